@@ -1,0 +1,187 @@
+"""The laws that the profile obeys at small and large times.
+
+Each is an approximation with a stated order of error; the exact quantity is `heat_profile`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .engines.pairwise import tiles
+from .engines.plan import zonal
+from .errors import InputError
+from .measure import Measure
+from .scales import resolve
+from .spaces.base import FloatArray, Space
+from .spectrum import power_spectrum
+
+
+@dataclass(frozen=True, eq=False)
+class SmallTimeLaw:
+    """The fixed-configuration small-time law, one entry per time, in its three forms.
+
+    `power` is A (inf where it overflows), `divergence` is D2 = log A and `volume` is U2 = 1/A. The
+    forms differ from each other by O(t^2), relatively, as they do in the theorem.
+    """
+
+    times: FloatArray
+    power: FloatArray
+    divergence: FloatArray
+    volume: FloatArray
+
+
+def small_time(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+) -> SmallTimeLaw:
+    """The small-time law of a fixed cloud, with its curvature term.
+
+    With exact duplicates coalesced into masses a_i, S = sum a_i^2 and scalar curvature Scal,
+
+        A(t)  = V (8 pi t)^(-m/2) S [1 + t Scal / 3 + O(t^2)],
+        D2(t) = m/2 log(1 / (8 pi t)) + log V + log S + t Scal / 3 + O(t^2),
+        U2(t) = (8 pi t)^(m/2) / (V S) [1 - t Scal / 3 + O(t^2)],
+
+    up to exponentially small overlaps of distinct atoms.
+
+    >>> import heatess as he
+    >>> cloud = he.samplers.fibonacci(30)
+    >>> law = small_time(cloud, angles=[2])
+    >>> exact = he.heat_profile(cloud, angles=[2])
+    >>> bool(abs(law.divergence - exact.divergence)[0] < 1e-7)
+    True
+    """
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    t = resolve(measure.space, angles, times)
+    manifold = measure.space
+    masses = measure.coalesced().weights
+    leading = manifold.log_volume - manifold.dim / 2 * np.log(8 * math.pi * t) + math.log(float(masses @ masses))
+    curvature = t / 3 * manifold.scalar_curvature
+    with np.errstate(over="ignore", under="ignore"):
+        power, volume = np.exp(leading) * (1 + curvature), np.exp(-leading) * (1 - curvature)
+    return SmallTimeLaw(t, power, leading + curvature, volume)
+
+
+def merging(distance: ArrayLike, times: ArrayLike, *, share: float = 0.5) -> FloatArray:
+    """gESS of two atoms that merge: the law for atoms a distance r apart, r^2 of the order of t.
+
+        1 / gESS = a^2 + (1 - a)^2 + 2 a (1 - a) exp(-r^2 / 8t) {1 + O(t + r^2)},  a = *share*.
+
+    *distance* (radians) and *times* broadcast.
+
+    >>> float(merging(0.0, 1e-3)), float(merging(1.0, 1e-4))
+    (1.0, 2.0)
+    """
+    if not 0 < share < 1:
+        raise InputError(f"share must lie strictly between 0 and 1, but is {share!r}")
+    r, t = np.asarray(distance, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    kept = share**2 + (1 - share) ** 2
+    return np.asarray(1 / (kept + 2 * share * (1 - share) * np.exp(-(r**2) / (8 * t))))
+
+
+def pairwise_overlap(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+) -> FloatArray:
+    """The leading small-time approximation of the power A, pair by pair.
+
+        A(t) ~ V (8 pi t)^(-m/2) sum_ij w_i w_j exp(-d(x_i, x_j)^2 / 8t),
+
+    with relative error O(t) for a cloud whose extent is of the order of sqrt(t), or whose atoms are
+    far apart. All pairs are summed.
+
+    >>> import heatess as he
+    >>> cloud = he.samplers.von_mises_fisher(200, [0, 0, 1], 140.0, rng=0)
+    >>> exact = 1 + he.heat_profile(cloud, angles=[5]).mmd2
+    >>> bool(abs(pairwise_overlap(cloud, angles=[5]) / exact - 1)[0] < 2e-3)
+    True
+    """
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    manifold = zonal(measure)
+    t = resolve(manifold, angles, times)
+    atoms = measure.coalesced()
+    total = np.zeros(len(t))
+    for rows, columns in tiles(atoms.n):
+        left, right = manifold.tile(atoms.points, rows), manifold.tile(atoms.points, columns)
+        square = manifold.distance(left[:, None], right[None]) ** 2 if atoms.n <= 512 else None
+        if square is None:
+            u = manifold.tile_cosines(left, right)
+            square = np.arccos(u, out=u) ** 2
+        if rows == columns:
+            np.fill_diagonal(square, 0.0)
+        for k, time in enumerate(t):
+            share = atoms.weights[rows] @ np.exp(-square / (8 * time)) @ atoms.weights[columns]
+            total[k] += share if rows == columns else 2 * share
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(manifold.log_volume - manifold.dim / 2 * np.log(8 * math.pi * t)) * total)
+
+
+def low_frequency(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    degrees: int = 2,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+) -> FloatArray:
+    """The low-frequency approximation of MMD^2 = A - 1 from the first *degrees* energies.
+
+        A(t) - 1 = sum_{1 <= l <= degrees} exp(-2 lambda_l t) B_l + O(exp(-2 lambda_{degrees + 1} t)).
+
+    >>> import heatess as he
+    >>> cloud = he.samplers.von_mises_fisher(200, [0, 0, 1], 140.0, rng=0)
+    >>> exact = he.heat_profile(cloud, angles=[150]).mmd2
+    >>> bool(abs(low_frequency(cloud, angles=[150]) / exact - 1)[0] < 1e-4)
+    True
+    """
+    if isinstance(degrees, bool) or not isinstance(degrees, int | np.integer) or degrees < 1:
+        raise InputError(f"degrees must be a whole number >= 1, but is {degrees!r}")
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    t = resolve(measure.space, angles, times)
+    spectrum = power_spectrum(measure.points, measure.weights, space=measure.space, max_degree=max(2, degrees))
+    kept = slice(1, int(degrees) + 1)
+    return np.asarray(np.exp(-2 * np.multiply.outer(t, spectrum.eigenvalues[kept])) @ spectrum.energies[kept])
+
+
+def large_time(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+) -> FloatArray:
+    """The large-time expansion of the divergence D2, with the cross term of the logarithm.
+
+        D2(t) = e^(-2 lambda_1 t) B_1 - 1/2 e^(-4 lambda_1 t) B_1^2 + e^(-2 lambda_2 t) B_2
+                + O(e^(-6 lambda_1 t) + e^(-2 (lambda_1 + lambda_2) t) + e^(-2 lambda_3 t)).
+
+    >>> import heatess as he
+    >>> cloud = he.samplers.von_mises_fisher(200, [0, 0, 1], 5.0, rng=0)
+    >>> exact = he.heat_profile(cloud, angles=[200]).divergence
+    >>> bool(abs(large_time(cloud, angles=[200]) / exact - 1)[0] < 1e-4)
+    True
+    """
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    t = resolve(measure.space, angles, times)
+    spectrum = power_spectrum(measure.points, measure.weights, space=measure.space, max_degree=2)
+    first, second = (np.exp(-2 * spectrum.eigenvalues[level] * t) * spectrum.energies[level] for level in (1, 2))
+    return np.asarray(first - first**2 / 2 + second)

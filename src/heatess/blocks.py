@@ -1,0 +1,39 @@
+"""Work over rows in cache-sized blocks, on the available cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+ROWS = 65_536
+
+
+def thread_count() -> int:
+    """Threads to use: the environment variable HEATESS_NUM_THREADS, else the cores this process may use."""
+    wanted = os.environ.get("HEATESS_NUM_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS and Windows
+        return os.cpu_count() or 1
+
+
+def slices(n: int, size: int = ROWS) -> Iterator[slice]:
+    """Consecutive slices that cover range(n)."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def map_rows(work: Callable[[slice], T], n: int, size: int = ROWS) -> list[T]:
+    """`work` on every slice of range(n), in order; in threads when there is more than one slice."""
+    parts = list(slices(n, size))
+    threads = min(thread_count(), len(parts))
+    if threads <= 1:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, parts))

@@ -1,0 +1,29 @@
+"""Level moments through the coefficients of the measure, in linear time."""
+
+from __future__ import annotations
+
+from ..blocks import thread_count
+from ..errors import InputError
+from ..measure import Measure
+from ..spaces.base import LevelMoments, ZonalSpace
+
+
+def level_moments(measure: Measure, space: ZonalSpace, count: int, rtol: float) -> LevelMoments:
+    """b_0, ..., b_{count-1} by the space's fast transform.
+
+    An error e in the coefficients, per unit of weight, moves gESS by about 2 e sqrt(gESS) relatively;
+    the transform runs at 1e-4 of *rtol*, at most, which covers gESS up to 10^6 with room to spare.
+    """
+    if not space.transform_limit:
+        raise InputError(f"{space!r} has no fast transform; use method='pairwise' or 'auto'")
+    epsilon = min(max(1e-4 * rtol, 3e-13), 1e-6)
+    threads = thread_count() if measure.n * 64 + count**3 > 2_000_000 else 1
+    moments = space.transform(measure.points, measure.weights, count, epsilon, threads)
+    return with_low_moments(measure, space, moments)
+
+
+def with_low_moments(measure: Measure, space: ZonalSpace, moments: LevelMoments) -> LevelMoments:
+    """*moments* with the lowest levels summed directly: at large scales MMD^2 rests on them alone."""
+    low = space.low_moments(measure.points, measure.weights)[: len(moments.values) - 1]
+    moments.values[1 : 1 + len(low)] = low
+    return moments

@@ -1,0 +1,157 @@
+"""The heat kernel of a zonal space: how many levels it needs, overlaps, and what a resolution means.
+
+At time t, level l carries the probability p_l proportional to N_l exp(-2 lambda_l t), and the overlap
+of two atoms at distance d is s_t(d) = sum_l p_l P_l(d). Everything is kept as logarithms, because
+k_2t(x, x) = sum_l N_l exp(-2 lambda_l t) overflows on high-dimensional spheres.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .spaces.base import FloatArray, ZonalSpace
+
+#: Above this many levels the small-time expansion is exact to rounding, on spheres of any dimension.
+SERIES_LIMIT = 1024
+
+
+def log_terms(space: ZonalSpace, times: FloatArray, count: int) -> FloatArray:
+    """log N_l - 2 lambda_l t, shape (len(times), count)."""
+    levels = space.levels(count)
+    return np.asarray(levels.log_multiplicities - 2 * np.multiply.outer(times, levels.eigenvalues))
+
+
+def log_tail(space: ZonalSpace, times: FloatArray, count: int) -> FloatArray:
+    """Upper bound on log sum_{l >= count} N_l exp(-2 lambda_l t), shape (len(times),).
+
+    The terms are log-concave, so beyond level `count` they fall at least geometrically.
+    """
+    levels = space.levels(count + 2)
+    first, second = (
+        levels.log_multiplicities[level] - 2 * levels.eigenvalues[level] * times for level in (count, count + 1)
+    )
+    with np.errstate(divide="ignore"):
+        room = -np.expm1(np.minimum(second - first, 0.0))
+        return np.where(second < first, first - np.log(room), np.inf)
+
+
+def level_count(space: ZonalSpace, time: float, ess: float, rtol: float, limit: int) -> int | None:
+    """Levels that certify gESS and MMD^2 at *time* to a tenth of *rtol*; None if more than *limit*.
+
+    What is left out of the power A is at most the tail T of the diagonal. gESS asks for
+    T <= rtol k_2t(x,x) / ESS. MMD^2 is at least k_2t(x,x)/ESS - 1, and B_1 is rarely below N_1/ESS, so
+    it asks for T <= rtol max(k_2t(x,x) - ESS, N_1 exp(-2 lambda_1 t)) / ESS, which implies the other.
+    """
+    count = 32
+    while True:
+        levels = space.levels(count + 2)
+        terms = levels.log_multiplicities - 2 * time * levels.eigenvalues
+        step = terms[2:] - terms[1:-1]  # terms l + 1 and l + 2, for "levels up to l are kept"
+        if step[-1] < 0:
+            peak = float(terms.max())
+            log_diagonal = peak + math.log(float(np.exp(terms - peak).sum()))
+            excess = log_diagonal + math.log1p(-ess * math.exp(-log_diagonal)) if log_diagonal > math.log(ess) else -math.inf
+            goal = math.log(rtol / 10) - math.log(ess) + max(excess, float(terms[1]))
+            with np.errstate(divide="ignore"):
+                tails = terms[1:-1] - np.log(-np.expm1(np.minimum(step, 0.0)))
+            enough = (step < 0) & (tails <= goal)
+            if enough.any():
+                needed = max(int(np.argmax(enough)) + 1, 8)
+                return needed if needed <= limit else None
+        if count > limit:
+            return None
+        count *= 2
+
+
+def overlap(space: ZonalSpace, time: float, distance: Any) -> FloatArray:
+    """s_t at the given distances: the heat overlap of two atoms, 1 at distance zero.
+
+    >>> from heatess import Sphere
+    >>> float(overlap(Sphere(2), 0.05, 0.0))
+    1.0
+    """
+    r = np.asarray(distance, dtype=np.float64)
+    count = level_count(space, time, 1.0, 1e-15, SERIES_LIMIT)
+    if count is None:
+        small = space.small_time(time)
+        return np.where(r < small.reach, np.exp(_polynomial(small.polynomial, r * r)), 0.0)
+    return np.tensordot(_probabilities(space, time, count), space.zonal(count, r), axes=1)
+
+
+def log_diagonal(space: ZonalSpace, time: float) -> float:
+    """log k_2t(x, x)."""
+    count = level_count(space, time, 1.0, 1e-15, SERIES_LIMIT)
+    if count is None:
+        return space.small_time(time).log_diagonal
+    terms = log_terms(space, np.array([time]), count)[0]
+    peak = float(terms.max())
+    return peak + math.log(float(np.exp(terms - peak).sum()))
+
+
+def resolutions_of_times(space: ZonalSpace, times: FloatArray) -> FloatArray:
+    """The distance at which s_t falls to 1/e; nan when every pair of points overlaps more than that."""
+    from scipy.fft import dct
+    from scipy.optimize import brentq
+
+    found = np.full(len(times), math.nan)
+    counts = [level_count(space, float(time), 1.0, 1e-15, SERIES_LIMIT) for time in times]
+    count = max((c for c in counts if c is not None), default=1)
+    frequency = np.arange(count)
+    zonal = space.zonal(count, (frequency + 0.5) * (math.pi / count))
+    for row, time in enumerate(times):
+        kept = counts[row]
+        if kept is None:
+            small = space.small_time(float(time))
+            square = brentq(lambda x, p=small.polynomial: _polynomial(p, x) + 1.0, 0.0, small.reach**2, xtol=1e-300)
+            found[row] = math.sqrt(square)
+            continue
+        series = dct(_probabilities(space, float(time), kept) @ zonal[:kept], type=2) / count
+        series[0] /= 2
+
+        def excess(r: float, series: FloatArray = series) -> float:
+            return float(series @ np.cos(frequency * r)) - math.exp(-1)
+
+        if excess(space.diameter) < 0:
+            found[row] = brentq(excess, 0.0, space.diameter, xtol=1e-14, rtol=1e-14)
+    return found
+
+
+def times_of_resolutions(space: ZonalSpace, distances: FloatArray) -> FloatArray:
+    """The times at which s_t(distance) = 1/e; the inverse of `resolutions_of_times`."""
+    from scipy.optimize import brentq
+
+    zonal = space.zonal(SERIES_LIMIT, distances)
+    found = np.empty(len(distances))
+    for column, distance in enumerate(distances):
+
+        def excess(log_time: float, distance: float = float(distance), column: int = column) -> float:
+            time = math.exp(log_time)
+            count = level_count(space, time, 1.0, 1e-15, SERIES_LIMIT)
+            if count is None:
+                small = space.small_time(time)
+                value = math.exp(_polynomial(small.polynomial, distance**2)) if distance < small.reach else 0.0
+            else:
+                value = float(_probabilities(space, time, count) @ zonal[:count, column])
+            return value - math.exp(-1)
+
+        low = high = 2 * math.log(distance) - math.log(8)  # t = d^2 / 8, exact in flat space
+        while excess(low) > 0:
+            low -= 0.5
+        while excess(high) < 0:
+            high += 0.5
+        found[column] = math.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-14))
+    return found
+
+
+def _probabilities(space: ZonalSpace, time: float, count: int) -> FloatArray:
+    terms = log_terms(space, np.array([time]), count)[0]
+    weights = np.exp(terms - terms.max())
+    return np.asarray(weights / weights.sum())
+
+
+def _polynomial(coefficients: FloatArray, square: Any) -> Any:
+    """The small-time exponent at a squared distance."""
+    return np.polynomial.polynomial.polyval(square, coefficients)

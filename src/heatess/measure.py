@@ -1,0 +1,191 @@
+"""Weighted points, checked once.
+
+A `Measure` is the only form in which data enters the computation. Whatever the user holds (lists,
+float32 arrays, data frames, log-weights) becomes points that are certainly on the manifold and
+weights that certainly sum to one, or an `InputError` that names the row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import InputError, InputTypeError
+from .spaces.base import Space
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """Points on a space and their normalised weights.
+
+    Attributes
+    ----------
+    space : Space
+        The manifold.
+    points : ndarray
+        One atom per row, in the space's own checked form.
+    weights : ndarray, shape (n,)
+        Non-negative, summing to one.
+    """
+
+    space: Space
+    points: NDArray[Any]
+    weights: FloatArray
+
+    @property
+    def n(self) -> int:
+        """Number of atoms, those of zero weight included."""
+        return len(self.weights)
+
+    @property
+    def ess(self) -> float:
+        """Ordinary effective sample size 1 / sum w_i^2."""
+        return 1.0 / float(self.weights @ self.weights)
+
+    @classmethod
+    def of(
+        cls,
+        points: Any,
+        weights: ArrayLike | None = None,
+        *,
+        log_weights: ArrayLike | None = None,
+        space: Space | None = None,
+    ) -> Measure:
+        """Check points and weights and put them in standard form.
+
+        >>> Measure.of([[0, 0, 1], [0, 1, 0]], [1, 3]).weights
+        array([0.25, 0.75])
+        """
+        if space is None:
+            points = numeric_array(points, "points")
+            space = _sphere_of(points)
+        checked = space.check(points)
+        return cls(space, checked, _normalised(weights, log_weights, len(checked)))
+
+    def support(self) -> Measure:
+        """The same measure without its atoms of zero weight."""
+        kept = self.weights > 0
+        if kept.all():
+            return self
+        return Measure(self.space, self.points[kept], self.weights[kept])
+
+    def coalesced(self) -> Measure:
+        """The same measure with exact duplicates merged and atoms of zero weight dropped."""
+        support = self.support()
+        rows = np.ascontiguousarray(support.points) + 0.0  # -0.0 and 0.0 are one coordinate
+        keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+        _, first, label = np.unique(keys, return_index=True, return_inverse=True)
+        if len(first) == len(rows):
+            return support
+        return Measure(self.space, support.points[first], np.bincount(label, support.weights))
+
+
+def numeric_array(values: Any, name: str) -> NDArray[Any]:
+    """*values* as a real numeric array, or an `InputTypeError` that says what they are.
+
+    Columns of lists (pandas, polars, pyarrow) become rows; float32 and float16 are kept as they are.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
+        raise InputError(f"{name}: row {row} is masked; drop or fill masked rows first")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"{name}: rows have different lengths ({error}); every row must have the same") from None
+    if array.dtype == object and array.ndim == 1 and not isinstance(values, np.ndarray):
+        array = _stacked(array, name)
+    if array.dtype.kind == "c":
+        raise InputTypeError(f"{name} must be real numbers, but are complex ({array.dtype}); pass real coordinates")
+    if array.dtype.kind not in "fiub":
+        sample = repr(array.flat[0])[:40] if array.size else "nothing"
+        raise InputTypeError(
+            f"{name} must be real numbers, but have dtype {array.dtype} (first entry {sample}); "
+            f"convert them first, for instance with numpy.asarray(..., dtype=float)"
+        )
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
+    return array
+
+
+def _stacked(column: NDArray[Any], name: str) -> NDArray[Any]:
+    """A column whose entries are themselves numeric sequences, as a matrix."""
+    if not column.size or isinstance(column[0], str) or not hasattr(column[0], "__len__"):
+        return column
+    lengths = [len(row) if hasattr(row, "__len__") else -1 for row in column]
+    for row, length in enumerate(lengths):
+        if length != lengths[0]:
+            found = "nothing" if length < 0 else f"{length} numbers"
+            raise InputError(f"{name}: row {row} holds {found}, but row 0 holds {lengths[0]}; drop or mend that row")
+    return np.stack([np.asarray(row) for row in column])
+
+
+def normalised_weights(weights: ArrayLike) -> FloatArray:
+    """Weights on their own, checked and summing to one."""
+    return _normalised(weights, None, None)
+
+
+def _sphere_of(points: NDArray[Any]) -> Space:
+    from .spaces.sphere import Sphere
+
+    if points.ndim != 2 or points.shape[1] < 2:
+        raise InputError(
+            f"points must be an (n, d) array of unit vectors with d >= 2, but have shape {points.shape}; "
+            "give one atom per row, or name the manifold with space="
+        )
+    return Sphere(points.shape[1] - 1)
+
+
+def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None) -> FloatArray:
+    if weights is not None and log_weights is not None:
+        raise InputError("give weights or log_weights, not both")
+    if log_weights is not None:
+        return _from_logs(_column(log_weights, "log_weights", n))
+    if weights is None:
+        return np.full(n or 0, 1.0 / (n or 1))
+    values = _column(weights, "weights", n)
+    least, largest = float(values.min()), float(values.max())
+    if not (least >= 0 and largest < np.inf):
+        _refuse_weight(values, "weights", ~(values >= 0) | np.isinf(values))
+    if largest == 0:
+        raise InputError(f"weights sum to zero over {len(values)} atoms; at least one must be positive")
+    if not 1e-200 < largest < 1e200:
+        values = values / largest  # so that the sum neither overflows nor loses digits
+    return np.asarray(values / values.sum())
+
+
+def _from_logs(values: FloatArray) -> FloatArray:
+    largest = float(values.max())
+    if np.isnan(largest) or largest == np.inf:
+        _refuse_weight(values, "log_weights", np.isnan(values) | (values == np.inf))
+    if largest == -np.inf:
+        raise InputError(f"log_weights are all -inf over {len(values)} atoms; at least one weight must be positive")
+    shifted = np.exp(values - largest)
+    return np.asarray(shifted / shifted.sum())
+
+
+def _refuse_weight(values: FloatArray, name: str, bad: NDArray[np.bool_]) -> None:
+    if bad.any():
+        row = int(np.argmax(bad))
+        expected = "finite and not negative" if name == "weights" else "finite, or -inf for a zero weight"
+        raise InputError(
+            f"{name} must be {expected}, but row {row} is {values[row]} ({int(bad.sum())} of {len(values)} rows); "
+            "drop or mend those rows"
+        )
+
+
+def _column(values: Any, name: str, n: int | None) -> FloatArray:
+    array = numeric_array(values, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputError(f"{name} must have shape (n,), but have shape {array.shape}; give one number per atom")
+    if not len(array):
+        raise InputError(f"{name} are empty; at least one atom is needed")
+    if n is not None and len(array) != n:
+        raise InputError(f"{name} must have one entry per atom: there are {n} points but {len(array)} {name}")
+    return array.astype(np.float64, copy=False)

@@ -1,0 +1,377 @@
+"""Heat profiles: how many distinguishable atoms, and how much occupied volume, at every scale."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import scales
+from .engines import plan
+from .engines.sums import HeatSums, sum_levels
+from .errors import InputError, missing_extra
+from .kernel import log_tail, resolutions_of_times
+from .measure import Measure
+from .progress import Progress
+from .spaces.base import FloatArray, LevelMoments, Space, ZonalSpace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SCHEMA = "heatess.profile/1"
+_CURVES = ("times", "angles", "resolutions", "gess", "volume", "divergence", "mmd2", "dimension", "error")
+
+
+@dataclass(frozen=True)
+class ProfilePoint:
+    """One scale of a `HeatProfile`; the fields are its attributes at that scale."""
+
+    time: float
+    angle: float
+    resolution: float
+    gess: float
+    volume: float
+    divergence: float
+    mmd2: float
+    dimension: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeatProfile:
+    """The heat profile of a weighted cloud: one entry per scale in each array.
+
+    Attributes
+    ----------
+    times : ndarray
+        Diffusion times t.
+    angles : ndarray
+        alpha = sqrt(8 t), in degrees.
+    resolutions : ndarray
+        Distance at which two atoms overlap by exactly 1/e, in degrees on angular spaces; nan where
+        all pairs overlap more than that.
+    gess : ndarray
+        Geometric effective sample size, 1 / sum_ij w_i w_j s_t(x_i, x_j), in [1, ess].
+    volume : ndarray
+        Occupied volume fraction U2 = 1 / A, in (0, 1]; zero where it underflows.
+    divergence : ndarray
+        Renyi-2 divergence from uniform, D2 = log A.
+    mmd2 : ndarray
+        A - 1, the squared MMD to the uniform law with kernel k_2t; inf where it overflows.
+    dimension : ndarray
+        Order-two dimension, - d log gESS / d log alpha, from the exact derivative.
+    error : ndarray
+        Bound on the relative error of `gess`: truncation, transform and rounding together.
+    ess : float
+        Ordinary effective sample size, 1 / sum w_i^2.
+    n : int
+        Number of atoms.
+    space : Space
+        The manifold.
+    method : str
+        The engines that ran, for instance "spectral" or "local+spectral".
+    """
+
+    times: FloatArray
+    gess: FloatArray
+    volume: FloatArray
+    divergence: FloatArray
+    mmd2: FloatArray
+    dimension: FloatArray
+    error: FloatArray
+    ess: float
+    n: int
+    space: Space
+    method: str
+    _moments: LevelMoments | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        for name in _CURVES:
+            if name not in ("angles", "resolutions"):
+                getattr(self, name).flags.writeable = False
+
+    @cached_property
+    def angles(self) -> FloatArray:
+        """alpha = sqrt(8 t), in degrees."""
+        return _frozen(scales.angles_of_times(self.times))
+
+    @cached_property
+    def resolutions(self) -> FloatArray:
+        """Distance at which s_t = 1/e, in degrees on angular spaces; computed when first asked for."""
+        if not isinstance(self.space, ZonalSpace):
+            return _frozen(np.full(len(self.times), math.nan))
+        distances = resolutions_of_times(self.space, self.times)
+        return _frozen(np.degrees(distances) if self.space.angular else distances)
+
+    def at(
+        self, *, angle: float | None = None, time: float | None = None, resolution: float | None = None
+    ) -> ProfilePoint:
+        """The profile at one scale, never interpolated.
+
+        Any scale at which the computed levels still certify the answer will do; otherwise the scale
+        must be one of the profile's own.
+
+        >>> import heatess as he
+        >>> cloud = he.samplers.fibonacci(30)
+        >>> round(he.heat_profile(cloud).at(angle=15).gess, 1)
+        29.7
+        """
+        wanted = float(_one_scale(self.space, angle, time, resolution)[0])
+        near = int(np.argmin(np.abs(np.log(self.times / wanted))))
+        if abs(self.times[near] / wanted - 1) < 1e-9:
+            return self._point(near)
+        single = self._evaluate(np.array([wanted]))
+        if single is None:
+            raise InputError(
+                f"this profile does not certify the scale angle={scales.angles_of_times(wanted):g} degrees (its own "
+                f"are {self.angles.min():g} to {self.angles.max():g}); call heat_profile with that scale"
+            )
+        return single._point(0)
+
+    def _evaluate(self, times: FloatArray) -> HeatProfile | None:
+        """The profile at other times from the same level moments, or None if they do not reach."""
+        if self._moments is None or not isinstance(self.space, ZonalSpace):
+            return None
+        if not np.isfinite(log_tail(self.space, times, len(self._moments.values))).all():
+            return None
+        sums = sum_levels(self.space, times, self._moments)
+        if sums.error.max() > max(10 * float(self.error.max()), 1e-10):
+            return None
+        return _profile(sums, times, self.ess, self.n, self.space, self.method, self._moments)
+
+    def _point(self, row: int) -> ProfilePoint:
+        names = ("times", "angles", "resolutions", "gess", "volume", "divergence", "mmd2", "dimension", "error")
+        return ProfilePoint(*(float(getattr(self, name)[row]) for name in names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values: arrays as lists, the space as its repr, and the schema's name."""
+        curves = {name: getattr(self, name).tolist() for name in _CURVES}
+        facts = {"ess": self.ess, "n": self.n, "space": repr(self.space), "method": self.method}
+        return {"schema": SCHEMA, **curves, **facts}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """`to_dict` as JSON; nan and infinities become null."""
+        return json.dumps(_finite(self.to_dict()), indent=indent, allow_nan=False)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row per scale."""
+        try:
+            import pandas
+        except ImportError:
+            raise missing_extra("pandas", "table") from None
+        frame = pandas.DataFrame({name: np.array(getattr(self, name)) for name in _CURVES})
+        frame.attrs.update(ess=self.ess, n=self.n, space=repr(self.space), method=self.method)
+        return frame
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset over the dimension `angle`, with times and resolutions as coordinates."""
+        try:
+            import xarray
+        except ImportError:
+            raise missing_extra("xarray", "xarray") from None
+        unit = "degree" if self.space.angular else "1"
+        curves = {name: ("angle", np.array(getattr(self, name))) for name in _CURVES[3:]}
+        coords = {
+            "angle": ("angle", np.array(self.angles), {"units": "degree"}),
+            "time": ("angle", np.array(self.times)),
+            "resolution": ("angle", np.array(self.resolutions), {"units": unit}),
+        }
+        attrs = {"ess": self.ess, "n": self.n, "space": repr(self.space), "method": self.method}
+        return xarray.Dataset(curves, coords=coords, attrs=attrs)
+
+    def plot(self, ax: Axes | None = None, *, quantity: str = "gess", **style: Any) -> Axes:
+        """Draw one curve against the scale and return the Axes; see `heatess.plot.draw_profile`."""
+        from .plot import draw_profile
+
+        return draw_profile(self, ax, quantity=quantity, **style)
+
+    def __repr__(self) -> str:
+        first, last = int(np.argmin(self.times)), int(np.argmax(self.times))
+        span = f"{len(self.times)} scales, gESS {self.gess[first]:.4g} at {self.angles[first]:.3g} deg"
+        if len(self.times) > 1:
+            span += f" to {self.gess[last]:.4g} at {self.angles[last]:.3g} deg"
+        else:
+            span = span.replace("1 scales", "1 scale")
+        return (
+            f"HeatProfile({self.space!r}, n={self.n}, ess={self.ess:.4g}: {span}; "
+            f"{self.method}, error <= {self.error.max():.1e})"
+        )
+
+    def _repr_html_(self) -> str:
+        names = ("angles", "resolutions", "gess", "volume", "dimension", "error")
+        head = "".join(f"<th>{name}</th>" for name in names)
+        rows = np.unique(np.linspace(0, len(self.times) - 1, 12).astype(int))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{getattr(self, name)[row]:.4g}</td>" for name in names) + "</tr>" for row in rows
+        )
+        note = f"{len(rows)} of {len(self.times)} scales" if len(rows) < len(self.times) else "all scales"
+        caption = f"{self.space!r}, n = {self.n}, ESS = {self.ess:.4g}, {self.method}; {note}"
+        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def heat_profile(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
+    rtol: float = 1e-8,
+    method: str = "auto",
+    progress: bool = False,
+) -> HeatProfile:
+    """The heat-kernel entropy profile and geometric effective sample size at every scale.
+
+    For weights w_i summing to one and the heat overlap s_t of two atoms,
+
+        gESS(t) = 1 / sum_ij w_i w_j s_t(x_i, x_j),    A(t) = sum_ij w_i w_j k_2t(x_i, x_j).
+
+    Parameters
+    ----------
+    points : array-like, shape (n, d)
+        Atoms; unit vectors unless *space* says otherwise.
+    weights, log_weights : array-like, shape (n,), optional
+        At most one of them; neither need be normalised. Default: equal weights.
+    space : Space, optional
+        The manifold. Default: the unit sphere of the array's dimension.
+    angles, times, resolutions : array-like, optional
+        At most one of them: alpha = sqrt(8 t) in degrees; diffusion times; or the distance in degrees
+        at which two atoms overlap by 1/e (the choice for more than ten dimensions). Default: 60 angles
+        from 5 to 120 degrees.
+    rtol : float
+        Relative accuracy wanted of `gess`; what was reached is in the result's `error`.
+    method : {"auto", "spectral", "pairwise", "local"}
+        Force an engine. All agree to *rtol*.
+    progress : bool
+        Show a bar on stderr for long sums.
+
+    Returns
+    -------
+    HeatProfile
+
+    Examples
+    --------
+    Three hundred labels at thirty places are thirty particles, not three hundred:
+
+    >>> import heatess as he
+    >>> labels = np.repeat(he.samplers.fibonacci(30), 10, axis=0)
+    >>> profile = he.heat_profile(labels, angles=[5, 15, 45])
+    >>> round(profile.ess), profile.gess.round(1)
+    (300, array([30. , 29.7,  6.8]))
+    """
+    if not isinstance(rtol, int | float) or not 1e-15 <= rtol < 1:
+        raise InputError(f"rtol must lie between 1e-15 and 1, but found {rtol!r}")
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    at = scales.resolve(measure.space, angles, times, resolutions)
+    sums, ran, moments = plan.run(measure, at, rtol, method, Progress(progress))
+    return _profile(sums, at, measure.ess, measure.n, measure.space, ran, moments)
+
+
+def gess(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    angle: float | None = None,
+    time: float | None = None,
+    resolution: float | None = None,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    rtol: float = 1e-8,
+) -> float:
+    """Geometric effective sample size at one scale: give exactly one of *angle*, *time*, *resolution*.
+
+    The number of atoms that can be told apart at that scale, between 1 and the ordinary ESS. Arguments
+    are those of `heat_profile`.
+
+    Examples
+    --------
+    Two atoms 15 degrees apart, seen at 5 degrees and at 60:
+
+    >>> import heatess as he
+    >>> pair = [[1, 0, 0], [np.cos(np.radians(15)), np.sin(np.radians(15)), 0]]
+    >>> round(he.gess(pair, angle=5), 3), round(he.gess(pair, angle=60), 3)
+    (2.0, 1.031)
+    """
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    at = _one_scale(measure.space, angle, time, resolution)
+    sums, _, _ = plan.run(measure, at, rtol, "auto", Progress(False))
+    return min(max(1 / float(sums.overlap[0]), 1.0), measure.ess)
+
+
+def gess_ratio(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    angle: float | None = None,
+    time: float | None = None,
+    resolution: float | None = None,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+) -> float:
+    """gESS of the weighted atoms over gESS of the same atoms equally weighted: a resampling trigger.
+
+    Resample when it falls below a half, say. Unlike gESS / n it returns to about one after
+    resampling, because both halves see the same geometry.
+
+    >>> import heatess as he
+    >>> cloud = he.samplers.fibonacci(500)
+    >>> he.gess_ratio(cloud, np.ones(500), angle=10)
+    1.0
+    >>> round(he.gess_ratio(cloud, np.exp(20 * cloud[:, 2]), angle=10), 3)
+    0.044
+    """
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    at = _one_scale(measure.space, angle, time, resolution)
+    flat = Measure(measure.space, measure.points, np.full(measure.n, 1.0 / measure.n))
+    weighted, equal = (plan.run(m, at, 1e-8, "auto", Progress(False))[0].overlap[0] for m in (measure, flat))
+    return float(equal / weighted)
+
+
+def _one_scale(space: Space, angle: Any, time: Any, resolution: Any) -> FloatArray:
+    given = [value for value in (angle, time, resolution) if value is not None]
+    if len(given) != 1 or np.ndim(given[0]) != 0:
+        found = "none" if not given else f"{len(given)} arguments" if len(given) > 1 else f"shape {np.shape(given[0])}"
+        raise InputError(f"give exactly one scale, a number: angle=, time= or resolution=; found {found}")
+    return scales.resolve(space, angle, time, resolution, stacklevel=4)
+
+
+def _profile(
+    sums: HeatSums, times: FloatArray, ess: float, n: int, space: Space, method: str, moments: LevelMoments | None
+) -> HeatProfile:
+    divergence = np.logaddexp(0.0, sums.log_mmd2)
+    with np.errstate(over="ignore", under="ignore"):
+        mmd2, volume = np.exp(sums.log_mmd2), np.exp(-divergence)
+    return HeatProfile(
+        times=times,
+        gess=np.clip(1 / sums.overlap, 1.0, ess),
+        volume=volume,
+        divergence=divergence,
+        mmd2=mmd2,
+        dimension=2 * sums.slope,
+        error=sums.error,
+        ess=ess,
+        n=n,
+        space=space,
+        method=method,
+        _moments=moments,
+    )
+
+
+def _frozen(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,26 @@
+"""A progress bar that stays silent unless asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Progress:
+    """Shows a bar on stderr for long loops when *shown* is true and stderr is a terminal."""
+
+    def __init__(self, shown: bool) -> None:
+        self.shown = shown and sys.stderr.isatty()
+
+    def track(self, work: Sequence[T], label: str) -> Iterator[T]:
+        """Iterate over *work*."""
+        if not self.shown or len(work) < 2:
+            yield from work
+            return
+        import click
+
+        with click.progressbar(work, label=label, file=sys.stderr) as bar:
+            yield from bar

@@ -1,0 +1,87 @@
+"""Time, angle, resolution: three names of one scale.
+
+alpha = sqrt(8 t) is the distance at which the flat-space overlap falls to 1/e; the resolution is the
+distance at which the true overlap s_t does. They agree at small scales; in high dimension only the
+resolution keeps its meaning.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError, ScaleWarning
+from .kernel import times_of_resolutions
+from .measure import numeric_array
+from .spaces.base import FloatArray, Space, ZonalSpace
+
+#: Above this dimension the angle alpha misleads, and giving it draws a warning.
+ANGLE_DIMENSION = 10
+
+DEFAULT_ANGLES = np.geomspace(5.0, 120.0, 60)
+
+
+def times_of_angles(angles: Any) -> FloatArray:
+    """t = alpha^2 / 8, from alpha in degrees.
+
+    >>> float(times_of_angles(np.degrees(2.0)))
+    0.5
+    """
+    return np.asarray(np.radians(angles) ** 2 / 8)
+
+
+def angles_of_times(times: Any) -> FloatArray:
+    """alpha = sqrt(8 t) in degrees."""
+    return np.asarray(np.degrees(np.sqrt(8 * np.asarray(times, dtype=np.float64))))
+
+
+def resolve(
+    space: Space, angles: Any = None, times: Any = None, resolutions: Any = None, *, stacklevel: int = 3
+) -> FloatArray:
+    """The times meant by at most one of *angles* (degrees), *times*, *resolutions*; shape (k,)."""
+    given = [name for name, value in _named(angles, times, resolutions) if value is not None]
+    if len(given) > 1:
+        raise InputError(f"give at most one of angles, times, resolutions, but found {' and '.join(given)}")
+    if times is not None:
+        return _positive(times, "times")
+    if resolutions is not None:
+        return _from_resolutions(space, _positive(resolutions, "resolutions"))
+    if space.dim > ANGLE_DIMENSION:
+        warnings.warn(
+            f"angles mislead on {space!r}: heat mixes a high-dimensional space long before alpha = sqrt(8 t) says "
+            "so; give resolutions= (the distance at which two atoms overlap by 1/e) instead",
+            ScaleWarning,
+            stacklevel=stacklevel,
+        )
+    return times_of_angles(DEFAULT_ANGLES if angles is None else _positive(angles, "angles"))
+
+
+def _named(angles: Any, times: Any, resolutions: Any) -> list[tuple[str, Any]]:
+    return [("angles", angles), ("times", times), ("resolutions", resolutions)]
+
+
+def _from_resolutions(space: Space, values: FloatArray) -> FloatArray:
+    if not isinstance(space, ZonalSpace):
+        raise InputError(f"resolutions are not defined on {space!r}; give times instead")
+    distances = np.radians(values) if space.angular else values
+    unit = " degrees" if space.angular else ""
+    limit = np.degrees(space.diameter) if space.angular else space.diameter
+    _refuse(values, "resolutions", distances >= space.diameter, f"less than the diameter of {space!r}, {limit:g}{unit}")
+    return times_of_resolutions(space, distances)
+
+
+def _positive(values: Any, name: str) -> FloatArray:
+    array = np.atleast_1d(numeric_array(values, name)).astype(np.float64)
+    if array.ndim != 1 or not array.size:
+        raise InputError(f"{name} must be a number or a one-dimensional list, but have shape {array.shape}")
+    _refuse(array, name, ~(np.isfinite(array) & (array > 0)), "positive and finite")
+    return array
+
+
+def _refuse(values: FloatArray, name: str, bad: NDArray[np.bool_], expected: str) -> None:
+    if bad.any():
+        entry = int(np.argmax(bad))
+        raise InputError(f"{name} must be {expected}, but entry {entry} is {values[entry]:g}; remove or correct it")
