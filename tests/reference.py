@@ -89,8 +89,11 @@ def circle_kernel(time: mp.mpf, distance: mp.mpf) -> mp.mpf:
     """k_2t on S^1 with respect to normalised length, by the sum over images."""
     s = 2 * time
     images = range(-3, 4)
-    return 2 * mp.pi / mp.sqrt(4 * mp.pi * s) * mp.fsum(
-        mp.exp(-((distance + 2 * mp.pi * k) ** 2) / (4 * s)) for k in images
+    return (
+        2
+        * mp.pi
+        / mp.sqrt(4 * mp.pi * s)
+        * mp.fsum(mp.exp(-((distance + 2 * mp.pi * k) ** 2) / (4 * s)) for k in images)
     )
 
 

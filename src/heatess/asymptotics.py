@@ -73,7 +73,7 @@ def small_time(
 
 
 def merging(distance: ArrayLike, times: ArrayLike, *, share: float = 0.5) -> FloatArray:
-    """gESS of two atoms that merge: the law for atoms a distance r apart, r^2 of the order of t.
+    """GESS of two atoms that merge: the law for atoms a distance r apart, r^2 of the order of t.
 
         1 / gESS = a^2 + (1 - a)^2 + 2 a (1 - a) exp(-r^2 / 8t) {1 + O(t + r^2)},  a = *share*.
 

@@ -19,7 +19,7 @@ SERIES_LIMIT = 1024
 
 
 def log_terms(space: ZonalSpace, times: FloatArray, count: int) -> FloatArray:
-    """log N_l - 2 lambda_l t, shape (len(times), count)."""
+    """Log N_l - 2 lambda_l t, shape (len(times), count)."""
     levels = space.levels(count)
     return np.asarray(levels.log_multiplicities - 2 * np.multiply.outer(times, levels.eigenvalues))
 
@@ -38,51 +38,56 @@ def log_tail(space: ZonalSpace, times: FloatArray, count: int) -> FloatArray:
         return np.where(second < first, first - np.log(room), np.inf)
 
 
-def level_count(space: ZonalSpace, time: float, ess: float, rtol: float, limit: int) -> int | None:
+def level_count(
+    space: ZonalSpace, time: float, ess: float, rtol: float, limit: int, *, small_mmd2: bool = True
+) -> int | None:
     """Levels that certify gESS and MMD^2 at *time* to a tenth of *rtol*; None if more than *limit*.
 
-    What is left out of the power A is at most the tail T of the diagonal. gESS asks for
-    T <= rtol k_2t(x,x) / ESS. MMD^2 is at least k_2t(x,x)/ESS - 1, and B_1 is rarely below N_1/ESS, so
-    it asks for T <= rtol max(k_2t(x,x) - ESS, N_1 exp(-2 lambda_1 t)) / ESS, which implies the other.
+    What is left out of the power A = k_2t(x,x) / gESS >= 1 is at most the tail T of the diagonal. So gESS
+    asks for T <= rtol max(k_2t(x,x) / ESS, 1). MMD^2 = A - 1 is at least k_2t(x,x) / ESS - 1, and B_1 is
+    rarely below N_1 / ESS, so it asks for T <= rtol max(k_2t(x,x) / ESS - 1, N_1 exp(-2 lambda_1 t) / ESS),
+    which is the stronger; *small_mmd2* false asks for gESS alone.
     """
-    count = 32
+    count = min(int(math.sqrt(20 / time)) + 16, limit)
     while True:
-        levels = space.levels(count + 2)
+        levels = space.levels(count + 1)
         terms = levels.log_multiplicities - 2 * time * levels.eigenvalues
-        step = terms[2:] - terms[1:-1]  # terms l + 1 and l + 2, for "levels up to l are kept"
-        if step[-1] < 0:
+        step = float(terms[-1] - terms[-2])
+        if step < 0:
             peak = float(terms.max())
-            log_diagonal = peak + math.log(float(np.exp(terms - peak).sum()))
-            excess = log_diagonal + math.log1p(-ess * math.exp(-log_diagonal)) if log_diagonal > math.log(ess) else -math.inf
-            goal = math.log(rtol / 10) - math.log(ess) + max(excess, float(terms[1]))
-            with np.errstate(divide="ignore"):
-                tails = terms[1:-1] - np.log(-np.expm1(np.minimum(step, 0.0)))
-            enough = (step < 0) & (tails <= goal)
-            if enough.any():
-                needed = max(int(np.argmax(enough)) + 1, 8)
-                return needed if needed <= limit else None
-        if count > limit:
+            shares = np.exp(terms - peak)
+            beyond = float(shares[-1]) / -math.expm1(step)  # terms fall at least geometrically from here on
+            tails = np.cumsum(shares[:0:-1])  # the last one, the last two, ... down to level 1
+            total = float(shares[0] + tails[-1])
+            power = total / ess  # of A, in units of exp(peak)
+            unit = math.exp(-peak)
+            floor = max(power - unit, float(shares[1]) / ess) if small_mmd2 else max(power, unit)
+            goal = rtol / 10 * floor
+            kept = count + 1 - int(np.searchsorted(tails, goal - beyond, side="right"))
+            if beyond <= goal and kept <= count:
+                return max(kept, 8) if kept <= limit else None
+        if count >= limit:
             return None
-        count *= 2
+        count = min(2 * count, limit)
 
 
 def overlap(space: ZonalSpace, time: float, distance: Any) -> FloatArray:
     """s_t at the given distances: the heat overlap of two atoms, 1 at distance zero.
 
     >>> from heatess import Sphere
-    >>> float(overlap(Sphere(2), 0.05, 0.0))
-    1.0
+    >>> overlap(Sphere(2), 0.05, [0.0, 0.5, np.pi]).round(4)
+    array([1.    , 0.5467, 0.    ])
     """
     r = np.asarray(distance, dtype=np.float64)
     count = level_count(space, time, 1.0, 1e-15, SERIES_LIMIT)
     if count is None:
         small = space.small_time(time)
         return np.where(r < small.reach, np.exp(_polynomial(small.polynomial, r * r)), 0.0)
-    return np.tensordot(_probabilities(space, time, count), space.zonal(count, r), axes=1)
+    return np.tensordot(level_probabilities(space, time, count), space.zonal(count, r), axes=1)
 
 
 def log_diagonal(space: ZonalSpace, time: float) -> float:
-    """log k_2t(x, x)."""
+    """Log k_2t(x, x)."""
     count = level_count(space, time, 1.0, 1e-15, SERIES_LIMIT)
     if count is None:
         return space.small_time(time).log_diagonal
@@ -108,7 +113,7 @@ def resolutions_of_times(space: ZonalSpace, times: FloatArray) -> FloatArray:
             square = brentq(lambda x, p=small.polynomial: _polynomial(p, x) + 1.0, 0.0, small.reach**2, xtol=1e-300)
             found[row] = math.sqrt(square)
             continue
-        series = dct(_probabilities(space, float(time), kept) @ zonal[:kept], type=2) / count
+        series = dct(level_probabilities(space, float(time), kept) @ zonal[:kept], type=2) / count
         series[0] /= 2
 
         def excess(r: float, series: FloatArray = series) -> float:
@@ -134,7 +139,7 @@ def times_of_resolutions(space: ZonalSpace, distances: FloatArray) -> FloatArray
                 small = space.small_time(time)
                 value = math.exp(_polynomial(small.polynomial, distance**2)) if distance < small.reach else 0.0
             else:
-                value = float(_probabilities(space, time, count) @ zonal[:count, column])
+                value = float(level_probabilities(space, time, count) @ zonal[:count, column])
             return value - math.exp(-1)
 
         low = high = 2 * math.log(distance) - math.log(8)  # t = d^2 / 8, exact in flat space
@@ -146,8 +151,10 @@ def times_of_resolutions(space: ZonalSpace, distances: FloatArray) -> FloatArray
     return found
 
 
-def _probabilities(space: ZonalSpace, time: float, count: int) -> FloatArray:
-    terms = log_terms(space, np.array([time]), count)[0]
+def level_probabilities(space: ZonalSpace, time: float, count: int) -> FloatArray:
+    """p_l, the share of level l in k_2t(x, x)."""
+    levels = space.levels(count)
+    terms = levels.log_multiplicities - 2 * time * levels.eigenvalues
     weights = np.exp(terms - terms.max())
     return np.asarray(weights / weights.sum())
 

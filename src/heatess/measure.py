@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import InputError, InputTypeError
+from .arrays import numeric_array
+from .errors import InputError
 from .spaces.base import Space
 
 FloatArray = NDArray[np.float64]
@@ -45,7 +46,7 @@ class Measure:
     @property
     def ess(self) -> float:
         """Ordinary effective sample size 1 / sum w_i^2."""
-        return 1.0 / float(self.weights @ self.weights)
+        return 1.0 / float(np.einsum("i,i->", self.weights, self.weights))
 
     @classmethod
     def of(
@@ -82,46 +83,7 @@ class Measure:
         _, first, label = np.unique(keys, return_index=True, return_inverse=True)
         if len(first) == len(rows):
             return support
-        return Measure(self.space, support.points[first], np.bincount(label, support.weights))
-
-
-def numeric_array(values: Any, name: str) -> NDArray[Any]:
-    """*values* as a real numeric array, or an `InputTypeError` that says what they are.
-
-    Columns of lists (pandas, polars, pyarrow) become rows; float32 and float16 are kept as they are.
-    """
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
-        raise InputError(f"{name}: row {row} is masked; drop or fill masked rows first")
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise InputError(f"{name}: rows have different lengths ({error}); every row must have the same") from None
-    if array.dtype == object and array.ndim == 1 and not isinstance(values, np.ndarray):
-        array = _stacked(array, name)
-    if array.dtype.kind == "c":
-        raise InputTypeError(f"{name} must be real numbers, but are complex ({array.dtype}); pass real coordinates")
-    if array.dtype.kind not in "fiub":
-        sample = repr(array.flat[0])[:40] if array.size else "nothing"
-        raise InputTypeError(
-            f"{name} must be real numbers, but have dtype {array.dtype} (first entry {sample}); "
-            f"convert them first, for instance with numpy.asarray(..., dtype=float)"
-        )
-    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
-        array = array.astype(np.float64)
-    return array
-
-
-def _stacked(column: NDArray[Any], name: str) -> NDArray[Any]:
-    """A column whose entries are themselves numeric sequences, as a matrix."""
-    if not column.size or isinstance(column[0], str) or not hasattr(column[0], "__len__"):
-        return column
-    lengths = [len(row) if hasattr(row, "__len__") else -1 for row in column]
-    for row, length in enumerate(lengths):
-        if length != lengths[0]:
-            found = "nothing" if length < 0 else f"{length} numbers"
-            raise InputError(f"{name}: row {row} holds {found}, but row 0 holds {lengths[0]}; drop or mend that row")
-    return np.stack([np.asarray(row) for row in column])
+        return Measure(self.space, support.points[first], np.bincount(label, support.weights).astype(np.float64))
 
 
 def normalised_weights(weights: ArrayLike) -> FloatArray:

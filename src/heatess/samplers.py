@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .arrays import numeric_array
 from .errors import InputError
-from .measure import numeric_array
 from .spaces.base import FloatArray
 from .spaces.sphere import Sphere
 
@@ -54,7 +54,7 @@ def von_mises_fisher(n: int, mean: ArrayLike, kappa: float, *, rng: Rng) -> Floa
     The mean resultant length on S^2 is coth(kappa) - 1/kappa:
 
     >>> x = von_mises_fisher(100_000, [0, 0, 1], 10.0, rng=0)
-    >>> abs(np.linalg.norm(x.mean(axis=0)) - 0.9) < 1e-3
+    >>> bool(abs(np.linalg.norm(x.mean(axis=0)) - 0.9) < 1e-3)
     True
     """
     n, rng = _count(n), _generator(rng)
@@ -95,7 +95,11 @@ def tetrahedral(n: int, kappa: float, *, rng: Rng) -> FloatArray:
     n, rng = _count(n), _generator(rng)
     shares = [n // 4 + (mode < n % 4) for mode in range(4)]
     return np.concatenate(
-        [von_mises_fisher(share, vertex, kappa, rng=rng) for share, vertex in zip(shares, TETRAHEDRON, strict=True) if share]
+        [
+            von_mises_fisher(share, vertex, kappa, rng=rng)
+            for share, vertex in zip(shares, TETRAHEDRON, strict=True)
+            if share
+        ]
     )
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import numeric_array
 from .errors import InputError, ScaleWarning
 from .kernel import times_of_resolutions
-from .measure import numeric_array
 from .spaces.base import FloatArray, Space, ZonalSpace
 
 #: Above this dimension the angle alpha misleads, and giving it draws a warning.
@@ -25,7 +25,7 @@ DEFAULT_ANGLES = np.geomspace(5.0, 120.0, 60)
 
 
 def times_of_angles(angles: Any) -> FloatArray:
-    """t = alpha^2 / 8, from alpha in degrees.
+    """T = alpha^2 / 8, from alpha in degrees.
 
     >>> float(times_of_angles(np.degrees(2.0)))
     0.5
@@ -34,7 +34,7 @@ def times_of_angles(angles: Any) -> FloatArray:
 
 
 def angles_of_times(times: Any) -> FloatArray:
-    """alpha = sqrt(8 t) in degrees."""
+    """Alpha = sqrt(8 t) in degrees."""
     return np.asarray(np.degrees(np.sqrt(8 * np.asarray(times, dtype=np.float64))))
 
 
@@ -69,7 +69,12 @@ def _from_resolutions(space: Space, values: FloatArray) -> FloatArray:
     distances = np.radians(values) if space.angular else values
     unit = " degrees" if space.angular else ""
     limit = np.degrees(space.diameter) if space.angular else space.diameter
-    _refuse(values, "resolutions", distances >= space.diameter, f"less than the diameter of {space!r}, {limit:g}{unit}")
+    _refuse(
+        values,
+        "resolutions",
+        distances >= space.diameter,
+        f"less than the diameter of {space!r}, {limit:g}{unit}",
+    )
     return times_of_resolutions(space, distances)
 
 

@@ -98,7 +98,7 @@ def power_spectrum(
     if count <= zonal.transform_limit:
         moments = spectral.level_moments(measure, zonal, count, 1e-9)
     else:
-        moments = pairwise.level_moments(measure, zonal, count, Progress(False))
+        moments = pairwise.level_moments(measure, zonal, count, 1e-9, Progress(False))
     levels = zonal.levels(count)
     with np.errstate(over="ignore"):
         multiplicities = np.exp(levels.log_multiplicities)

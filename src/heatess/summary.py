@@ -51,7 +51,9 @@ class Summary:
             "ESS_H": self.perplexity_ess,
         }
         row.update({f"gESS({angle:g}deg)": value for angle, value in zip(self.angles, self.gess, strict=True)})
-        row.update({f"D_LC({angle:g}deg)": value for angle, value in zip(self.angles, self.leinster_cobbold, strict=True)})
+        row.update(
+            {f"D_LC({angle:g}deg)": value for angle, value in zip(self.angles, self.leinster_cobbold, strict=True)}
+        )
         return row
 
     def __str__(self) -> str:
@@ -73,21 +75,20 @@ def summarize(
     >>> import heatess as he
     >>> import numpy as np
     >>> print(summarize(np.repeat(he.samplers.fibonacci(30), 10, axis=0), angles=(15,)))
-    n 300  R 0.00509  B2 0.0009014  ESS 300  ESS_H 300  gESS(15deg) 29.68  D_LC(15deg) 29.7
+    n 300  R 0.005098  B2 0.0001442  ESS 300  ESS_H 300  gESS(15deg) 29.7  D_LC(15deg) 29.71
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    cloud = {"weights": measure.weights, "space": measure.space}
-    spectrum = power_spectrum(measure.points, **cloud, max_degree=2)
-    profile = heat_profile(measure.points, **cloud, angles=angles)
+    points, weights, space = measure.points, measure.weights, measure.space
+    spectrum = power_spectrum(points, weights, space=space, max_degree=2)
+    profile = heat_profile(points, weights, space=space, angles=angles)
+    at = tuple(float(angle) for angle in profile.angles)
     return Summary(
         n=measure.n,
         resultant_length=spectrum.resultant_length,
         bingham_energy=spectrum.bingham_energy,
         ess=measure.ess,
-        perplexity_ess=baselines.perplexity_ess(measure.weights),
-        angles=tuple(float(angle) for angle in profile.angles),
+        perplexity_ess=baselines.perplexity_ess(weights),
+        angles=at,
         gess=tuple(float(value) for value in profile.gess),
-        leinster_cobbold=tuple(
-            baselines.leinster_cobbold(measure.points, **cloud, angle=float(angle)) for angle in profile.angles
-        ),
+        leinster_cobbold=tuple(baselines.leinster_cobbold(points, weights, angle=a, space=space) for a in at),
     )

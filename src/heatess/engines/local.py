@@ -36,7 +36,13 @@ def cutoff(small: SmallTime, ess: float, rtol: float) -> float | None:
 
 
 def heat_sums(
-    measure: Measure, space: ZonalSpace, times: FloatArray, rtol: float, progress: Progress, *, tree: bool = True
+    measure: Measure,
+    space: ZonalSpace,
+    times: FloatArray,
+    rtol: float,
+    progress: Progress,
+    *,
+    tree: bool = True,
 ) -> HeatSums:
     """Heat sums at small *times*, all of which must be within reach of the expansion."""
     atoms = measure.coalesced()

@@ -31,7 +31,7 @@ def tiles(n: int, size: int = TILE) -> Iterator[tuple[slice, slice]]:
             yield slice(top, min(top + size, n)), slice(left, min(left + size, n))
 
 
-def level_moments(measure: Measure, space: ZonalSpace, count: int, progress: Progress) -> LevelMoments:
+def level_moments(measure: Measure, space: ZonalSpace, count: int, rtol: float, progress: Progress) -> LevelMoments:
     """b_0, ..., b_{count-1} as sums over pairs of atoms."""
     support = measure.support()
     work = list(tiles(support.n))
@@ -45,11 +45,11 @@ def level_moments(measure: Measure, space: ZonalSpace, count: int, progress: Pro
         error=4 * EPSILON + 32 * EPS,
         cosine_error=2 * EPS * np.sqrt(space.dim + 1),
     )
-    return with_low_moments(support, space, moments)
+    return with_low_moments(support, space, moments, rtol)
 
 
 def _tile_moments(measure: Measure, space: ZonalSpace, count: int, rows: slice, columns: slice) -> FloatArray:
-    """sum over the tile of w_i w_j cos(k d_ij), k < count; tiles off the diagonal count twice."""
+    """Sum over the tile of w_i w_j cos(k d_ij), k < count; tiles off the diagonal count twice."""
     u = space.tile_cosines(space.tile(measure.points, rows), space.tile(measure.points, columns))
     weight = np.multiply.outer(measure.weights[rows], measure.weights[columns]).astype(np.complex128)
     if rows == columns:

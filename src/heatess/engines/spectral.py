@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from ..blocks import thread_count
-from ..errors import InputError
 from ..measure import Measure
 from ..spaces.base import LevelMoments, ZonalSpace
 
 
 def level_moments(measure: Measure, space: ZonalSpace, count: int, rtol: float) -> LevelMoments:
+    """b_0, ..., b_{count-1}, the lowest of them certain even when they nearly vanish."""
+    return with_low_moments(measure, space, transform(measure, space, count, rtol), rtol)
+
+
+def transform(measure: Measure, space: ZonalSpace, count: int, rtol: float) -> LevelMoments:
     """b_0, ..., b_{count-1} by the space's fast transform.
 
     An error e in the coefficients, per unit of weight, moves gESS by about 2 e sqrt(gESS) relatively;
     the transform runs at 1e-4 of *rtol*, at most, which covers gESS up to 10^6 with room to spare.
     """
-    if not space.transform_limit:
-        raise InputError(f"{space!r} has no fast transform; use method='pairwise' or 'auto'")
     epsilon = min(max(1e-4 * rtol, 3e-13), 1e-6)
     threads = thread_count() if measure.n * 64 + count**3 > 2_000_000 else 1
-    moments = space.transform(measure.points, measure.weights, count, epsilon, threads)
-    return with_low_moments(measure, space, moments)
+    return space.transform(measure.points, measure.weights, count, epsilon, threads)
 
 
-def with_low_moments(measure: Measure, space: ZonalSpace, moments: LevelMoments) -> LevelMoments:
-    """*moments* with the lowest levels summed directly: at large scales MMD^2 rests on them alone."""
-    low = space.low_moments(measure.points, measure.weights)[: len(moments.values) - 1]
-    moments.values[1 : 1 + len(low)] = low
+def with_low_moments(measure: Measure, space: ZonalSpace, moments: LevelMoments, rtol: float) -> LevelMoments:
+    """*moments*, with the lowest levels summed directly if they are too small to be certain to *rtol*.
+
+    At large scales MMD^2 rests on them alone.
+    """
+    lowest = float(moments.values[1:3].min())
+    if 2 * moments.root_error * lowest**0.5 + moments.error > rtol * lowest:
+        low = space.low_moments(measure.points, measure.weights)[: len(moments.values) - 1]
+        moments.values[1 : 1 + len(low)] = low
     return moments

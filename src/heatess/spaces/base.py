@@ -130,7 +130,7 @@ class ZonalSpace(Space):
 
     @abstractmethod
     def tile_cosines(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """cos d(x_i, y_j) for two tiles, in [-1, 1], by matrix product."""
+        """Cos d(x_i, y_j) for two tiles, in [-1, 1], by matrix product."""
 
     @abstractmethod
     def embed(self, points: NDArray[Any]) -> FloatArray:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import zeta
 
+from ..arrays import numeric_array
 from ..blocks import ROWS, map_rows
 from ..errors import InputError
 from .base import FloatArray, LevelMoments, Levels, SmallTime, ZonalSpace
@@ -68,7 +69,7 @@ class Sphere(ZonalSpace):
 
     @property
     def log_volume(self) -> float:
-        """log of 2 pi^((m+1)/2) / Gamma((m+1)/2)."""
+        """Log of 2 pi^((m+1)/2) / Gamma((m+1)/2)."""
         half = (self._dim + 1) / 2
         return math.log(2) + half * math.log(math.pi) - math.lgamma(half)
 
@@ -83,7 +84,7 @@ class Sphere(ZonalSpace):
 
     @property
     def scalar_curvature(self) -> float:
-        """m (m - 1)."""
+        """M (m - 1)."""
         return float(self._dim * (self._dim - 1))
 
     # Points.
@@ -94,8 +95,6 @@ class Sphere(ZonalSpace):
         float32 rows are kept as they are and corrected as they are read, so that a large array is
         not copied.
         """
-        from ..measure import numeric_array
-
         array = numeric_array(points, "points")
         if array.ndim != 2 or array.shape[1] != self._dim + 1:
             hint = "; for one atom use points[None, :]" if array.ndim == 1 else ""
@@ -224,11 +223,17 @@ class Sphere(ZonalSpace):
     def low_moments(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
         """b_1 = |sum w x|^2, and b_2 = (m + 1) / m |sum w x x^T - I / (m + 1)|_F^2."""
         p = self._dim + 1
-        second = len(points) >= p  # otherwise b_2 is far from zero, and the pair sum is as good and cheaper
+        second = len(points) >= p or p <= 8  # otherwise b_2 is far from zero, and the pair sum is as good and cheaper
 
         def partial(rows: slice) -> tuple[FloatArray, FloatArray]:
-            x, w = self.tile(points, rows), weights[rows]
-            return w @ x, (x.T * w) @ x if second else np.zeros((0, 0))
+            x = self.tile(points, rows).T
+            if p > 8:
+                weighted = x * weights[rows]
+                return weighted.sum(axis=1), weighted @ x.T if second else np.zeros((0, 0))
+            # For few columns, not through BLAS: its idle threads would keep a core from the next transform.
+            x = np.ascontiguousarray(x)
+            weighted = x * weights[rows]
+            return weighted.sum(axis=1), np.einsum("ib,jb->ij", weighted, x)
 
         parts = map_rows(partial, len(points), max(1024, ROWS * 4 // p))
         mean = sum(part[0] for part in parts)
@@ -240,6 +245,11 @@ class Sphere(ZonalSpace):
 
 
 def _squares(rows: NDArray[Any]) -> FloatArray:
+    if rows.shape[1] <= 8 and len(rows) > 4096:  # column by column is faster then
+        total = np.square(rows[:, 0], dtype=np.float64)
+        for column in range(1, rows.shape[1]):
+            total += np.square(rows[:, column], dtype=np.float64)
+        return np.asarray(total)
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
@@ -339,7 +349,12 @@ def _fourier(
     map_rows(fill, len(points))
     modes = np.empty(2 * count, dtype=np.complex128)  # frequencies -count, ..., count - 1
     ducc0.nufft.nu2u(
-        points=weights.astype(np.complex128), coord=angle, forward=False, epsilon=epsilon, nthreads=threads, out=modes
+        points=weights.astype(np.complex128),
+        coord=angle,
+        forward=False,
+        epsilon=epsilon,
+        nthreads=threads,
+        out=modes,
     )
     return np.asarray(modes.real[count:] ** 2 + modes.imag[count:] ** 2)
 
@@ -347,14 +362,16 @@ def _fourier(
 def _harmonic(
     sphere: Sphere, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
 ) -> FloatArray:
-    location = np.empty((2, len(points)))  # colatitude, longitude
+    location = np.empty((len(points), 2))  # colatitude, longitude
 
     def fill(rows: slice) -> None:
         x, y, z = np.ascontiguousarray(sphere.tile(points, rows).T)
         # Longitude from the -x axis lies in [0, 2 pi], as the transform wants, and energies cannot tell.
-        np.arctan2(y, x, out=location[1, rows])
-        location[1, rows] += math.pi
-        np.arctan2(np.sqrt(x * x + y * y), z, out=location[0, rows])
+        np.add(np.arctan2(y, x), math.pi, out=location[rows, 1])
+        np.multiply(x, x, out=x)
+        np.multiply(y, y, out=y)
+        np.add(x, y, out=x)
+        location[rows, 0] = np.arctan2(np.sqrt(x, out=x), z, out=x)
 
     map_rows(fill, len(points))
     degree = count - 1
@@ -367,7 +384,7 @@ def _harmonic(
         mmax=degree,
         mstart=np.arange(count, dtype=np.uint64),
         lstride=count,
-        loc=location.T,
+        loc=location,
         epsilon=epsilon,
         nthreads=threads,
         alm=coefficients,

@@ -1,0 +1,42 @@
+# The front door. Every target makes its own environment in .venv first; nothing else is needed but Python 3.11+.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test quick lint bench docs clean
+
+help:
+	@echo "make demo   profile embedded data, print a table, write a picture"
+	@echo "make test   run every test"
+	@echo "make quick  run the tests that are not marked slow"
+	@echo "make lint   ruff and mypy"
+	@echo "make bench  measure the speed contract"
+	@echo "make docs   check that the documentation's links and examples hold"
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+demo: .venv/ready
+	$(BIN)/heatess demo
+
+test: .venv/ready
+	$(BIN)/python -m pytest -q
+
+quick: .venv/ready
+	$(BIN)/python -m pytest -q -m "not slow"
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/ready
+	$(BIN)/python benchmarks/run.py
+
+docs: .venv/ready
+	$(BIN)/python -m pytest -q tests/test_docs.py
+
+clean:
+	rm -rf .venv heatess-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

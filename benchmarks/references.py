@@ -1,0 +1,40 @@
+"""What heatess is measured against: the paper's algorithm, and the bare transform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ducc0
+import numpy as np
+
+
+def paper_profile(points: np.ndarray, weights: np.ndarray, angles: np.ndarray, degree: int = 180) -> np.ndarray:
+    """gESS by the paper's algorithm in NumPy: the Legendre recurrence over the n x n Gram matrix."""
+    weights = weights / weights.sum()
+    gram = np.clip(points @ points.T, -1, 1)
+    before, now = np.ones_like(gram), gram
+    energies = [1.0, 3 * (weights @ now @ weights)]
+    for level in range(1, degree):
+        before, now = now, ((2 * level + 1) * gram * now - level * before) / (level + 1)
+        energies.append((2 * level + 3) * (weights @ now @ weights))
+    levels = np.arange(degree + 1)
+    times = np.radians(angles) ** 2 / 8
+    decay = np.exp(-2 * np.multiply.outer(times, levels * (levels + 1)))
+    return decay @ (2 * levels + 1) / (decay @ np.array(energies))
+
+
+def bare_transform(
+    points: np.ndarray, weights: np.ndarray, degree: int, threads: int, epsilon: float = 1e-12
+) -> Callable[[], object]:
+    """The spherical-harmonic transform alone, with angles and weights ready."""
+    location = np.empty((len(points), 2))
+    location[:, 0] = np.arctan2(np.hypot(points[:, 0], points[:, 1]), points[:, 2])
+    location[:, 1] = np.arctan2(points[:, 1], points[:, 0]) % (2 * np.pi)
+    values = (weights / weights.sum())[None]
+
+    def run() -> object:
+        return ducc0.sht.adjoint_synthesis_general(
+            map=values, spin=0, lmax=degree, mmax=degree, loc=location, epsilon=epsilon, nthreads=threads
+        )
+
+    return run

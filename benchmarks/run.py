@@ -1,0 +1,134 @@
+"""Measure the speed contract and write RESULTS.md: `make bench`, or `python benchmarks/run.py --only s2`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+import heatess as he
+from heatess.blocks import thread_count
+from heatess.kernel import level_count
+from references import bare_transform, paper_profile
+from timing import Row, faster, seconds, side_by_side, within
+
+HERE = Path(__file__).parent
+ANGLES = np.geomspace(5, 120, 60)
+
+
+def sphere_against_paper() -> Iterator[Row]:
+    """S^2, 60 scales from 5 degrees, against the paper's algorithm."""
+    rng = np.random.default_rng(0)
+    for n, target in ((300, 10), (1000, 150), (3000, 2500)):
+        x, w = he.samplers.uniform(n, rng=rng), rng.random(n)
+        mine, theirs = he.heat_profile(x, w, angles=ANGLES).gess, paper_profile(x, w, ANGLES)
+        if not np.allclose(mine, theirs, rtol=1e-7):
+            raise SystemExit(f"n = {n}: the two algorithms disagree by {np.abs(mine / theirs - 1).max():.1e}")
+        (ours,) = side_by_side(lambda x=x, w=w: he.heat_profile(x, w, angles=ANGLES), rounds=30)
+        (reference,) = side_by_side(lambda x=x, w=w: paper_profile(x, w, ANGLES), rounds=1 if n > 1000 else 3)
+        yield faster(f"S^2, 60 scales, n = {n}", "the paper's algorithm in NumPy", ours, reference, target)
+
+
+def sphere_against_transform() -> Iterator[Row]:
+    """S^2 against the bare ducc0 transform at the same degree and accuracy."""
+    rng = np.random.default_rng(1)
+    n = 10**6
+    x, w = he.samplers.uniform(n, rng=rng), rng.random(n)
+    degree = _degree(5.0, w)
+    ours, bare = side_by_side(
+        lambda: he.heat_profile(x, w, angles=ANGLES), bare_transform(x, w, degree, thread_count()), rounds=15
+    )
+    yield within(f"S^2, 60 scales, n = 10^6 (degree {degree})", "the bare ducc0 transform", ours, bare, 1.3)
+    n = 1000
+    x, w = he.samplers.uniform(n, rng=rng), rng.random(n)
+    degree = _degree(15.0, w, small_mmd2=False)
+    ours, bare = side_by_side(lambda: he.gess(x, w, angle=15), bare_transform(x, w, degree, threads=1), rounds=2000)
+    yield within(f"gess at 15 degrees, n = 1000 (degree {degree})", "the bare ducc0 transform", ours, bare, 2.0)
+
+
+def import_time() -> Iterator[Row]:
+    """`import heatess` against what it cannot do without."""
+    ours = min(_import("heatess") for _ in range(9))
+    reference = min(_import("numpy, scipy.special") for _ in range(9))
+    yield within("import heatess", "import numpy, scipy.special", ours, reference, 1.5)
+
+
+BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
+    "paper": sphere_against_paper,
+    "transform": sphere_against_transform,
+    "import": import_time,
+}
+
+
+def _degree(angle: float, weights: np.ndarray, small_mmd2: bool = True) -> int:
+    ess = weights.sum() ** 2 / (weights @ weights)
+    count = level_count(he.Sphere(2), np.radians(angle) ** 2 / 8, ess, 1e-8, 4096, small_mmd2=small_mmd2)
+    if count is None:
+        raise SystemExit(f"{angle} degrees needs more levels than the transform takes")
+    return count - 1
+
+
+def _import(names: str) -> float:
+    code = f"import time; start = time.perf_counter(); import {names}; print(time.perf_counter() - start)"
+    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+
+
+def machine() -> str:
+    """The shape of the machine, so that figures can be read."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{thread_count()} cores ({platform.machine()}), {memory:.0f} GiB; Python {platform.python_version()}, "
+        f"NumPy {np.__version__}, SciPy {scipy.__version__}, ducc0 {_version('ducc0')}"
+    )
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import version
+
+    return version(package)
+
+
+def markdown(rows: list[Row]) -> str:
+    """RESULTS.md."""
+    lines = [
+        "# Benchmark results",
+        "",
+        "Written by `make bench`. Times are the best of several turns in one run; the ratio is the claim.",
+        "",
+        f"Machine: {machine()}.",
+        "",
+        "| work | reference | heatess | reference | ratio | target | verdict |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        cells = (row.work, row.reference, seconds(row.ours), seconds(row.theirs), row.ratio, row.target, row.verdict)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Run the benchmarks, print each row as it comes, and write RESULTS.md if all were run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=BENCHMARKS, help="run one group and write nothing")
+    chosen = parser.parse_args().only
+    rows = []
+    for name, benchmark in BENCHMARKS.items():
+        if chosen in (None, name):
+            for row in benchmark():
+                rows.append(row)
+                times = f"{seconds(row.ours):>8} against {seconds(row.theirs):>8}"
+                print(f"{row.work:<45} {times}  {row.ratio:<16} {row.target:<22} {row.verdict}", flush=True)
+    if chosen is None:
+        (HERE / "RESULTS.md").write_text(markdown(rows))
+        print(f"written to {HERE / 'RESULTS.md'}")
+
+
+if __name__ == "__main__":
+    main()
