@@ -22,8 +22,8 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError as error:
         raise InputError(f"{name}: rows have different lengths ({error}); every row must have the same") from None
-    if array.dtype == object and array.ndim == 1 and not isinstance(values, np.ndarray):
-        array = _stacked(array, name)
+    if array.dtype == object and not isinstance(values, np.ndarray):
+        array = _from_columns(values, name) if array.ndim == 2 else _stacked(array, name) if array.ndim else array
     if array.dtype.kind == "c":
         raise InputTypeError(f"{name} must be real numbers, but are complex ({array.dtype}); pass real coordinates")
     if array.dtype.kind not in "fiub":
@@ -35,6 +35,22 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
         array = array.astype(np.float64)
     return array
+
+
+def positive(value: Any, name: str, expected: str = "positive and finite") -> float:
+    """One positive, finite number, or an `InputError` that says what was *expected*."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise InputTypeError(f"{name} must be {expected}, but is {value!r}, which is not a number")
+    if not 0 < value < np.inf:
+        raise InputError(f"{name} must be {expected}, but is {value!r}")
+    return float(value)
+
+
+def _from_columns(frame: Any, name: str) -> NDArray[Any]:
+    """A data frame whose column types have no common NumPy type, column by column."""
+    if not hasattr(frame, "columns"):
+        return np.asarray(frame)
+    return np.column_stack([numeric_array(frame[column], f"{name} column {column}") for column in frame.columns])
 
 
 def _stacked(column: NDArray[Any], name: str) -> NDArray[Any]:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .engines.pairwise import tiles
+from .arrays import numeric_array
+from .engines.pairwise import tile_distances, tiles
 from .engines.plan import zonal
 from .errors import InputError
 from .measure import Measure
@@ -62,7 +63,7 @@ def small_time(
     True
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    t = resolve(measure.space, angles, times)
+    t = resolve(measure.space, angles, times).times
     manifold = measure.space
     masses = measure.coalesced().weights
     leading = manifold.log_volume - manifold.dim / 2 * np.log(8 * math.pi * t) + math.log(float(masses @ masses))
@@ -84,7 +85,10 @@ def merging(distance: ArrayLike, times: ArrayLike, *, share: float = 0.5) -> Flo
     """
     if not 0 < share < 1:
         raise InputError(f"share must lie strictly between 0 and 1, but is {share!r}")
-    r, t = np.asarray(distance, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    r, t = numeric_array(distance, "distance").astype(np.float64), numeric_array(times, "times").astype(np.float64)
+    for name, values, fine in (("distance", r, r >= 0), ("times", t, t > 0)):
+        if not (fine & np.isfinite(values)).all():
+            raise InputError(f"{name} must be {'positive' if name == 'times' else 'not negative'} and finite")
     kept = share**2 + (1 - share) ** 2
     return np.asarray(1 / (kept + 2 * share * (1 - share) * np.exp(-(r**2) / (8 * t))))
 
@@ -113,17 +117,11 @@ def pairwise_overlap(
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     manifold = zonal(measure)
-    t = resolve(manifold, angles, times)
+    t = resolve(manifold, angles, times).times
     atoms = measure.coalesced()
     total = np.zeros(len(t))
     for rows, columns in tiles(atoms.n):
-        left, right = manifold.tile(atoms.points, rows), manifold.tile(atoms.points, columns)
-        square = manifold.distance(left[:, None], right[None]) ** 2 if atoms.n <= 512 else None
-        if square is None:
-            u = manifold.tile_cosines(left, right)
-            square = np.arccos(u, out=u) ** 2
-        if rows == columns:
-            np.fill_diagonal(square, 0.0)
+        square = tile_distances(atoms, manifold, rows, columns) ** 2
         for k, time in enumerate(t):
             share = atoms.weights[rows] @ np.exp(-square / (8 * time)) @ atoms.weights[columns]
             total[k] += share if rows == columns else 2 * share
@@ -154,7 +152,7 @@ def low_frequency(
     if isinstance(degrees, bool) or not isinstance(degrees, int | np.integer) or degrees < 1:
         raise InputError(f"degrees must be a whole number >= 1, but is {degrees!r}")
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    t = resolve(measure.space, angles, times)
+    t = resolve(measure.space, angles, times).times
     spectrum = power_spectrum(measure.points, measure.weights, space=measure.space, max_degree=max(2, degrees))
     kept = slice(1, int(degrees) + 1)
     return np.asarray(np.exp(-2 * np.multiply.outer(t, spectrum.eigenvalues[kept])) @ spectrum.energies[kept])
@@ -181,7 +179,7 @@ def large_time(
     True
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    t = resolve(measure.space, angles, times)
+    t = resolve(measure.space, angles, times).times
     spectrum = power_spectrum(measure.points, measure.weights, space=measure.space, max_degree=2)
     first, second = (np.exp(-2 * spectrum.eigenvalues[level] * t) * spectrum.energies[level] for level in (1, 2))
     return np.asarray(first - first**2 / 2 + second)

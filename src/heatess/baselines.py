@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import entr
 
-from .engines.local import close_pairs
-from .engines.pairwise import tiles
+from .arrays import positive
+from .engines.pairwise import tile_distances, tiles
 from .errors import InputError
 from .measure import Measure, normalised_weights
-from .progress import Progress
 from .spaces.base import Space, ZonalSpace
 
 
@@ -55,31 +54,14 @@ def leinster_cobbold(
     >>> round(leinster_cobbold(he.samplers.fibonacci(30), angle=15), 1)
     29.7
     """
-    if not (math.isfinite(angle) and angle > 0):
-        raise InputError(f"angle must be positive and finite, in degrees, but is {angle!r}")
+    alpha = math.radians(positive(angle, "angle", "positive and finite, in degrees"))
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     if not isinstance(measure.space, ZonalSpace):
         raise InputError(f"leinster_cobbold needs a space with a distance by matrix product, not {measure.space!r}")
-    alpha = math.radians(angle)
-    return 1.0 / (_near_sum(measure, measure.space, alpha) if angle < 1 else _tile_sum(measure, measure.space, alpha))
-
-
-def _tile_sum(measure: Measure, space: ZonalSpace, alpha: float) -> float:
     atoms = measure.support()
     total = 0.0
     for rows, columns in tiles(atoms.n):
-        u = space.tile_cosines(space.tile(atoms.points, rows), space.tile(atoms.points, columns))
-        if rows == columns:
-            np.fill_diagonal(u, 1.0)
-        similarity = np.exp(-((np.arccos(u) / alpha) ** 2))
-        share = float(atoms.weights[rows] @ similarity @ atoms.weights[columns])
+        distances = tile_distances(atoms, measure.space, rows, columns)
+        share = float(atoms.weights[rows] @ np.exp(-((distances / alpha) ** 2)) @ atoms.weights[columns])
         total += share if rows == columns else 2 * share
-    return total
-
-
-def _near_sum(measure: Measure, space: ZonalSpace, alpha: float) -> float:
-    atoms = measure.coalesced()
-    total = float(atoms.weights @ atoms.weights)
-    for square, weight in close_pairs(atoms, space, 7 * alpha, Progress(False), tree=True):
-        total += 2 * float(weight @ np.exp(-square / alpha**2))
-    return total
+    return 1.0 / total

@@ -19,7 +19,7 @@ SERIES_LIMIT = 1024
 
 
 def log_terms(space: ZonalSpace, times: FloatArray, count: int) -> FloatArray:
-    """Log N_l - 2 lambda_l t, shape (len(times), count)."""
+    """log N_l - 2 lambda_l t, shape (len(times), count)."""
     levels = space.levels(count)
     return np.asarray(levels.log_multiplicities - 2 * np.multiply.outer(times, levels.eigenvalues))
 
@@ -41,12 +41,13 @@ def log_tail(space: ZonalSpace, times: FloatArray, count: int) -> FloatArray:
 def level_count(
     space: ZonalSpace, time: float, ess: float, rtol: float, limit: int, *, small_mmd2: bool = True
 ) -> int | None:
-    """Levels that certify gESS and MMD^2 at *time* to a tenth of *rtol*; None if more than *limit*.
+    """Levels that certify gESS and MMD^2 at *time* to a thousandth of *rtol*; None if more than *limit*.
 
     What is left out of the power A = k_2t(x,x) / gESS >= 1 is at most the tail T of the diagonal. So gESS
     asks for T <= rtol max(k_2t(x,x) / ESS, 1). MMD^2 = A - 1 is at least k_2t(x,x) / ESS - 1, and B_1 is
     rarely below N_1 / ESS, so it asks for T <= rtol max(k_2t(x,x) / ESS - 1, N_1 exp(-2 lambda_1 t) / ESS),
-    which is the stronger; *small_mmd2* false asks for gESS alone.
+    which is the stronger; *small_mmd2* false asks for gESS alone. A thousandth costs a tenth more levels, and
+    keeps what is left out below what splitting an atom or turning the cloud may change.
     """
     count = min(int(math.sqrt(20 / time)) + 16, limit)
     while True:
@@ -62,7 +63,7 @@ def level_count(
             power = total / ess  # of A, in units of exp(peak)
             unit = math.exp(-peak)
             floor = max(power - unit, float(shares[1]) / ess) if small_mmd2 else max(power, unit)
-            goal = rtol / 10 * floor
+            goal = rtol / 1000 * floor
             kept = count + 1 - int(np.searchsorted(tails, goal - beyond, side="right"))
             if beyond <= goal and kept <= count:
                 return max(kept, 8) if kept <= limit else None
@@ -87,7 +88,7 @@ def overlap(space: ZonalSpace, time: float, distance: Any) -> FloatArray:
 
 
 def log_diagonal(space: ZonalSpace, time: float) -> float:
-    """Log k_2t(x, x)."""
+    """log k_2t(x, x)."""
     count = level_count(space, time, 1.0, 1e-15, SERIES_LIMIT)
     if count is None:
         return space.small_time(time).log_diagonal

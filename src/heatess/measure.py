@@ -62,6 +62,8 @@ class Measure:
         >>> Measure.of([[0, 0, 1], [0, 1, 0]], [1, 3]).weights
         array([0.25, 0.75])
         """
+        if space is not None and not isinstance(space, Space):
+            raise InputError(f"space must be a heatess space such as Sphere(2), but is {space!r}")
         if space is None:
             points = numeric_array(points, "points")
             space = _sphere_of(points)
@@ -88,6 +90,8 @@ class Measure:
 
 def normalised_weights(weights: ArrayLike) -> FloatArray:
     """Weights on their own, checked and summing to one."""
+    if weights is None:
+        raise InputError("weights must be given, one number per atom, but are None")
     return _normalised(weights, None, None)
 
 

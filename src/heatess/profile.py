@@ -78,6 +78,7 @@ class HeatProfile:
     """
 
     times: FloatArray
+    angles: FloatArray
     gess: FloatArray
     volume: FloatArray
     divergence: FloatArray
@@ -89,20 +90,18 @@ class HeatProfile:
     space: Space
     method: str
     _moments: LevelMoments | None = field(default=None)
+    _resolutions: FloatArray | None = field(default=None)
 
     def __post_init__(self) -> None:
         for name in _CURVES:
-            if name not in ("angles", "resolutions"):
+            if name != "resolutions":
                 getattr(self, name).flags.writeable = False
-
-    @cached_property
-    def angles(self) -> FloatArray:
-        """Alpha = sqrt(8 t), in degrees."""
-        return _frozen(scales.angles_of_times(self.times))
 
     @cached_property
     def resolutions(self) -> FloatArray:
         """Distance at which s_t = 1/e, in degrees on angular spaces; computed when first asked for."""
+        if self._resolutions is not None:
+            return _frozen(self._resolutions)
         if not isinstance(self.space, ZonalSpace):
             return _frozen(np.full(len(self.times), math.nan))
         distances = resolutions_of_times(self.space, self.times)
@@ -121,11 +120,12 @@ class HeatProfile:
         >>> round(he.heat_profile(cloud).at(angle=15).gess, 1)
         29.7
         """
-        wanted = float(_one_scale(self.space, angle, time, resolution)[0])
+        scale = _one_scale(self.space, angle, time, resolution)
+        wanted = float(scale.times[0])
         near = int(np.argmin(np.abs(np.log(self.times / wanted))))
         if abs(self.times[near] / wanted - 1) < 1e-9:
             return self._point(near)
-        single = self._evaluate(np.array([wanted]))
+        single = self._evaluate(scale)
         if single is None:
             raise InputError(
                 f"this profile does not certify the scale angle={scales.angles_of_times(wanted):g} degrees (its own "
@@ -133,16 +133,16 @@ class HeatProfile:
             )
         return single._point(0)
 
-    def _evaluate(self, times: FloatArray) -> HeatProfile | None:
-        """The profile at other times from the same level moments, or None if they do not reach."""
+    def _evaluate(self, at: scales.Scales) -> HeatProfile | None:
+        """The profile at other scales from the same level moments, or None if they do not reach."""
         if self._moments is None or not isinstance(self.space, ZonalSpace):
             return None
-        if not np.isfinite(log_tail(self.space, times, len(self._moments.values))).all():
+        if not np.isfinite(log_tail(self.space, at.times, len(self._moments.values))).all():
             return None
-        sums = sum_levels(self.space, times, self._moments)
+        sums = sum_levels(self.space, at.times, self._moments)
         if sums.error.max() > max(10 * float(self.error.max()), 1e-10):
             return None
-        return _profile(sums, times, self.ess, self.n, self.space, self.method, self._moments)
+        return _profile(sums, at, self.ess, self.n, self.space, self.method, self._moments)
 
     def _point(self, row: int) -> ProfilePoint:
         names = (
@@ -279,7 +279,7 @@ def heat_profile(
     _check_rtol(rtol)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     at = scales.resolve(measure.space, angles, times, resolutions)
-    sums, ran, moments = plan.run(measure, at, rtol, method, Progress(progress))
+    sums, ran, moments = plan.run(measure, at.times, rtol, method, Progress(progress))
     return _profile(sums, at, measure.ess, measure.n, measure.space, ran, moments)
 
 
@@ -311,7 +311,7 @@ def gess(
     _check_rtol(rtol)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     at = _one_scale(measure.space, angle, time, resolution)
-    return min(max(1 / plan.overlap(measure, float(at[0]), rtol), 1.0), measure.ess)
+    return min(max(1 / plan.overlap(measure, float(at.times[0]), rtol), 1.0), measure.ess)
 
 
 def gess_ratio(
@@ -339,7 +339,7 @@ def gess_ratio(
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     at = _one_scale(measure.space, angle, time, resolution)
     flat = Measure(measure.space, measure.points, np.full(measure.n, 1.0 / measure.n))
-    return plan.overlap(flat, float(at[0]), 1e-8) / plan.overlap(measure, float(at[0]), 1e-8)
+    return plan.overlap(flat, float(at.times[0]), 1e-8) / plan.overlap(measure, float(at.times[0]), 1e-8)
 
 
 def _check_rtol(rtol: float) -> None:
@@ -347,7 +347,7 @@ def _check_rtol(rtol: float) -> None:
         raise InputError(f"rtol must be a number from 1e-15 to 1, but is {rtol!r}")
 
 
-def _one_scale(space: Space, angle: Any, time: Any, resolution: Any) -> FloatArray:
+def _one_scale(space: Space, angle: Any, time: Any, resolution: Any) -> scales.Scales:
     given = [value for value in (angle, time, resolution) if value is not None]
     if len(given) != 1 or np.ndim(given[0]) != 0:
         found = "none" if not given else f"{len(given)} arguments" if len(given) > 1 else f"shape {np.shape(given[0])}"
@@ -357,7 +357,7 @@ def _one_scale(space: Space, angle: Any, time: Any, resolution: Any) -> FloatArr
 
 def _profile(
     sums: HeatSums,
-    times: FloatArray,
+    at: scales.Scales,
     ess: float,
     n: int,
     space: Space,
@@ -368,7 +368,8 @@ def _profile(
     with np.errstate(over="ignore", under="ignore"):
         mmd2, volume = np.exp(sums.log_mmd2), np.exp(-divergence)
     return HeatProfile(
-        times=times,
+        times=at.times,
+        angles=at.angles,
         gess=np.clip(1 / sums.overlap, 1.0, ess),
         volume=volume,
         divergence=divergence,
@@ -380,6 +381,7 @@ def _profile(
         space=space,
         method=method,
         _moments=moments,
+        _resolutions=at.resolutions,
     )
 
 

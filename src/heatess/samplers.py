@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import numeric_array
+from .arrays import numeric_array, positive
 from .errors import InputError
 from .spaces.base import FloatArray
 from .spaces.sphere import Sphere
@@ -62,9 +62,8 @@ def von_mises_fisher(n: int, mean: ArrayLike, kappa: float, *, rng: Rng) -> Floa
     if axis.ndim != 1 or len(axis) < 2:
         raise InputError(f"mean must be one unit vector of at least 2 coordinates, but has shape {axis.shape}")
     axis = Sphere(len(axis) - 1).check(axis[None])[0]
-    if not (math.isfinite(kappa) and kappa >= 0):
-        raise InputError(f"kappa must be finite and not negative, but is {kappa!r}")
-    deficit = _cosine_deficit(n, len(axis), float(kappa), rng)
+    concentration = positive(kappa, "kappa", "finite and not negative") if kappa != 0 else 0.0
+    deficit = _cosine_deficit(n, len(axis), concentration, rng)
     tangent = Sphere(len(axis) - 2).uniform(n, rng) if len(axis) > 2 else rng.choice([-1.0, 1.0], size=(n, 1))
     sine = np.sqrt(deficit * (2 - deficit))
     x = np.column_stack([1 - deficit, sine[:, None] * tangent])  # about the first coordinate axis
@@ -155,7 +154,8 @@ def mixture(n: int, components: Sequence[Sampler], shares: ArrayLike | None = No
 
 def _cosine_deficit(n: int, d: int, kappa: float, rng: np.random.Generator) -> FloatArray:
     """1 - mean . x for n draws: kept as a deficit, because cosines near one lose it."""
-    b = (d - 1) / (2 * kappa + math.hypot(2 * kappa, d - 1))
+    half = kappa / (d - 1)
+    b = 0.5 / (half + math.hypot(half, 0.5))
     x0 = (1 - b) / (1 + b)
     found: list[FloatArray] = []
     missing = n

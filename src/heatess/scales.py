@@ -8,7 +8,7 @@ resolution keeps its meaning.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from .spaces.base import FloatArray, Space, ZonalSpace
 
 #: Above this dimension the angle alpha misleads, and giving it draws a warning.
 ANGLE_DIMENSION = 10
+
+#: Times that double precision can handle: distances from 1e-100 up.
+TIME_RANGE = (1e-200, 1e100)
 
 DEFAULT_ANGLES = np.geomspace(5.0, 120.0, 60)
 
@@ -34,21 +37,34 @@ def times_of_angles(angles: Any) -> FloatArray:
 
 
 def angles_of_times(times: Any) -> FloatArray:
-    """Alpha = sqrt(8 t) in degrees."""
+    """alpha = sqrt(8 t) in degrees."""
     return np.asarray(np.degrees(np.sqrt(8 * np.asarray(times, dtype=np.float64))))
+
+
+class Scales(NamedTuple):
+    """Scales as the user gave them, and the times they mean."""
+
+    times: FloatArray
+    angles: FloatArray
+    resolutions: FloatArray | None
 
 
 def resolve(
     space: Space, angles: Any = None, times: Any = None, resolutions: Any = None, *, stacklevel: int = 3
-) -> FloatArray:
-    """The times meant by at most one of *angles* (degrees), *times*, *resolutions*; shape (k,)."""
-    given = [name for name, value in _named(angles, times, resolutions) if value is not None]
+) -> Scales:
+    """The scales meant by at most one of *angles* (degrees), *times*, *resolutions*; shape (k,) each."""
+    named = {"angles": angles, "times": times, "resolutions": resolutions}
+    given = [name for name, value in named.items() if value is not None]
     if len(given) > 1:
         raise InputError(f"give at most one of angles, times, resolutions, but found {' and '.join(given)}")
     if times is not None:
-        return _positive(times, "times")
+        t = _positive(times, "times")
+        _refuse_extreme(t, t, "times")
+        return Scales(t, angles_of_times(t), None)
     if resolutions is not None:
-        return _from_resolutions(space, _positive(resolutions, "resolutions"))
+        values = _positive(resolutions, "resolutions")
+        t = _from_resolutions(space, values)
+        return Scales(t, angles_of_times(t), values)
     if space.dim > ANGLE_DIMENSION:
         warnings.warn(
             f"angles mislead on {space!r}: heat mixes a high-dimensional space long before alpha = sqrt(8 t) says "
@@ -56,26 +72,30 @@ def resolve(
             ScaleWarning,
             stacklevel=stacklevel,
         )
-    return times_of_angles(DEFAULT_ANGLES if angles is None else _positive(angles, "angles"))
-
-
-def _named(angles: Any, times: Any, resolutions: Any) -> list[tuple[str, Any]]:
-    return [("angles", angles), ("times", times), ("resolutions", resolutions)]
+    values = DEFAULT_ANGLES.copy() if angles is None else _positive(angles, "angles")
+    with np.errstate(over="ignore", under="ignore"):
+        t = times_of_angles(values)
+    _refuse_extreme(t, values, "angles")
+    return Scales(t, values, None)
 
 
 def _from_resolutions(space: Space, values: FloatArray) -> FloatArray:
     if not isinstance(space, ZonalSpace):
         raise InputError(f"resolutions are not defined on {space!r}; give times instead")
     distances = np.radians(values) if space.angular else values
+    _refuse_extreme(np.minimum(distances, 1.0) ** 2, values, "resolutions")
     unit = " degrees" if space.angular else ""
     limit = np.degrees(space.diameter) if space.angular else space.diameter
-    _refuse(
-        values,
-        "resolutions",
-        distances >= space.diameter,
-        f"less than the diameter of {space!r}, {limit:g}{unit}",
-    )
+    expected = f"less than the diameter of {space!r}, {limit:g}{unit}"
+    _refuse(values, "resolutions", distances >= space.diameter, expected)
     return times_of_resolutions(space, distances)
+
+
+def _refuse_extreme(times: FloatArray, values: FloatArray, name: str) -> None:
+    """Times so small or large that their exponentials mean nothing in floating point."""
+    least, most = TIME_RANGE
+    expected = f"such that the time t lies between {least:g} and {most:g}"
+    _refuse(values, name, (times < least) | (times > most), expected)
 
 
 def _positive(values: Any, name: str) -> FloatArray:

@@ -108,7 +108,7 @@ def power_spectrum(
         degrees=np.arange(count),
         eigenvalues=np.array(levels.eigenvalues),
         multiplicities=multiplicities,
-        energies=multiplicities * moments.values,
+        energies=np.where(moments.values > 0, multiplicities, 0.0) * moments.values,
         ess=measure.ess,
         n=measure.n,
         space=measure.space,

@@ -20,17 +20,20 @@ from .sums import EPS, HeatSums
 #: Pairs handled at once.
 BATCH = 2_000_000
 
+#: A tighter rtol than this is asked of nobody: what the expansion leaves out is in `error`.
+EXPANSION_TOLERANCE = 1e-11
+
 #: Trees beat tiles in few dimensions only.
 TREE_COLUMNS = 8
 
 
 def cutoff(small: SmallTime, ess: float, rtol: float) -> float | None:
-    """A distance beyond which s_t <= rtol / (10 ESS); None if the expansion does not reach that far."""
+    """A distance beyond which s_t <= rtol / (10 ESS); None if the expansion does not reach or is not good enough."""
     goal = math.log(rtol / 10 / ess)
     grid = np.linspace(0.0, small.reach**2, 4097)
     exponent = np.polynomial.polynomial.polyval(grid, small.polynomial)
     below = exponent <= goal
-    if small.error > rtol / 10 or not below.any():
+    if small.error > max(rtol / 10, EXPANSION_TOLERANCE) or not below.any():
         return None
     return math.sqrt(grid[int(np.argmax(below))])
 
@@ -58,7 +61,7 @@ def heat_sums(
             change[k] += 2 * (value @ np.polynomial.polynomial.polyval(square[near], small.slope))
     log_diagonal = np.array([small.log_diagonal for small in expansions])
     log_power = log_diagonal + np.log(overlap)
-    error = rtol / 10 + np.array([small.error for small in expansions]) + 32 * EPS
+    error = rtol / 10 / (atoms.ess * overlap) + np.array([small.error for small in expansions]) + 32 * EPS
     return HeatSums(overlap, log_power + np.log(-np.expm1(-log_power)), change / overlap, error)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import ducc0
 import numpy as np
 
-from ..blocks import thread_count
+from ..blocks import slices, thread_count
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import FloatArray, LevelMoments, ZonalSpace
@@ -29,6 +29,17 @@ def tiles(n: int, size: int = TILE) -> Iterator[tuple[slice, slice]]:
     for top in range(0, n, size):
         for left in range(top, n, size):
             yield slice(top, min(top + size, n)), slice(left, min(left + size, n))
+
+
+def tile_distances(measure: Measure, space: ZonalSpace, rows: slice, columns: slice) -> FloatArray:
+    """Distances between two tiles of atoms, accurate for close pairs too, where the arc cosine is not."""
+    left, right = space.tile(measure.points, rows), space.tile(measure.points, columns)
+    u = space.tile_cosines(left, right)
+    i, j = np.nonzero(u > 0.999)
+    distances = np.arccos(u, out=u)
+    for part in slices(len(i), 2**20 // left.shape[1] + 1):
+        distances[i[part], j[part]] = space.distance(left[i[part]], right[j[part]])
+    return distances
 
 
 def level_moments(measure: Measure, space: ZonalSpace, count: int, rtol: float, progress: Progress) -> LevelMoments:
@@ -49,7 +60,7 @@ def level_moments(measure: Measure, space: ZonalSpace, count: int, rtol: float, 
 
 
 def _tile_moments(measure: Measure, space: ZonalSpace, count: int, rows: slice, columns: slice) -> FloatArray:
-    """Sum over the tile of w_i w_j cos(k d_ij), k < count; tiles off the diagonal count twice."""
+    """sum over the tile of w_i w_j cos(k d_ij), k < count; tiles off the diagonal count twice."""
     u = space.tile_cosines(space.tile(measure.points, rows), space.tile(measure.points, columns))
     weight = np.multiply.outer(measure.weights[rows], measure.weights[columns]).astype(np.complex128)
     if rows == columns:

@@ -82,7 +82,7 @@ def sum_levels(space: ZonalSpace, times: FloatArray, moments: LevelMoments) -> H
 
 
 def _log_excess(terms: FloatArray, b: FloatArray) -> FloatArray:
-    """Log sum_{l>=1} exp(terms_l) b_l, never as a difference."""
+    """log sum_{l>=1} exp(terms_l) b_l, never as a difference."""
     with np.errstate(divide="ignore"):
         logs = terms[:, 1:] + np.log(b[1:])
     peak = logs.max(axis=1)

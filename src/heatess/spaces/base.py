@@ -49,14 +49,13 @@ class SmallTime(NamedTuple):
     """The heat kernel at one small time, as a function of squared distance.
 
     log s_t(r) = polynomial(r^2) with zero constant term, and log k_2t(x, x) = log_diagonal.
-    `slope` is the polynomial of d log s_t / d log t, and `diagonal_slope` is d log k_2t(x,x) / d log t.
-    `error` bounds the absolute error of log s_t within `reach` and of `log_diagonal`.
+    `slope` is the polynomial of d log s_t / d log t. `error` bounds what the expansion leaves out of
+    log s_t within `reach`, and of `log_diagonal`.
     """
 
     polynomial: FloatArray
     slope: FloatArray
     log_diagonal: float
-    diagonal_slope: float
     error: float
     reach: float
 
@@ -130,7 +129,7 @@ class ZonalSpace(Space):
 
     @abstractmethod
     def tile_cosines(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """Cos d(x_i, y_j) for two tiles, in [-1, 1], by matrix product."""
+        """cos d(x_i, y_j) for two tiles, in [-1, 1], by matrix product."""
 
     @abstractmethod
     def embed(self, points: NDArray[Any]) -> FloatArray:

@@ -69,7 +69,7 @@ class Sphere(ZonalSpace):
 
     @property
     def log_volume(self) -> float:
-        """Log of 2 pi^((m+1)/2) / Gamma((m+1)/2)."""
+        """log of 2 pi^((m+1)/2) / Gamma((m+1)/2)."""
         half = (self._dim + 1) / 2
         return math.log(2) + half * math.log(math.pi) - math.lgamma(half)
 
@@ -84,7 +84,7 @@ class Sphere(ZonalSpace):
 
     @property
     def scalar_curvature(self) -> float:
-        """M (m - 1)."""
+        """m (m - 1)."""
         return float(self._dim * (self._dim - 1))
 
     # Points.
@@ -194,7 +194,6 @@ class Sphere(ZonalSpace):
         polynomial = terms.sum(axis=0) + curvature
         slope = (orders * terms).sum(axis=0)
         log_diagonal = self.log_volume - m / 2 * math.log(4 * math.pi * s) + polynomial[0]
-        diagonal_slope = slope[0] - m / 2
         polynomial[0] = slope[0] = 0.0
         polynomial[1] -= 1 / (4 * s)
         slope[1] += 1 / (4 * s)
@@ -202,8 +201,7 @@ class Sphere(ZonalSpace):
         powers = reach ** (2 * np.arange(phase.shape[1]))
         truncated = np.abs(terms[-2:]) @ powers
         error = float(truncated.sum() + np.abs(terms[:, -1] + curvature[-1]).sum() * powers[-1])
-        rounding = 4 * np.finfo(float).eps * (abs(self.log_volume) + m * abs(math.log(s)) + 8)
-        return SmallTime(polynomial, slope, float(log_diagonal), float(diagonal_slope), error + rounding, reach)
+        return SmallTime(polynomial, slope, float(log_diagonal), error, reach)
 
     # Fast transforms.
 
@@ -255,7 +253,8 @@ def _squares(rows: NDArray[Any]) -> FloatArray:
 
 def _norm_excess(rows: NDArray[Any]) -> float:
     """Largest deviation of a row's norm from one; nan if any coordinate is."""
-    squares = _squares(rows)
+    with np.errstate(over="ignore"):
+        squares = _squares(rows)
     low, high = float(squares.min()), float(squares.max())
     if not (np.isfinite(low) and np.isfinite(high)):
         return math.inf
@@ -270,8 +269,14 @@ def _refuse_points(array: NDArray[Any], sphere: Sphere) -> None:
             f"points must be finite, but row {row} is {array[row][:4].tolist()} "
             f"({int((~finite).sum())} of {len(array)} rows); drop or mend those rows"
         )
-    norms = np.sqrt(_squares(array))
+    with np.errstate(over="ignore"):
+        norms = np.sqrt(_squares(array))
     off = np.abs(norms - 1) > NORM_TOLERANCE
+    if not norms.all():
+        row = int(np.argmin(norms))
+        raise InputError(
+            f"points on {sphere!r} must be unit vectors, but row {row} is zero and has no direction; drop it"
+        )
     row, worst = int(np.argmax(off)), int(np.argmax(np.abs(norms - 1)))
     raise InputError(
         f"points on {sphere!r} must be unit vectors (norm within {NORM_TOLERANCE:g} of 1), but row {row} has norm "
@@ -365,7 +370,7 @@ def _harmonic(
     location = np.empty((len(points), 2))  # colatitude, longitude
 
     def fill(rows: slice) -> None:
-        x, y, z = np.ascontiguousarray(sphere.tile(points, rows).T)
+        x, y, z = np.array(sphere.tile(points, rows).T, order="C")  # a copy, worked on in place
         # Longitude from the -x axis lies in [0, 2 pi], as the transform wants, and energies cannot tell.
         np.add(np.arctan2(y, x), math.pi, out=location[rows, 1])
         np.multiply(x, x, out=x)

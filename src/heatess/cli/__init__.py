@@ -1,0 +1,158 @@
+"""The command line: parse, call, print.
+
+Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 bad data, 4 a --fail-under bound not met.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import __version__
+from ..errors import InputError, MissingExtraError, PrecisionError, missing_extra
+from . import options
+
+
+class HeatessGroup(click.Group):
+    """A command group whose errors are one sentence on stderr and one of the exit codes above."""
+
+    def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
+        """Run a command and exit."""
+        words = list(sys.argv[1:] if args is None else args)
+        extra["standalone_mode"] = False
+        try:
+            result = super().main(words, *rest, **extra)
+            code = result if isinstance(result, int) else 0
+        except Exception as error:
+            code = _complain(error, verbose="-v" in words or "--verbose" in words)
+        sys.exit(code)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As usual, with the right word for those who leave it out."""
+        if self.get_command(ctx, args[0]) is None and Path(args[0]).suffix:
+            ctx.fail(f"{args[0]!r} is not a command; to profile a file, type: heatess profile {' '.join(args)}")
+        return super().resolve_command(ctx, args)
+
+
+def _complain(error: Exception, *, verbose: bool) -> int:
+    """Say in one sentence what went wrong; returns the exit code."""
+    code, text = 1, str(error)
+    if isinstance(error, click.Abort):
+        text = "interrupted"
+    elif isinstance(error, click.ClickException):
+        code, text = error.exit_code, error.format_message()
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            text = f"{text.rstrip('.')} (see {error.ctx.command_path} --help)"
+    elif isinstance(error, InputError):
+        code = 3
+    elif isinstance(error, PrecisionError | MissingExtraError):
+        code = 2
+    elif not isinstance(error, OSError):
+        text = f"internal error: {type(error).__name__}: {error}; please report it with the output of -v"
+    if verbose and code == 1:
+        import traceback
+
+        traceback.print_exception(error)
+    click.echo("heatess: " + " ".join(text.split()), err=True)
+    return code
+
+
+_version = click.version_option(__version__, message="heatess %(version)s")
+
+
+@click.group(cls=HeatessGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@_version
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """How many distinguishable particles do you have, at every scale?"""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+_EXAMPLES = """\b
+Examples:
+  heatess profile particles.npy --log-weights logw.npy
+  heatess profile quakes.csv --weights mag --plot quakes.png
+  heatess profile sky.csv --lon ra --lat dec --units rad --json -
+  heatess profile embeddings.npy --normalize --resolutions 10:90:40
+"""
+_GRID: dict[str, Any] = {"metavar": "GRID", "callback": options.grid}
+_NAMES: dict[str, Any] = {"metavar": "A,B,C", "callback": options.columns}
+
+
+def _file(*suffixes: str, **more: Any) -> dict[str, Any]:
+    return {"metavar": "FILE", "callback": options.output(*suffixes), **more}
+
+
+@main.command(epilog=_EXAMPLES)
+@click.argument("file")
+@click.option("--lon", metavar="COL", help="Longitude column. [lon, longitude, lng]")
+@click.option("--lat", metavar="COL", help="Latitude column. [lat, latitude]")
+@click.option("--xyz", help="Columns of unit vectors, two or more. [x,y,z]", **_NAMES)
+@click.option("--units", type=click.Choice(["deg", "rad"]), help="Unit of longitude and latitude.")
+@click.option("--weights", metavar="COL", help="Weight column. [weight, weights, w] For .npy points, a .npy file.")
+@click.option("--log-weights", metavar="COL", help="The same for log-weights. [log_weight, log_weights, logw]")
+@click.option("--normalize", is_flag=True, help="Scale vectors to unit length.")
+@click.option("--angles", help="Scales alpha = sqrt(8t), in degrees. [5:120:60]", **_GRID)
+@click.option("--times", help="Scales as diffusion times t.", **_GRID)
+@click.option("--resolutions", help="Scales as the distance of 1/e overlap, in degrees.", **_GRID)
+@click.option(
+    "--rtol",
+    metavar="X",
+    type=click.FloatRange(1e-15, 1, max_open=True),
+    default=1e-8,
+    help="Relative accuracy of gESS, 1e-8 if not given.",
+)
+@click.option("--json", "json_file", is_flag=False, flag_value="-", help="Write JSON; - for stdout.", **_file(".json"))
+@click.option("--csv", "csv_file", help="Write every scale as CSV; - for stdout.", **_file(".csv"))
+@click.option("--plot", "plot_file", help="Draw gESS: .png, .pdf or .svg.", **_file(".png", ".pdf", ".svg"))
+@click.option(
+    "--fail-under",
+    multiple=True,
+    metavar="BOUND",
+    callback=options.bounds,
+    help="Exit with code 4 if not reached, for instance gess@20deg=50.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Only results, warnings and errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what ran and how long it took.")
+@click.option("--no-progress", is_flag=True, help="No progress bar.")
+@_version
+def profile(file: str, **given: Any) -> None:
+    """Profile the weighted points in FILE (.npy, .csv or .tsv).
+
+    Prints gESS, the number of atoms that can be told apart, and the occupied volume at about ten
+    scales. A GRID of scales is START:STOP:COUNT (geometric) or a list such as 5,15,45. Above ten
+    dimensions the default scales are resolutions. --weights none ignores a weight column.
+    """
+    from . import run_profile
+
+    run_profile.run(file, given)
+
+
+@main.command()
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("heatess-demo"),
+    show_default=True,
+    help="Directory for the picture and the tables.",
+)
+def demo(out: Path) -> None:
+    """See resampling fool ordinary ESS, and not gESS."""
+    from .. import demo as story
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(f"cannot make the directory {out}: {error.strerror or error}") from error
+    result = story.resampling()
+    click.echo(story.story(result))
+    written = story.write(result, out)
+    click.echo("\nWritten: " + ", ".join(str(path) for path in written))
+    if not any(path.suffix == ".png" for path in written):
+        click.echo(f"No picture: {missing_extra('matplotlib', 'plot')}", err=True)

@@ -1,0 +1,107 @@
+"""What the command line says: verdicts and tables, in words and plain columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..plot import plain
+from ..scales import ANGLE_DIMENSION
+
+if TYPE_CHECKING:
+    from ..profile import HeatProfile
+
+#: The whole sphere in square degrees, 4 pi (180 / pi)^2.
+SKY_SQUARE_DEGREES = 129600 / math.pi
+
+CAVEAT = "A low gESS is not by itself a fault: a contracted posterior is supposed to have few distinguishable atoms."
+
+CURVES = ("times", "angles", "resolutions", "gess", "volume", "divergence", "mmd2", "dimension", "error")
+
+
+def verdict(profile: HeatProfile) -> str:
+    """One line: how many atoms, what ordinary ESS makes of them, and how many can be told apart."""
+    order = np.argsort(profile.times)
+    finest, middle = int(order[0]), int(order[len(order) // 2])
+    count = f"{profile.n:,} {'atom counts' if profile.n == 1 else 'atoms count'}"
+    words = f"{count} as {plain(profile.ess)} by ordinary ESS; gESS, the number that can be told apart,"
+    words += f" is {plain(profile.gess[finest])} at {scale_name(profile, finest)}"
+    if middle != finest:
+        words += f" and {plain(profile.gess[middle])} at {scale_name(profile, middle)}"
+    return words + "."
+
+
+def scale_name(profile: HeatProfile, row: int) -> str:
+    """One scale of the profile in words; above ten dimensions it is the resolution that has a meaning."""
+    if profile.space.dim > ANGLE_DIMENSION and math.isfinite(profile.resolutions[row]):
+        return f"a resolution of {profile.resolutions[row]:.3g} deg"
+    return f"{profile.angles[row]:.3g} deg"
+
+
+def profile_table(profile: HeatProfile, rows: int = 10) -> str:
+    """About ten scales of a profile, from the finest to the coarsest, both ends included."""
+    order = np.argsort(profile.times)
+    if len(order) > rows + 2:
+        order = order[np.linspace(0, len(order) - 1, rows).round().astype(int)]
+    on_sky = profile.space.dim == 2
+    head = ["angle", "resolution", "gESS", "volume", *(["area"] if on_sky else []), "error"]
+    units = ["deg", "deg", "", "%", *(["deg^2"] if on_sky else []), "rel."]
+    body = []
+    for row in order:
+        volume = float(profile.volume[row])
+        area = [_number(volume * SKY_SQUARE_DEGREES)] if on_sky else []
+        resolution = float(profile.resolutions[row])
+        body.append(
+            [
+                _number(float(profile.angles[row])),
+                _number(resolution) if math.isfinite(resolution) else "-",
+                _number(float(profile.gess[row])),
+                _number(100 * volume),
+                *area,
+                f"{profile.error[row]:.0e}",
+            ]
+        )
+    return columns([head, units, *body])
+
+
+def columns(rows: Sequence[Sequence[str]], *, left: int = 0) -> str:
+    """Rows of text in aligned columns: the first *left* of them to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            text.ljust(width) if column < left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  " + "   ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def profile_csv(profiles: dict[str, HeatProfile]) -> str:
+    """Every scale of every profile as CSV, with full precision; a single unnamed profile has no name column."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    named = list(profiles) != [""]
+    writer.writerow([*(["cloud"] if named else []), *CURVES])
+    for name, profile in profiles.items():
+        for row in zip(*(getattr(profile, curve).tolist() for curve in CURVES), strict=True):
+            cells = ["" if math.isnan(value) else repr(value) for value in row]
+            writer.writerow([*([name] if named else []), *cells])
+    return text.getvalue()
+
+
+def _number(value: float) -> str:
+    """Four significant digits, thousands separated; powers of ten only where nothing else fits.
+
+    >>> [_number(value) for value in (99.9996, 0.61, 31523.4, 1.799e-81, 0.0)]
+    ['100.0', '0.6100', '31,523', '1.799e-81', '0']
+    """
+    mantissa, exponent = f"{value:.3e}".split("e")
+    if value == 0 or -4 <= int(exponent) < 7:
+        return f"{value:,.{max(0, 3 - int(exponent))}f}" if value else "0"
+    return f"{mantissa}e{int(exponent)}"

@@ -1,0 +1,200 @@
+"""The resampling story: ordinary ESS jumps when nothing was gained; gESS does not.
+
+Uniform draws on the sphere are weighted for a von Mises-Fisher target and then resampled to equal
+weights. Resampling copies atoms. It cannot add information, but ordinary ESS reads the equal weights
+as if it had.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import samplers
+from .cli.text import columns, profile_csv
+from .errors import MissingExtraError, missing_extra
+from .files import atomic_path
+from .plot import COLORS, GREY, plain
+from .profile import HeatProfile, heat_profile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SEED = 7
+COUNT = 3000
+KAPPA = 20.0
+ANGLES = (5, 15, 45)
+SCHEMA = "heatess.demo/1"
+
+#: Colatitude shown in the picture, in degrees; 99.7 % of the target lies within it.
+_CAP = 45
+#: A longitude with few atoms, where the circles are named.
+_EMPTY = math.radians(168)
+
+
+@dataclass(frozen=True, eq=False)
+class Demo:
+    """Weighted draws before resampling, their multiplicities after it, and both heat profiles."""
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    copies: NDArray[np.int64]
+    before: HeatProfile
+    after: HeatProfile
+
+    @property
+    def distinct(self) -> int:
+        """Atoms that survive resampling."""
+        return int(np.count_nonzero(self.copies))
+
+
+def resampling() -> Demo:
+    """Importance weights for vMF(20) from 3,000 uniform draws, then systematic resampling; fixed seed.
+
+    >>> demo = resampling()
+    >>> round(demo.before.ess), round(demo.after.ess), demo.distinct
+    (152, 3000, 342)
+    >>> bool(abs(demo.after.at(angle=5).gess / demo.before.at(angle=5).gess - 1) < 0.02)
+    True
+    """
+    rng = np.random.default_rng(SEED)
+    points = samplers.uniform(COUNT, rng=rng)
+    log_weights = KAPPA * points[:, 2]
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    copies = systematic(weights, COUNT, rng)
+    return Demo(
+        points=points,
+        weights=weights,
+        copies=copies,
+        before=heat_profile(points, log_weights=log_weights),
+        after=heat_profile(np.repeat(points, copies, axis=0)),
+    )
+
+
+def systematic(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """How often each atom is drawn by systematic resampling: one uniform offset, n equal steps.
+
+    >>> systematic(np.array([0.5, 0.25, 0.25]), 4, np.random.default_rng(0))
+    array([2, 1, 1])
+    """
+    ticks = (rng.random() + np.arange(n)) / n
+    chosen = np.searchsorted(np.cumsum(weights)[:-1], ticks, side="right")
+    return np.bincount(chosen, minlength=len(weights))
+
+
+def story(demo: Demo) -> str:
+    """The table before and after resampling, and its moral."""
+    head = ["", "atoms", "distinct", "ESS", *(f"gESS {angle} deg" for angle in ANGLES)]
+    rows = [head]
+    for name, profile, distinct in (
+        ("before resampling", demo.before, COUNT),
+        ("after resampling", demo.after, demo.distinct),
+    ):
+        gess = [plain(profile.at(angle=angle).gess) for angle in ANGLES]
+        rows.append([name, f"{profile.n:,}", f"{distinct:,}", plain(profile.ess), *gess])
+    moral = (
+        f"Resampling left {demo.distinct} distinct atoms, yet ordinary ESS rose from {plain(demo.before.ess)} to "
+        f"{plain(demo.after.ess)}, because it\nsees weights and not places. gESS, which counts atoms that can be told "
+        "apart at a scale, hardly moves."
+    )
+    opening = f"{COUNT:,} uniform draws on the sphere, weighted for a von Mises-Fisher(20) target, then resampled:"
+    return "\n\n".join([opening, columns(rows, left=1), moral])
+
+
+def write(demo: Demo, folder: Path) -> list[Path]:
+    """Write profile.csv, profile.json and, with matplotlib, profile.png; returns what was written."""
+    profiles = {"before": demo.before, "after": demo.after}
+    written = []
+    for name, text in (
+        ("profile.csv", profile_csv(profiles)),
+        ("profile.json", _json(profiles)),
+    ):
+        with atomic_path(folder / name) as draft:
+            draft.write_text(text, encoding="utf-8")
+        written.append(folder / name)
+    try:
+        with atomic_path(folder / "profile.png") as draft:
+            picture(demo).savefig(draft, dpi=150)
+    except MissingExtraError:
+        return written
+    return [folder / "profile.png", *written]
+
+
+def _json(profiles: dict[str, HeatProfile]) -> str:
+    content = {name: json.loads(profile.to_json()) for name, profile in profiles.items()}
+    return json.dumps({"schema": SCHEMA, **content}) + "\n"
+
+
+def picture(demo: Demo) -> Any:
+    """A matplotlib Figure: the particles before and after on the cap, and both gESS curves."""
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+    except ImportError:
+        raise missing_extra("matplotlib", "plot") from None
+    figure = Figure(figsize=(12, 4.1), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08))
+    before, after, curves = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
+    _draw_cap(before, demo.points, demo.weights, COLORS[0])
+    _draw_cap(after, demo.points, demo.copies / COUNT, COLORS[1])
+    _name(before, f"before: {COUNT:,} weighted atoms", "marker area = weight")
+    _name(after, f"after resampling: {demo.distinct} distinct atoms", "marker area = number of copies")
+    _draw_curves(curves, demo)
+    return figure
+
+
+def _name(ax: Axes, title: str, note: str) -> None:
+    ax.set_title(title, fontsize=11)
+    ax.text(0.5, -0.01, note, transform=ax.transAxes, color=GREY, fontsize=9, ha="center", va="top")
+
+
+def _draw_cap(ax: Axes, points: NDArray[np.float64], shares: NDArray[np.float64], color: str) -> None:
+    """Atoms around the pole in Lambert's equal-area projection, marker area proportional to weight."""
+    from matplotlib.patches import Circle
+
+    def radius(colatitude: float) -> float:
+        return 2 * math.sin(math.radians(colatitude) / 2)
+
+    for colatitude in (15, 30, _CAP):
+        ax.add_patch(Circle((0, 0), radius(colatitude), fill=False, color="#c8c8c8", linewidth=0.8, zorder=0.7))
+        ax.text(
+            radius(colatitude) * math.cos(_EMPTY),
+            radius(colatitude) * math.sin(_EMPTY),
+            f"{colatitude}°",
+            color=GREY,
+            fontsize=8,
+            ha="center",
+            va="center",
+            bbox={"color": "white", "pad": 0.6},
+            zorder=0.9,  # under the atoms, so as to hide none
+        )
+    shown = (points[:, 2] > math.cos(math.radians(_CAP))) & (shares > 0)
+    x, y, z = points[shown].T
+    stretch = np.sqrt(2 / (1 + z))
+    ax.scatter(x * stretch, y * stretch, s=6000 * shares[shown], color=color, alpha=0.55, linewidths=0)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+def _draw_curves(ax: Axes, demo: Demo) -> None:
+    """Both gESS curves, both ESS levels, and the jump between them."""
+    demo.after.plot(ax, label="gESS after", color=COLORS[1], linestyle=(0, (5, 3)), zorder=3)
+    demo.before.plot(ax, label="gESS before", color=COLORS[0], linestyle="-", linewidth=5, alpha=0.45)
+    for level, text in zip(ax.texts, (f"ESS after = {COUNT:,}", f"ESS before = {plain(demo.before.ess)}"), strict=True):
+        level.set_text(text)
+    ax.annotate(
+        "",
+        (40, demo.after.ess),
+        (40, demo.before.ess),
+        arrowprops={"arrowstyle": "-|>", "color": GREY, "linewidth": 1.4, "shrinkA": 1, "shrinkB": 1},
+    )
+    ax.text(37.5, math.sqrt(demo.after.ess * demo.before.ess), "resampling", color=GREY, ha="right", va="center")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title("ordinary ESS jumps, gESS does not", fontsize=11)
+    ax.legend(*(items[::-1] for items in ax.get_legend_handles_labels()), frameon=False, loc=(0.3, 0.36))

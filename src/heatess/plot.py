@@ -1,0 +1,272 @@
+"""Pictures of results: curves on an Axes of yours, or on a new Figure that nothing else knows of."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .errors import InputError, missing_extra
+from .scales import ANGLE_DIMENSION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+    from .profile import HeatProfile
+    from .spaces.base import FloatArray
+    from .spectrum import PowerSpectrum
+
+#: Okabe-Ito colours, which stay apart under colour blindness, and a dash pattern for each.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", (0, (6, 2)), (0, (2, 1.4)), (0, (7, 2, 1.5, 2)), (0, (4, 1.2, 1.2, 1.2, 1.2, 1.2)))
+GREY = "#595959"
+
+#: Energies per mode below this are rounding of zero.
+ENERGY_FLOOR = 1e-16
+
+
+class _Quantity(NamedTuple):
+    label: str
+    logarithmic: bool
+
+
+QUANTITIES = {
+    "gess": _Quantity("gESS (distinguishable atoms)", True),
+    "volume": _Quantity("occupied volume (fraction of the space)", True),
+    "divergence": _Quantity("divergence from uniform, $D_2$ (nats)", False),
+    "mmd2": _Quantity("squared MMD to uniform", True),
+    "dimension": _Quantity("order-two dimension", False),
+}
+
+
+def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str = "gess", **style: Any) -> Axes:
+    """Draw one curve of a profile against the scale.
+
+    Curves drawn on the same Axes get their own colour and dashes. gESS comes with the levels of the
+    ordinary ESS and of n as reference lines.
+
+    Parameters
+    ----------
+    profile : HeatProfile
+        What to draw.
+    ax : matplotlib Axes, optional
+        Where. Default: a new Figure, not registered with pyplot; save it with `ax.figure.savefig(...)`.
+    quantity : {"gess", "volume", "divergence", "mmd2", "dimension"}
+        Which curve.
+    **style
+        Passed to `Axes.plot`: label, color, linewidth and so on.
+
+    Returns
+    -------
+    Axes
+        The x axis is the angle in degrees, or the resolution above ten dimensions.
+    """
+    if quantity not in QUANTITIES:
+        raise InputError(f"quantity must be one of {', '.join(QUANTITIES)}, but found {quantity!r}")
+    ax = _axes(ax)
+    scale, label = _scale(profile)
+    values = np.array(getattr(profile, quantity))
+    shown = np.isfinite(scale) & np.isfinite(values) & ((values > 0) | (not QUANTITIES[quantity].logarithmic))
+    order = np.argsort(scale[shown])
+    number = len(_drawn(ax, "heatess-curve"))
+    line = _line(ax, scale[shown][order], values[shown][order], number, **style)
+    ax.set_xlabel(label)
+    ax.set_ylabel(QUANTITIES[quantity].label)
+    ax.set_xscale("log")
+    if QUANTITIES[quantity].logarithmic:
+        ax.set_yscale("log")
+    if quantity == "gess":
+        _gess_levels(ax, profile, str(line.get_color()))
+    _log_ticks(ax.xaxis, *ax.get_xlim())
+    if QUANTITIES[quantity].logarithmic:
+        _log_ticks(ax.yaxis, *ax.get_ylim())
+    return ax
+
+
+def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any) -> Axes:
+    """Draw the energy per mode, B_l / N_l, against the degree l >= 1.
+
+    Equal independent uniform atoms have 1 / ESS at every degree, which is drawn as a reference line.
+    Levels without energy are marked at the foot of the Axes. Parameters are those of `draw_profile`.
+    """
+    ax = _axes(ax)
+    from matplotlib.ticker import MaxNLocator
+
+    with np.errstate(invalid="ignore"):
+        energies = spectrum.energies[1:] / spectrum.multiplicities[1:]
+    degrees = spectrum.degrees[1:]
+    number = len(_drawn(ax, "heatess-curve"))
+    visible = energies > ENERGY_FLOOR
+    line = _line(
+        ax,
+        degrees.astype(np.float64),
+        np.where(visible, energies, math.nan),
+        number,
+        **{"marker": "o", "markersize": 3.5, **style},
+    )
+    ax.set_yscale("log")
+    ax.set_xlabel("degree $\\ell$")
+    ax.set_ylabel("energy per mode, $B_\\ell\\,/\\,N_\\ell$")
+    vanished = degrees[~visible & np.isfinite(energies)]
+    if len(vanished):
+        _mark_zeros(ax, vanished, number, line.get_color())
+    level = 1 / spectrum.ess
+    drawn = energies[visible]
+    ax.set_ylim(*_padded([level, *drawn[[drawn.argmin(), drawn.argmax()]]] if len(drawn) else [level], ax, number))
+    ax.axhline(
+        level,
+        color=line.get_color(),
+        linestyle=(0, (5, 3)),
+        linewidth=1.2,
+        gid=f"heatess-level-{number}",
+        label=f"independent atoms: 1/ESS = {level:.3g}",
+    )
+    ax.legend(loc="upper right", fontsize="small", frameon=False)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _log_ticks(ax.yaxis, *ax.get_ylim())
+    return ax
+
+
+def _axes(ax: Axes | None) -> Axes:
+    """The given Axes, or the only one of a new Figure; prepared once with a light grid."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise missing_extra("matplotlib", "plot") from None
+    if ax is None:
+        ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
+        ax.spines[["top", "right"]].set_visible(False)
+    ax.set_axisbelow(True)
+    ax.grid(True, which="major", color="#e3e3e3", linewidth=0.7)
+    return ax
+
+
+def _scale(profile: HeatProfile) -> tuple[FloatArray, str]:
+    if profile.space.dim > ANGLE_DIMENSION:
+        unit = " (degrees)" if profile.space.angular else ""
+        return profile.resolutions, f"resolution{unit}"
+    return profile.angles, "angle $\\alpha = \\sqrt{8t}$ (degrees)"
+
+
+def _line(ax: Axes, x: FloatArray, y: FloatArray, number: int, **style: Any) -> Any:
+    usual: dict[str, Any] = {"linewidth": 2.0}
+    if not {"color", "c"} & style.keys():
+        usual["color"] = COLORS[number % len(COLORS)]
+    if not {"linestyle", "ls", "dashes"} & style.keys():
+        usual["linestyle"] = DASHES[number % len(DASHES)]
+    if len(x) == 1 and "marker" not in style:
+        usual["marker"] = "o"
+    (line,) = ax.plot(x, y, **{**usual, **style})
+    line.set_gid(f"heatess-curve-{number}")
+    return line
+
+
+def _gess_levels(ax: Axes, profile: HeatProfile, color: str) -> None:
+    """The ordinary ESS in the curve's colour, n in grey, and room for both."""
+    low, high = ax.get_ylim() if _drawn(ax, "heatess-level") else (0.9, 1.0)
+    ax.set_ylim(min(low, 0.9), max(high, 1.9 * profile.n))
+    if math.isclose(profile.ess, profile.n, rel_tol=1e-6):
+        _level(ax, profile.n, f"ESS = n = {profile.n:,}", color)
+        return
+    _level(ax, profile.n, f"n = {profile.n:,}", GREY)
+    _level(ax, profile.ess, f"ESS = {plain(profile.ess)}", color)
+
+
+def _level(ax: Axes, height: float, text: str, color: str) -> None:
+    """A horizontal reference line, named where no other name or line is in the way."""
+    from matplotlib.patheffects import withStroke
+
+    lines = [float(line.get_ydata()[0]) for line in _drawn(ax, "heatess-level")]
+    if any(math.isclose(height, other, rel_tol=1e-6) for other in lines):
+        return
+    right, above = _free_place(ax, height, lines)
+    dash = (0, (1, 2)) if color == GREY else (0, (5, 3))
+    ax.axhline(height, color=color, linestyle=dash, linewidth=1.2, gid=f"heatess-level-{len(lines)}")
+    ax.annotate(
+        text,
+        (right, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(-3, 2 if above else -3),
+        textcoords="offset points",
+        ha="right",
+        va="bottom" if above else "top",
+        color=color,
+        fontsize="small",
+        path_effects=[withStroke(linewidth=3, foreground="white")],
+        gid=f"heatess-name-{len(lines)}",
+    )
+
+
+def _free_place(ax: Axes, height: float, lines: list[float]) -> tuple[float, bool]:
+    """Where to name a level: the right end of the name as a fraction of the axis, and above its line or below."""
+    low, high = np.log(ax.get_ylim())
+    row = 0.045 * float(high - low)  # the height of a name
+
+    def middle(level: float, above: bool) -> float:
+        return math.log(level) + (row / 2 if above else -row / 2)
+
+    names = [(name.xy[0], middle(name.xy[1], name.get_va() == "bottom")) for name in _drawn(ax, "heatess-name")]
+    others = [line for line in lines if abs(math.log(line / height)) > row / 4]
+    for right in (1.0, 0.75, 0.5):
+        for above in (True, False):
+            here = middle(height, above)
+            clear = all(abs(math.log(line) - here) > row / 2 for line in others)
+            if clear and all(abs(x - right) > 0.2 or abs(y - here) > row for x, y in names):
+                return right, above
+    return 0.25, True
+
+
+def _drawn(ax: Axes, kind: str) -> list[Any]:
+    """The artists of one kind that these functions have put on the Axes."""
+    return [artist for artist in ax.get_children() if (artist.get_gid() or "").startswith(kind)]
+
+
+def _mark_zeros(ax: Axes, degrees: Any, number: int, color: Any) -> None:
+    foot = np.full(len(degrees), 0.02 + 0.03 * number)
+    ax.plot(
+        degrees,
+        foot,
+        transform=ax.get_xaxis_transform(),
+        linestyle="none",
+        marker="v",
+        markersize=4,
+        color=color,
+        markerfacecolor="white",
+        gid=f"heatess-zeros-{number}",
+        label=f"no energy (below {ENERGY_FLOOR:g})",
+    )
+
+
+def _padded(values: list[float], ax: Axes, number: int) -> tuple[float, float]:
+    """Limits around *values* on a logarithmic axis, and around what earlier curves needed."""
+    low, high = math.log(min(values)), math.log(max(values))
+    room = max(0.1 * (high - low), 0.4)
+    limits = math.exp(low - room), math.exp(high + 2 * room)  # the legend stands above
+    if number:
+        limits = min(limits[0], ax.get_ylim()[0]), max(limits[1], ax.get_ylim()[1])
+    return limits
+
+
+def _log_ticks(axis: Axis, low: float, high: float) -> None:
+    """Plain numbers on a logarithmic axis, 5 10 20 50, as long as they stay readable."""
+    from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter
+
+    decades = math.log10(high / low)
+    if decades < 0.75:
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 3.2 else (1.0,)))
+    readable = low >= 1e-4 and high <= 1e8
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)) if readable else LogFormatterSciNotation())
+    axis.set_minor_formatter(NullFormatter())
+
+
+def plain(value: float) -> str:
+    """A number as people write it: three significant digits, thousands separated.
+
+    >>> plain(152.03), plain(3000), plain(0.5), plain(21.914), plain(41936.2)
+    ('152', '3,000', '0.5', '21.9', '41,936')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

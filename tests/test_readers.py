@@ -1,0 +1,307 @@
+"""Files become checked points, or one sentence that says what to type instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heatess as he
+from heatess.files import atomic_path, check_writable
+from heatess.readers import Cloud, ReadOptions, read
+
+AXES = np.eye(3)
+
+
+@pytest.fixture
+def save(tmp_path):
+    def write(name: str, text: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+def refused(path: Path, *parts: str, **options: object) -> None:
+    with pytest.raises(he.InputError) as caught:
+        read(path, options=ReadOptions(**options))
+    message = str(caught.value)
+    for part in parts:
+        assert part in message, message
+    assert "\n" not in message
+
+
+# CSV: what is found without being told.
+
+
+@pytest.mark.parametrize("header", ["x,y,z", "X,Y,Z", " x , y , z ", "# x,y,z"])
+def test_unit_vectors_are_found_in_any_case(save, header):
+    cloud = read(save("a.csv", f"{header}\n1,0,0\n0,1,0\n0,0,1\n"))
+    np.testing.assert_array_equal(cloud.points, AXES)
+    assert cloud.weights is None
+    assert cloud.log_weights is None
+    assert "3 points" in cloud.description
+    assert cloud.source.endswith("a.csv")
+
+
+@pytest.mark.parametrize("header", ["lon,lat", "longitude,latitude", "lng,lat", "LON,Latitude"])
+def test_longitude_and_latitude_are_degrees(save, header):
+    cloud = read(save("a.csv", f"{header}\n0,0\n90,0\n0,90\n"))
+    np.testing.assert_allclose(cloud.points, AXES, atol=1e-15)
+    assert "(degrees)" in cloud.description
+
+
+def test_both_longitude_conventions_are_the_same_place(save):
+    cloud = read(save("a.csv", "lon,lat\n-30,10\n330,10\n"))
+    np.testing.assert_allclose(cloud.points[0], cloud.points[1], atol=1e-15)
+
+
+@pytest.mark.parametrize(("name", "logs"), [("weight", 0), ("Weights", 0), ("w", 0), ("logw", 1), ("log_weight", 1)])
+def test_weight_columns_are_found(save, name, logs):
+    cloud = read(save("a.csv", f"{name},x,y,z\n2,1,0,0\n3,0,1,0\n"))
+    found, other = (cloud.log_weights, cloud.weights) if logs else (cloud.weights, cloud.log_weights)
+    np.testing.assert_array_equal(found, [2, 3])
+    assert other is None
+    assert f"from column {name}" in cloud.description
+
+
+def test_tabs_semicolons_quotes_blank_lines_and_a_byte_order_mark_are_read(save):
+    tsv = read(save("a.tsv", "name\tx\ty\tz\na\t1\t0\t0\n\nb\t0\t1\t0\n"))
+    semicolons = read(save("b.csv", "\ufeffx;y;z\r\n1;0;0\r\n0;1;0\r\n"))
+    quoted = read(save("c.csv", 'name,x,y,z\n"one, two",1,0,0\n"three",0,1,0,\n'))
+    for cloud in (tsv, semicolons, quoted):
+        np.testing.assert_array_equal(cloud.points, AXES[:2])
+
+
+# CSV: what the user can say.
+
+
+def test_columns_are_chosen_by_name(save):
+    path = save("a.csv", "ra,dec,p,logp,weight\n180,0,1,0,9\n0,90,3,-1,9\n")
+    cloud = read(path, options=ReadOptions(lon="ra", lat="DEC", weights="p"))
+    np.testing.assert_allclose(cloud.points, [[-1, 0, 0], [0, 0, 1]], atol=1e-15)
+    np.testing.assert_array_equal(cloud.weights, [1, 3])
+    logs = read(path, options=ReadOptions(lon="ra", lat="dec", log_weights="logp"))
+    np.testing.assert_array_equal(logs.log_weights, [0, -1])
+    assert read(path, options=ReadOptions(lon="ra", lat="dec", weights="none")).weights is None
+
+
+def test_vectors_of_any_dimension_are_chosen_by_name(save):
+    path = save("a.csv", "x,y,z,w\n0,0,0,1\n1,0,0,0\n")
+    cloud = read(path, options=ReadOptions(xyz=("x", "y", "z", "w")))
+    assert cloud.points.shape == (2, 4)
+    assert cloud.weights is None
+
+
+def test_radians_are_read_when_said(save):
+    path = save("a.csv", "lon,lat\n1.5708,0\n0,1.5708\n")
+    cloud = read(path, options=ReadOptions(units="rad"))
+    np.testing.assert_allclose(cloud.points, AXES[1:], atol=1e-5)
+    degrees = read(path, options=ReadOptions(units="deg"))
+    assert np.degrees(np.arccos(degrees.points[0, 0])) == pytest.approx(1.5708)
+
+
+def test_normalize_scales_vectors(save):
+    cloud = read(save("a.csv", "x,y,z\n2,0,0\n0,0.1,0\n"), options=ReadOptions(normalize=True))
+    np.testing.assert_allclose(cloud.points, AXES[:2])
+    refused(save("b.csv", "x,y,z\n2,0,0\n0,0,0\n"), "line 3", "zero", normalize=True)
+
+
+def test_what_is_read_gives_the_profile_of_the_arrays(save):
+    points = he.samplers.fibonacci(50)
+    weights = np.linspace(1, 2, 50)
+    rows = "\n".join(
+        ",".join(map(repr, (*row, weight))) for row, weight in zip(points.tolist(), weights.tolist(), strict=True)
+    )
+    cloud = read(save("a.csv", f"x,y,z,weight\n{rows}\n"))
+    np.testing.assert_array_equal(cloud.points, points)
+    np.testing.assert_array_equal(cloud.weights, weights)
+    assert he.gess(cloud.points, cloud.weights, angle=20) == pytest.approx(
+        he.gess(points, weights, angle=20), rel=1e-12
+    )
+
+
+# CSV: what is refused.
+
+
+def test_degrees_or_radians_that_cannot_be_told_are_refused(save):
+    refused(save("a.csv", "lon,lat\n-3.1,1.5\n6.28,0.1\n"), "degrees or radians", "--units deg or --units rad", "6.28")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["is empty", "lon,lat"]),
+        ("\n\n", ["is empty"]),
+        ("lon,lat\n", ["header (lon, lat) but no rows"]),
+        ("1,2,3\n4,5,6\n", ["line 1", "header is needed"]),
+        ("alpha,beta\n1,2\n", ["no columns x, y, z or lon, lat", "--lon COL --lat COL", "found columns: alpha, beta"]),
+        ("x,y,z,lon,lat\n1,0,0,0,0\n", ["both x, y, z and lon, lat", "--xyz x,y,z", "--lon lon --lat lat"]),
+        ("lon,longitude,lat\n1,2,3\n", ["lon and longitude", "--lon"]),
+        ("x,x,y,z\n1,1,0,0\n", ["x and x"]),
+        ("x,y,z,w,logw\n1,0,0,1,0\n", ["both w and logw", "--weights w or --log-weights logw"]),
+        ("lon,lat\n10,20\n\n100,abc\n", ["line 4", "column lat", "'abc', not a number"]),
+        ("lon,lat\n10,\n", ["line 2", "column lat", "empty"]),
+        ("lon;lat\n10,5;20\n", ["line 2", "column lon", "'10,5'", "a point, not a comma"]),
+        ("x,y,z\n1,0,0\n0,nan,0\n", ["line 3", "column y", "nan", "finite"]),
+        ("lon,lat\n10,inf\n", ["line 2", "column lat", "inf"]),
+        ("lon,lat\n10,20\n10,95\n", ["line 3", "column lat is 95", "90 degrees"]),
+        ("lon,lat\n10,20\n-181,9\n", ["line 3", "column lon is -181", "-180 and 360"]),
+        ("lon,lat\n10,20\n361,9\n", ["line 3", "column lon is 361"]),
+        ("x,y,z\n1,0,0\n0,1\n", ["line 3 has 2 fields", "header has 3 (x, y, z)"]),
+        ("x,y,z\n1,0,0\n0,1,0,7\n", ["line 3 has 4 fields"]),
+        ("x,y,z\n1,0,0\n0,2,0\n", ["line 3", "length 2", "1 of 2", "--normalize"]),
+        ("x,y,z,w\n1,0,0,1\n0,1,0,-3\n", ["line 3", "w is -3", "--log-weights w"]),
+        ("x,y,z,w\n1,0,0,nan\n", ["line 2", "w is nan"]),
+        ("x,y,z,w\n1,0,0,0\n", ["every other row", "zero"]),
+        ("x,y,z,logw\n1,0,0,inf\n", ["line 2", "logw is inf"]),
+        ("x,y,z,logw\n1,0,0,-inf\n", ["every other row", "zero"]),
+        ("x,y,z,w\n.5,.5,.5,.5\n0,.6,0,.8\n", ["unit quaternions"]),
+        (b"lon,lat,n\xe9\n1,2,3\n", ["not UTF-8"]),
+        ('x,y,z\n1,0,"0\n', ["not a CSV file"]),
+    ],
+)
+def test_bad_tables_are_refused_with_the_place_and_the_remedy(save, text, parts):
+    refused(save("bad.csv", text), "bad.csv", *parts)
+
+
+def test_line_numbers_survive_blank_lines_and_quoted_line_breaks(save):
+    refused(save("a.csv", '\n\nname,lon,lat\n"two\nlines",10,20\n\nb,10,x\n'), "a.csv line 7:")
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"lon": "ra"}, ["no column 'ra', asked for by --lon", "found columns: x, y, z, w"]),
+        ({"weights": "p"}, ["no column 'p', asked for by --weights"]),
+        ({"log_weights": "p"}, ["asked for by --log-weights"]),
+        ({"xyz": ("x", "y", "q")}, ["no column 'q', asked for by --xyz"]),
+        ({"xyz": ("x",)}, ["at least two columns"]),
+        ({"xyz": ("x", "y"), "lon": "x"}, ["not both"]),
+        ({"units": "rad"}, ["--units is for longitude and latitude"]),
+    ],
+)
+def test_wrong_column_choices_are_refused(save, options, parts):
+    refused(save("a.csv", "x,y,z,w\n1,0,0,1\n"), *parts, **options)
+
+
+def test_degrees_read_as_radians_are_refused(save):
+    refused(save("a.csv", "lon,lat\n10,20\n"), "line 2", "column lat is 20", "--units deg", units="rad")
+
+
+# NumPy files.
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", ">f8", "i8"])
+def test_arrays_are_read_with_their_precision(tmp_path, dtype):
+    np.save(tmp_path / "a.npy", AXES.astype(dtype))
+    cloud = read(str(tmp_path / "a.npy"))
+    assert isinstance(cloud, Cloud)
+    np.testing.assert_array_equal(cloud.points, AXES)
+    assert cloud.points.dtype == (np.float32 if dtype == "f4" else np.float64)
+    assert "3 unit vectors with 3 coordinates" in cloud.description
+
+
+def test_weights_of_an_array_come_from_a_second_array(tmp_path):
+    np.save(tmp_path / "a.npy", AXES)
+    np.save(tmp_path / "w.npy", np.array([[1.0], [2], [3]]))
+    np.save(tmp_path / "short.npy", np.ones(2))
+    weights = str(tmp_path / "w.npy")
+    np.testing.assert_array_equal(read(tmp_path / "a.npy", options=ReadOptions(weights=weights)).weights, [1, 2, 3])
+    logs = read(tmp_path / "a.npy", options=ReadOptions(log_weights=weights))
+    np.testing.assert_array_equal(logs.log_weights, [1, 2, 3])
+    assert "log-weights from" in logs.description
+    refused(tmp_path / "a.npy", "shape (2,)", "3 points", weights=str(tmp_path / "short.npy"))
+    refused(tmp_path / "a.npy", "takes a .npy file of 3 numbers", weights="mass")
+    refused(tmp_path / "a.npy", "does not exist", log_weights=str(tmp_path / "none.npy"))
+
+
+@pytest.mark.parametrize(
+    ("array", "parts"),
+    [
+        (np.ones(3), ["shape (3,)", "one unit vector per row"]),
+        (np.ones((3, 1)), ["shape (3, 1)"]),
+        (np.ones((0, 3)), ["no points"]),
+        (np.array([[1, 0, 0], [2.0, 0, 0]]), ["row 1 (counted from 0)", "length 2", "--normalize"]),
+        (np.array([[10.0, 20.0]]), ["lon,lat"]),
+        (np.array([[1, 0, 0], [np.nan, 0, 0]]), ["row 1", "not finite"]),
+        (AXES + 0j, ["complex128", "real numbers"]),
+        (np.array([["a", "b"]]), ["not real numbers"]),
+    ],
+)
+def test_bad_arrays_are_refused(tmp_path, array, parts):
+    np.save(tmp_path / "bad.npy", array)
+    refused(tmp_path / "bad.npy", "bad.npy", *parts)
+
+
+def test_python_objects_are_never_loaded(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([{}, 1], dtype=object), allow_pickle=True)
+    refused(tmp_path / "a.npy", "Python objects", "never loaded")
+
+
+def test_files_that_are_not_what_they_say_are_refused(tmp_path, save):
+    np.save(tmp_path / "a.npy", AXES)
+    np.savez(tmp_path / "a.npz", AXES)
+    whole = (tmp_path / "a.npy").read_bytes()
+    refused(save("cut.npy", whole[:-8]), "damaged or cut short")
+    refused(save("text.npy", "hello, world"), "not a .npy file")
+    refused(save("zip.npy", (tmp_path / "a.npz").read_bytes()), "zip archive")
+    refused(save("empty.npy", ""), "is empty")
+    refused(tmp_path / "a.npy", "without column names", lon="lon")
+
+
+def test_paths_that_cannot_be_read_are_refused(tmp_path, save):
+    refused(tmp_path / "nowhere.csv", "nowhere.csv does not exist")
+    refused(tmp_path, "is a directory", "give one .npy, .csv or .tsv file")
+    np.savez(tmp_path / "a.npz", AXES)
+    refused(tmp_path / "a.npz", ".npz archive", "numpy.save")
+    refused(save("a.parquet", "x"), "suffix .parquet", "only .npy, .csv and .tsv")
+    refused(save("a.csv.gz", "x"), "compressed", "unpack")
+    refused(save("a", "x"), "no suffix")
+
+
+# Writing.
+
+
+def test_a_failing_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def fail() -> None:
+        with atomic_path(path) as draft:
+            draft.write_text("half")
+            raise RuntimeError("disk on fire")
+
+    with pytest.raises(RuntimeError, match="disk on fire"):
+        fail()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_good_write_replaces_the_file_and_keeps_its_mode_and_links(tmp_path):
+    path, link = tmp_path / "a.png", tmp_path / "link.png"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    with atomic_path(link) as draft:
+        assert draft.suffix == ".png"
+        assert draft.parent == tmp_path.resolve()
+        draft.write_text("new")
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+
+
+def test_devices_are_written_to_and_not_replaced():
+    with atomic_path("/dev/null") as draft:
+        assert draft == Path("/dev/null")
+
+
+def test_places_that_cannot_be_written_are_named(tmp_path):
+    assert check_writable(tmp_path / "a.csv") == tmp_path / "a.csv"
+    with pytest.raises(he.InputError, match="is a directory"):
+        check_writable(tmp_path)
+    with pytest.raises(he.InputError, match="there is no directory"):
+        check_writable(tmp_path / "no" / "a.csv")
