@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import entr
 
 from .arrays import positive
 from .engines.pairwise import tile_distances, tiles
@@ -32,7 +31,9 @@ def perplexity_ess(weights: ArrayLike) -> float:
     >>> round(perplexity_ess([1, 1, 1, 1]), 12)
     4.0
     """
-    return math.exp(float(entr(normalised_weights(weights)).sum()))
+    w = normalised_weights(weights)
+    w = w[w > 0]
+    return math.exp(-float(w @ np.log(w)))
 
 
 def leinster_cobbold(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -30,10 +29,16 @@ def slices(n: int, size: int = ROWS) -> Iterator[slice]:
 
 
 def map_rows(work: Callable[[slice], T], n: int, size: int = ROWS) -> list[T]:
-    """`work` on every slice of range(n), in order; in threads when there is more than one slice."""
+    """`work` on every slice of range(n), in order; each thread takes a contiguous run of slices."""
+    if n <= size:
+        return [work(slice(0, n))]
     parts = list(slices(n, size))
     threads = min(thread_count(), len(parts))
-    if threads <= 1:
+    if threads == 1:
         return [work(part) for part in parts]
+    from concurrent.futures import ThreadPoolExecutor
+
+    share = -(-len(parts) // threads)
+    runs = [parts[start : start + share] for start in range(0, len(parts), share)]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, parts))
+        return [result for run in pool.map(lambda run: [work(part) for part in run], runs) for result in run]

@@ -8,6 +8,7 @@ weights that certainly sum to one, or an `InputError` that names the row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Measure:
         """Number of atoms, those of zero weight included."""
         return len(self.weights)
 
-    @property
+    @cached_property
     def ess(self) -> float:
         """Ordinary effective sample size 1 / sum w_i^2."""
         return 1.0 / float(np.einsum("i,i->", self.weights, self.weights))

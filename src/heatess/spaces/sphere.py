@@ -13,7 +13,6 @@ from typing import Any
 import ducc0
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import zeta
 
 from ..arrays import numeric_array
 from ..blocks import ROWS, map_rows
@@ -321,6 +320,8 @@ def _phase(m: int, time_order: int = 12, distance_order: int = 14) -> tuple[Floa
     curvature : ndarray, shape (distance_order + 1,)
         Coefficient of r^(2j) in a log(r / sin r).
     """
+    from scipy.special import zeta
+
     a = (m - 1) / 2
     width = time_order + distance_order + 1
     j = np.arange(width + 1)
