@@ -19,7 +19,8 @@ def transform(measure: Measure, space: ZonalSpace, count: int, rtol: float) -> L
     the transform runs at 1e-4 of *rtol*, at most, which covers gESS up to 10^6 with room to spare.
     """
     epsilon = min(max(1e-4 * rtol, 3e-13), 1e-6)
-    threads = thread_count() if measure.n * 64 + count**3 > 2_000_000 else 1
+    small = measure.n * 64 + count**3 < 6_000_000  # threads would cost more than they bring
+    threads = 1 if small else thread_count()
     return space.transform(measure.points, measure.weights, count, epsilon, threads)
 
 
