@@ -17,7 +17,7 @@ Modules
 """
 
 from . import asymptotics, baselines, samplers
-from .errors import InputError, InputTypeError, MissingExtraError, PrecisionError, ScaleWarning
+from .errors import CostError, InputError, InputTypeError, MissingExtraError, PrecisionError, ScaleWarning
 from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
 from .spaces import Space, Sphere
 from .spectrum import PowerSpectrum, power_spectrum
@@ -26,6 +26,7 @@ from .summary import Summary, summarize
 __version__ = "0.1.0"
 
 __all__ = [
+    "CostError",
     "HeatProfile",
     "InputError",
     "InputTypeError",

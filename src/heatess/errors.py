@@ -15,6 +15,10 @@ class PrecisionError(ArithmeticError):
     """The requested accuracy cannot be certified; the message carries the estimate."""
 
 
+class CostError(RuntimeError):
+    """No engine would finish in reasonable time; the message carries the estimate and the way out."""
+
+
 class ScaleWarning(UserWarning):
     """A scale was given in a unit that misleads on this space."""
 

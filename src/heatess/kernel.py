@@ -47,7 +47,8 @@ def level_count(
     asks for T <= rtol max(k_2t(x,x) / ESS, 1). MMD^2 = A - 1 is at least k_2t(x,x) / ESS - 1, and B_1 is
     rarely below N_1 / ESS, so it asks for T <= rtol max(k_2t(x,x) / ESS - 1, N_1 exp(-2 lambda_1 t) / ESS),
     which is the stronger; *small_mmd2* false asks for gESS alone. A thousandth costs a tenth more levels, and
-    keeps what is left out below what splitting an atom or turning the cloud may change.
+    keeps what is left out below what splitting an atom or turning the cloud may change; where levels are many
+    and dear, a tenth has to do.
     """
     count = min(int(math.sqrt(20 / time)) + 16, limit)
     while True:
@@ -63,7 +64,7 @@ def level_count(
             power = total / ess  # of A, in units of exp(peak)
             unit = math.exp(-peak)
             floor = max(power - unit, float(shares[1]) / ess) if small_mmd2 else max(power, unit)
-            goal = rtol / 1000 * floor
+            goal = rtol / (1000 if count < 600 else 10) * floor
             kept = count + 1 - int(np.searchsorted(tails, goal - beyond, side="right"))
             if beyond <= goal and kept <= count:
                 return max(kept, 8) if kept <= limit else None

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arrays import numeric_array
+from .blocks import slices
 from .errors import InputError
 from .spaces.base import Space
 
@@ -81,12 +82,29 @@ class Measure:
     def coalesced(self) -> Measure:
         """The same measure with exact duplicates merged and atoms of zero weight dropped."""
         support = self.support()
-        rows = np.ascontiguousarray(support.points) + 0.0  # -0.0 and 0.0 are one coordinate
-        keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-        _, first, label = np.unique(keys, return_index=True, return_inverse=True)
-        if len(first) == len(rows):
+        label, first = _distinct(np.ascontiguousarray(support.points) + 0.0)  # -0.0 and 0.0 are one coordinate
+        if len(first) == support.n:
             return support
-        return Measure(self.space, support.points[first], np.bincount(label, support.weights).astype(np.float64))
+        masses = np.bincount(label, support.weights).astype(np.float64)
+        return Measure(self.space, support.points[first], masses)
+
+
+def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A label for each row, the same for equal rows, and the first row with each label.
+
+    Rows are sorted by a 64-bit hash of their bytes, which is many times faster than sorting the rows.
+    """
+    keys = np.concatenate([_hashes(rows[part]) for part in slices(len(rows), 2**22 // rows.shape[1] + 1)])
+    _, first, label = np.unique(keys, return_index=True, return_inverse=True)
+    if len(first) < len(rows) and not (rows[first[label]] == rows).all():  # two rows with one hash
+        _, first, label = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return label, first
+
+
+def _hashes(rows: NDArray[Any]) -> NDArray[np.uint64]:
+    words = rows.view(np.uint32).astype(np.uint64)
+    factors = np.cumprod(np.full(words.shape[1], 0x9E3779B97F4A7C15, dtype=np.uint64))  # odd, and modulo 2^64
+    return np.asarray(words @ factors)
 
 
 def normalised_weights(weights: ArrayLike) -> FloatArray:

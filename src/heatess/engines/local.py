@@ -7,15 +7,24 @@ alpha no longer overlap, and the small-time expansion of the kernel is exact to 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..blocks import slices
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import FloatArray, SmallTime, ZonalSpace
 from .pairwise import tiles
 from .sums import EPS, HeatSums
+
+if TYPE_CHECKING:
+    from .neighbours import DistanceMoments
+
+IntArray = NDArray[np.int64]
+PairFinder = Callable[[FloatArray, float, Progress], Iterator[tuple[IntArray, IntArray]]]
 
 #: Pairs handled at once.
 BATCH = 2_000_000
@@ -23,46 +32,64 @@ BATCH = 2_000_000
 #: A tighter rtol than this is asked of nobody: what the expansion leaves out is in `error`.
 EXPANSION_TOLERANCE = 1e-11
 
-#: Trees beat tiles in few dimensions only.
-TREE_COLUMNS = 8
+#: Cells and trees beat tiles in few dimensions only.
+FEW_COLUMNS = 8
+
+#: Below this many atoms a tree is ready before the compiled loop is.
+GRID_ATOMS = 20_000
+
+#: Candidate pairs per atom from which it pays to look for duplicates.
+CROWDED = 200
+
+#: Relative error of a sum from distance moments, wherever it is more than the atoms' own.
+MOMENT_ERROR = 1e-10
+
+#: Pairs closer than this share of the finest alpha are at distance zero, to 1e-12.
+COINCIDENT = 1e-6
 
 
 def cutoff(small: SmallTime, ess: float, rtol: float) -> float | None:
-    """A distance beyond which s_t <= rtol / (10 ESS); None if the expansion does not reach or is not good enough."""
-    goal = math.log(rtol / 10 / ess)
+    """A distance beyond which s_t <= rtol / (10 gESS); None if the expansion does not reach or is not good enough.
+
+    gESS is not known yet, but it is at most ESS and at most k_2t(x, x).
+    """
+    most = min(math.log(ess), max(small.log_diagonal, 0.0))
     grid = np.linspace(0.0, small.reach**2, 4097)
     exponent = np.polynomial.polynomial.polyval(grid, small.polynomial)
-    below = exponent <= goal
+    below = exponent <= math.log(rtol / 10) - most
     if small.error > max(rtol / 10, EXPANSION_TOLERANCE) or not below.any():
         return None
     return math.sqrt(grid[int(np.argmax(below))])
 
 
 def heat_sums(
-    measure: Measure,
-    space: ZonalSpace,
-    times: FloatArray,
-    rtol: float,
-    progress: Progress,
-    *,
-    tree: bool = True,
+    measure: Measure, space: ZonalSpace, times: FloatArray, rtol: float, progress: Progress, *, all_pairs: bool = False
 ) -> HeatSums:
-    """Heat sums at small *times*, all of which must be within reach of the expansion."""
-    atoms = measure.coalesced()
+    """Heat sums at small *times*, all of which must be within reach of the expansion.
+
+    Neighbours are found by cells or by a tree; with *all_pairs*, and in many dimensions, by going
+    through all pairs.
+    """
     expansions = [space.small_time(float(time)) for time in times]
-    cutoffs = [_reachable(small, atoms.ess, rtol) for small in expansions]
-    overlap = np.full(len(times), float(atoms.weights @ atoms.weights))
-    change = np.zeros(len(times))  # d overlap / d log t
-    for square, weight in close_pairs(atoms, space, max(cutoffs), progress, tree):
-        for k, small in enumerate(expansions):
-            near = square < cutoffs[k] ** 2
-            value = weight[near] * np.exp(np.polynomial.polynomial.polyval(square[near], small.polynomial))
-            overlap[k] += 2 * value.sum()
-            change[k] += 2 * (value @ np.polynomial.polynomial.polyval(square[near], small.slope))
+    cutoffs = np.array([_reachable(small, measure.ess, rtol) for small in expansions])
+    columns = measure.points.shape[1]
+    if all_pairs or columns > FEW_COLUMNS or measure.n < GRID_ATOMS:
+        atoms = measure.coalesced()
+        pairs = _tile_pairs if all_pairs or columns > FEW_COLUMNS else _tree_pairs
+        overlap, change = _sum_pairs(
+            _close_pairs(atoms, space, float(cutoffs.max()), progress, pairs), expansions, cutoffs
+        )
+        extra = 0.0
+    else:
+        atoms, moments = _distance_moments(measure, space, float(cutoffs.max()), float(np.sqrt(8 * times.min())))
+        overlap, change = _sum_moments(moments, space, expansions)
+        extra = MOMENT_ERROR
+    overlap = 1 / atoms.ess + 2 * overlap
     log_diagonal = np.array([small.log_diagonal for small in expansions])
     log_power = log_diagonal + np.log(overlap)
-    error = rtol / 10 / (atoms.ess * overlap) + np.array([small.error for small in expansions]) + 32 * EPS
-    return HeatSums(overlap, log_power + np.log(-np.expm1(-log_power)), change / overlap, error)
+    left_out = np.exp([_exponent(small, r * r) for small, r in zip(expansions, cutoffs, strict=True)]) / overlap
+    error = left_out + np.array([small.error for small in expansions]) + 32 * EPS + extra
+    return HeatSums(overlap, log_power + np.log(-np.expm1(-log_power)), 2 * change / overlap, error)
 
 
 def _reachable(small: SmallTime, ess: float, rtol: float) -> float:
@@ -72,28 +99,84 @@ def _reachable(small: SmallTime, ess: float, rtol: float) -> float:
     return reach
 
 
-def close_pairs(
-    atoms: Measure, space: ZonalSpace, distance: float, progress: Progress, tree: bool
+def _exponent(small: SmallTime, square: Any) -> Any:
+    return np.polynomial.polynomial.polyval(square, small.polynomial)
+
+
+def _sum_pairs(
+    pairs: Iterator[tuple[FloatArray, FloatArray]], expansions: list[SmallTime], cutoffs: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """sum_{i<j} w_i w_j s_t and its derivative in log t, pair by pair."""
+    overlap, change = np.zeros(len(expansions)), np.zeros(len(expansions))
+    for square, weight in pairs:
+        for k, small in enumerate(expansions):
+            near = square < cutoffs[k] ** 2
+            value = weight[near] * np.exp(_exponent(small, square[near]))
+            overlap[k] += value.sum()
+            change[k] += value @ np.polynomial.polynomial.polyval(square[near], small.slope)
+    return overlap, change
+
+
+def _distance_moments(
+    measure: Measure, space: ZonalSpace, distance: float, finest: float
+) -> tuple[Measure, DistanceMoments]:
+    """Distance moments of the pairs closer than *distance*, and the atoms they are of.
+
+    Duplicates cost nothing while they are few, so they are merged only if cells are crowded.
+    """
+    from .neighbours import Grid, distance_moments  # compiles, so only when it is needed
+
+    radius = float(space.chord(distance))
+    atoms = measure.support()
+    grid = Grid.of(space.embed(atoms.points), atoms.weights, radius)
+    if grid.candidates().sum() > CROWDED * atoms.n:
+        merged = atoms.coalesced()
+        if merged.n < 0.9 * atoms.n:
+            atoms, grid = merged, Grid.of(space.embed(merged.points), merged.weights, radius)
+    return atoms, distance_moments(grid, COINCIDENT * finest, radius)
+
+
+def _sum_moments(
+    moments: DistanceMoments, space: ZonalSpace, expansions: list[SmallTime]
+) -> tuple[FloatArray, FloatArray]:
+    """The same as `_sum_pairs` from distance moments: one pass over the pairs serves all scales."""
+    overlap, change = np.zeros(len(expansions)), np.zeros(len(expansions))
+    for k, small in enumerate(expansions):
+
+        def kernel(chord_square: FloatArray, small: SmallTime = small) -> FloatArray:
+            square = space.from_chord(np.sqrt(chord_square)) ** 2
+            inside = np.minimum(square, small.reach**2)  # beyond its reach, where the kernel is zero, it may turn
+            return np.asarray(np.where(square < small.reach**2, np.exp(_exponent(small, inside)), 0.0))
+
+        def kernel_change(chord_square: FloatArray, small: SmallTime = small) -> FloatArray:
+            square = space.from_chord(np.sqrt(chord_square)) ** 2
+            slope = np.polynomial.polynomial.polyval(np.minimum(square, small.reach**2), small.slope)
+            return np.asarray(kernel(chord_square, small) * slope)
+
+        overlap[k] = moments.sum(kernel)
+        change[k] = moments.sum(kernel_change)
+    return overlap, change
+
+
+def _close_pairs(
+    atoms: Measure, space: ZonalSpace, distance: float, progress: Progress, pairs: PairFinder
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Squared distances and weight products of all pairs i < j closer than *distance*, in batches."""
-    chord = float(space.chord(min(distance, space.diameter)))
     points = space.embed(atoms.points)
-    pairs = _tree_pairs if tree and points.shape[1] <= TREE_COLUMNS else _tile_pairs
-    for i, j in pairs(points, chord, progress):
+    for i, j in pairs(points, float(space.chord(min(distance, space.diameter))), progress):
         difference = points[i] - points[j]
         length = np.sqrt(np.einsum("ij,ij->i", difference, difference))
         yield space.from_chord(length) ** 2, atoms.weights[i] * atoms.weights[j]
 
 
-def _tree_pairs(points: FloatArray, chord: float, progress: Progress) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _tree_pairs(points: FloatArray, chord: float, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
     from scipy.spatial import cKDTree
 
     tree = cKDTree(points)
     n = len(points)
     expected = max(1.0, tree.count_neighbors(tree, chord) / n)
     size = max(1, int(BATCH / expected))
-    starts = range(0, n, size)
-    for start in progress.track(starts, "neighbours"):
+    for start in progress.track(range(0, n, size), "neighbours"):
         part = cKDTree(points[start : start + size])
         found = part.sparse_distance_matrix(tree, chord, output_type="ndarray")
         i, j = found["i"] + start, found["j"]
@@ -101,13 +184,14 @@ def _tree_pairs(points: FloatArray, chord: float, progress: Progress) -> Iterato
         yield i[upper], j[upper]
 
 
-def _tile_pairs(points: FloatArray, chord: float, progress: Progress) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _tile_pairs(points: FloatArray, chord: float, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
     # |x - y|^2 = 2 - 2 x.y up to rounding; the pairs let through are measured again from differences.
     bound = 1 - chord**2 / 2 - 1e-12
+    size = BATCH // points.shape[1] + 1
     for rows, columns in progress.track(list(tiles(len(points))), "pairs"):
         i, j = np.nonzero(points[rows] @ points[columns].T >= bound)
         i, j = i + rows.start, j + columns.start
         upper = i < j
-        for start in range(0, int(upper.sum()), BATCH // points.shape[1] + 1):
-            part = slice(start, start + BATCH // points.shape[1] + 1)
-            yield i[upper][part], j[upper][part]
+        i, j = i[upper], j[upper]
+        for part in slices(len(i), size):
+            yield i[part], j[part]

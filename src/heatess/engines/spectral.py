@@ -21,7 +21,8 @@ def transform(measure: Measure, space: ZonalSpace, count: int, rtol: float) -> L
     epsilon = min(max(1e-4 * rtol, 3e-13), 1e-6)
     small = measure.n * 64 + count**3 < 6_000_000  # threads would cost more than they bring
     threads = 1 if small else thread_count()
-    return space.transform(measure.points, measure.weights, count, epsilon, threads)
+    coefficients = space.coefficients(measure.points, measure.weights, count, epsilon, threads)
+    return LevelMoments(space.moments_of_coefficients(coefficients), root_error=epsilon)
 
 
 def with_low_moments(measure: Measure, space: ZonalSpace, moments: LevelMoments, rtol: float) -> LevelMoments:

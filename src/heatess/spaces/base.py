@@ -147,13 +147,25 @@ class ZonalSpace(Space):
     def small_time(self, time: float) -> SmallTime:
         """The small-time expansion of the heat kernel."""
 
-    #: The largest level count that `transform` accepts; zero when the space has no fast transform.
+    #: The largest level count that `coefficients` accepts; zero when the space has no fast transform.
     transform_limit: int = 0
 
-    def transform(
+    def transform_cost(self, n: int, count: int) -> float:
+        """Seconds that `coefficients` takes on two cores, roughly; for choosing between engines."""
+        return float("inf")
+
+    def coefficients(
         self, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
-    ) -> LevelMoments:
-        """Level moments in linear time, through the coefficients of the measure."""
+    ) -> NDArray[np.complex128]:
+        """Coefficients sum_i w_i phi(x_i) of the *count* lowest levels, in linear time.
+
+        They are linear in the measure: coefficients of shards add up to those of the whole. *epsilon* is
+        the accuracy per unit of weight.
+        """
+        raise TypeError(f"{self!r} has no fast transform; use method='pairwise'")
+
+    def moments_of_coefficients(self, coefficients: NDArray[np.complex128]) -> FloatArray:
+        """Level moments b_l of a measure of total weight one from its coefficients."""
         raise TypeError(f"{self!r} has no fast transform; use method='pairwise'")
 
     def low_moments(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:

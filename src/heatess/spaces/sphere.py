@@ -15,11 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import numeric_array
-from ..blocks import ROWS, map_rows
+from ..blocks import ROWS, map_rows, slices
 from ..errors import InputError
-from .base import FloatArray, LevelMoments, Levels, SmallTime, ZonalSpace
+from .base import FloatArray, Levels, SmallTime, ZonalSpace
 
 NORM_TOLERANCE = 1e-6
+
+#: Points transformed at once: enough to keep all cores busy, few enough to bound the memory.
+TRANSFORM_BLOCK = 2**21
 
 
 class Sphere(ZonalSpace):
@@ -204,18 +207,38 @@ class Sphere(ZonalSpace):
 
     # Fast transforms.
 
-    def transform(
+    def transform_cost(self, n: int, count: int) -> float:
+        """Linear in the points, and L log L (circle) or L^3 (S^2) in the levels."""
+        return 5e-8 * n + (2e-8 * count * math.log2(count + 1) if self._dim == 1 else 3e-11 * count**3)
+
+    def coefficients(
         self, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
-    ) -> LevelMoments:
-        """Level moments on the circle (Fourier) and on S^2 (spherical harmonics), in linear time."""
+    ) -> NDArray[np.complex128]:
+        """Fourier coefficients on the circle, shape (count,); spherical harmonics on S^2, shape (count, count).
+
+        Row l and column m of the latter hold degree l and order m >= 0. Points are taken in blocks, so
+        that the memory needed does not grow with their number.
+        """
+        if self._dim > 2:
+            return super().coefficients(points, weights, count, epsilon, threads)
+        transform = _fourier if self._dim == 1 else _harmonic
+        first, *others = slices(len(points), TRANSFORM_BLOCK)
+        total = transform(self, points[first], weights[first], count, epsilon, threads)
+        for rows in others:
+            total += transform(self, points[rows], weights[rows], count, epsilon, threads)
+        return total
+
+    def moments_of_coefficients(self, coefficients: NDArray[np.complex128]) -> FloatArray:
+        """b_l = |c_l|^2 on the circle; b_l = 4 pi / (2l + 1) sum_m |a_lm|^2 on S^2."""
         if self._dim == 1:
-            moments = _fourier(self, points, weights, count, epsilon, threads)
-        elif self._dim == 2:
-            moments = _harmonic(self, points, weights, count, epsilon, threads)
+            moments = np.asarray(coefficients.real**2 + coefficients.imag**2)
         else:
-            return super().transform(points, weights, count, epsilon, threads)
+            count = len(coefficients)
+            real = coefficients.view(np.float64)  # (count, 2 count)
+            power = 2 * np.einsum("ij,ij->i", real, real) - real[:, 0] ** 2  # orders m and -m
+            moments = power * (4 * math.pi / (2 * np.arange(count) + 1))
         moments[0] = 1.0
-        return LevelMoments(np.minimum(moments, 1.0), root_error=epsilon)
+        return np.minimum(moments, 1.0)
 
     def low_moments(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
         """b_1 = |sum w x|^2, and b_2 = (m + 1) / m |sum w x x^T - I / (m + 1)|_F^2."""
@@ -345,7 +368,7 @@ def _phase(m: int, time_order: int = 12, distance_order: int = 14) -> tuple[Floa
 
 def _fourier(
     sphere: Sphere, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
-) -> FloatArray:
+) -> NDArray[np.complex128]:
     angle = np.empty((len(points), 1))
 
     def fill(rows: slice) -> None:
@@ -355,19 +378,14 @@ def _fourier(
     map_rows(fill, len(points))
     modes = np.empty(2 * count, dtype=np.complex128)  # frequencies -count, ..., count - 1
     ducc0.nufft.nu2u(
-        points=weights.astype(np.complex128),
-        coord=angle,
-        forward=False,
-        epsilon=epsilon,
-        nthreads=threads,
-        out=modes,
+        points=weights.astype(np.complex128), coord=angle, forward=False, epsilon=epsilon, nthreads=threads, out=modes
     )
-    return np.asarray(modes.real[count:] ** 2 + modes.imag[count:] ** 2)
+    return modes[count:]
 
 
 def _harmonic(
     sphere: Sphere, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
-) -> FloatArray:
+) -> NDArray[np.complex128]:
     location = np.empty((len(points), 2))  # colatitude, longitude
 
     def fill(rows: slice) -> None:
@@ -395,6 +413,4 @@ def _harmonic(
         nthreads=threads,
         alm=coefficients,
     )
-    real = coefficients.view(np.float64).reshape(count, 2 * count)
-    power = 2 * np.einsum("ij,ij->i", real, real) - real[:, 0] ** 2  # orders m and -m
-    return np.asarray(power * (4 * math.pi / (2 * np.arange(count) + 1)))
+    return coefficients.reshape(count, count)
