@@ -346,7 +346,7 @@ def test_an_unknown_method_is_refused():
 def test_an_engine_out_of_its_range_says_so():
     precise = {"error": he.PrecisionError}
     refused(
-        "neighbours do not suffice at angle 60 degrees .* use method='auto'",
+        "neighbours do not suffice at angle 60 degrees, .* use method='auto'",
         POINTS,
         angles=60,
         method="local",

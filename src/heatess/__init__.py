@@ -6,6 +6,7 @@ Main job
     gess_ratio      gESS against the same atoms equally weighted: a resampling trigger
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
     summarize       one row of the paper's tables
+    Accumulator     the same for data in parts: shards, streams, machines
 
 Spaces
     Sphere          unit vectors of any dimension
@@ -17,6 +18,7 @@ Modules
 """
 
 from . import asymptotics, baselines, samplers
+from .accumulate import Accumulator
 from .errors import CostError, InputError, InputTypeError, MissingExtraError, PrecisionError, ScaleWarning
 from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
 from .spaces import Space, Sphere
@@ -26,6 +28,7 @@ from .summary import Summary, summarize
 __version__ = "0.1.0"
 
 __all__ = [
+    "Accumulator",
     "CostError",
     "HeatProfile",
     "InputError",

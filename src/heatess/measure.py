@@ -7,6 +7,7 @@ weights that certainly sum to one, or an `InputError` that names the row.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -125,32 +126,44 @@ def _sphere_of(points: NDArray[Any]) -> Space:
     return Sphere(points.shape[1] - 1)
 
 
-def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None) -> FloatArray:
+def scaled_weights(
+    weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None
+) -> tuple[FloatArray, int | None]:
+    """Checked weights divided by 2^exponent, so that the largest lies in [1/2, 1), and the exponent.
+
+    The exponent is None if all weights are zero. Dividing by a power of two is exact, so weights of
+    several parts can be brought to one scale without error.
+    """
     if weights is not None and log_weights is not None:
         raise InputError("give weights or log_weights, not both")
     if log_weights is not None:
-        return _from_logs(_column(log_weights, "log_weights", n))
-    if weights is None:
-        return np.full(n or 0, 1.0 / (n or 1))
-    values = _column(weights, "weights", n)
+        logs = _column(log_weights, "log_weights", n)
+        largest = float(logs.max())
+        if np.isnan(largest) or largest == np.inf:
+            _refuse_weight(logs, "log_weights", np.isnan(logs) | (logs == np.inf))
+        if largest == -np.inf:
+            return np.zeros(len(logs)), None
+        exponent = math.floor(largest / math.log(2)) + 1
+        return np.asarray(np.exp(logs - exponent * math.log(2))), exponent
+    values = np.ones(n or 0) if weights is None else _column(weights, "weights", n)
     least, largest = float(values.min()), float(values.max())
     if not (least >= 0 and largest < np.inf):
         _refuse_weight(values, "weights", ~(values >= 0) | np.isinf(values))
     if largest == 0:
-        raise InputError(f"weights sum to zero over {len(values)} atoms; at least one must be positive")
-    if not 1e-200 < largest < 1e200:
-        values = values / largest  # so that the sum neither overflows nor loses digits
-    return np.asarray(values / values.sum())
+        return values, None
+    exponent = math.frexp(largest)[1]
+    return np.ldexp(values, -exponent), exponent
 
 
-def _from_logs(values: FloatArray) -> FloatArray:
-    largest = float(values.max())
-    if np.isnan(largest) or largest == np.inf:
-        _refuse_weight(values, "log_weights", np.isnan(values) | (values == np.inf))
-    if largest == -np.inf:
-        raise InputError(f"log_weights are all -inf over {len(values)} atoms; at least one weight must be positive")
-    shifted = np.exp(values - largest)
-    return np.asarray(shifted / shifted.sum())
+def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None) -> FloatArray:
+    if weights is None and log_weights is None:
+        return np.full(n or 0, 1.0 / (n or 1))
+    scaled, exponent = scaled_weights(weights, log_weights, n)
+    if exponent is None:
+        found = "sum to zero" if log_weights is None else "are all -inf"
+        name = "weights" if log_weights is None else "log_weights"
+        raise InputError(f"{name} {found} over {len(scaled)} atoms; at least one must be positive")
+    return np.asarray(scaled / scaled.sum())
 
 
 def _refuse_weight(values: FloatArray, name: str, bad: NDArray[np.bool_]) -> None:

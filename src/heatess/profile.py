@@ -142,7 +142,7 @@ class HeatProfile:
         sums = sum_levels(self.space, at.times, self._moments)
         if sums.error.max() > max(10 * float(self.error.max()), 1e-10):
             return None
-        return _profile(sums, at, self.ess, self.n, self.space, self.method, self._moments)
+        return build_profile(sums, at, self.ess, self.n, self.space, self.method, self._moments)
 
     def _point(self, row: int) -> ProfilePoint:
         names = (
@@ -276,11 +276,11 @@ def heat_profile(
     >>> round(profile.ess), profile.gess.round(1)
     (300, array([30. , 29.7,  6.8]))
     """
-    _check_rtol(rtol)
+    check_rtol(rtol)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     at = scales.resolve(measure.space, angles, times, resolutions)
     sums, ran, moments = plan.run(measure, at.times, rtol, method, Progress(progress))
-    return _profile(sums, at, measure.ess, measure.n, measure.space, ran, moments)
+    return build_profile(sums, at, measure.ess, measure.n, measure.space, ran, moments)
 
 
 def gess(
@@ -308,7 +308,7 @@ def gess(
     >>> round(he.gess(pair, angle=5), 3), round(he.gess(pair, angle=60), 3)
     (2.0, 1.028)
     """
-    _check_rtol(rtol)
+    check_rtol(rtol)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     at = _one_scale(measure.space, angle, time, resolution)
     return min(max(1 / plan.overlap(measure, float(at.times[0]), rtol), 1.0), measure.ess)
@@ -342,7 +342,8 @@ def gess_ratio(
     return plan.overlap(flat, float(at.times[0]), 1e-8) / plan.overlap(measure, float(at.times[0]), 1e-8)
 
 
-def _check_rtol(rtol: float) -> None:
+def check_rtol(rtol: float) -> None:
+    """Refuse a tolerance that is not a number from 1e-15 to 1."""
     if isinstance(rtol, bool) or not isinstance(rtol, int | float) or not 1e-15 <= rtol < 1:
         raise InputError(f"rtol must be a number from 1e-15 to 1, but is {rtol!r}")
 
@@ -355,7 +356,7 @@ def _one_scale(space: Space, angle: Any, time: Any, resolution: Any) -> scales.S
     return scales.resolve(space, angle, time, resolution, stacklevel=4)
 
 
-def _profile(
+def build_profile(
     sums: HeatSums,
     at: scales.Scales,
     ess: float,
@@ -364,6 +365,7 @@ def _profile(
     method: str,
     moments: LevelMoments | None,
 ) -> HeatProfile:
+    """A profile from heat sums; engines and accumulators end here."""
     divergence = np.logaddexp(0.0, sums.log_mmd2)
     with np.errstate(over="ignore", under="ignore"):
         mmd2, volume = np.exp(sums.log_mmd2), np.exp(-divergence)

@@ -36,7 +36,7 @@ def level_seconds(measure: Measure, space: ZonalSpace, count: int) -> float:
     """Cost of level moments."""
     if space.transform_limit:
         return space.transform_cost(measure.n, count)
-    return 0.5 * float(measure.n) ** 2 * (_PAIR + _PRODUCT * measure.points.shape[1])
+    return float(0.5 * measure.n**2 * (_PAIR + _PRODUCT * measure.points.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Neighbours:
             found_share = 100 / total * (distance / at) ** self.dim if at > distance else found / total
         else:
             found_share = found / total
-        return self.n**2 / 2 * max(found_share, 1 / self.n**2)
+        return float(0.5 * self.n**2 * max(found_share, 1 / self.n**2))
 
     def seconds(self, distance: float) -> float:
         """Cost of summing all pairs closer than *distance*."""

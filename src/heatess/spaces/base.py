@@ -147,6 +147,9 @@ class ZonalSpace(Space):
     def small_time(self, time: float) -> SmallTime:
         """The small-time expansion of the heat kernel."""
 
+    #: What coefficients are, in words that change when their meaning does; they are saved with them.
+    basis: str = ""
+
     #: The largest level count that `coefficients` accepts; zero when the space has no fast transform.
     transform_limit: int = 0
 
@@ -162,6 +165,10 @@ class ZonalSpace(Space):
         They are linear in the measure: coefficients of shards add up to those of the whole. *epsilon* is
         the accuracy per unit of weight.
         """
+        raise TypeError(f"{self!r} has no fast transform; use method='pairwise'")
+
+    def no_coefficients(self, count: int) -> NDArray[np.complex128]:
+        """The coefficients of the empty measure: zeros of the right shape."""
         raise TypeError(f"{self!r} has no fast transform; use method='pairwise'")
 
     def moments_of_coefficients(self, coefficients: NDArray[np.complex128]) -> FloatArray:

@@ -21,6 +21,11 @@ from .base import FloatArray, Levels, SmallTime, ZonalSpace
 
 NORM_TOLERANCE = 1e-6
 
+_BASES = {
+    1: "sum of w exp(i l angle), l >= 0",
+    2: "sum of w conj(Y_lm), orthonormal on 4 pi, longitude from the -x axis, [l, m] with m >= 0",
+}
+
 #: Points transformed at once: enough to keep all cores busy, few enough to bound the memory.
 TRANSFORM_BLOCK = 2**21
 
@@ -49,6 +54,7 @@ class Sphere(ZonalSpace):
             raise InputError(f"Sphere(dim) needs a whole number dim >= 1, but found {dim!r}; S^2 in R^3 is Sphere(2)")
         self._dim = int(dim)
         self.transform_limit = {1: 2**18, 2: 2**12}.get(self._dim, 0)
+        self.basis = _BASES.get(self._dim, "")
 
     def __repr__(self) -> str:
         return f"Sphere({self._dim})"
@@ -227,6 +233,12 @@ class Sphere(ZonalSpace):
         for rows in others:
             total += transform(self, points[rows], weights[rows], count, epsilon, threads)
         return total
+
+    def no_coefficients(self, count: int) -> NDArray[np.complex128]:
+        """Zeros of shape (count,) on the circle and (count, count) on S^2."""
+        if self._dim > 2:
+            return super().no_coefficients(count)
+        return np.zeros((count,) * self._dim, dtype=np.complex128)
 
     def moments_of_coefficients(self, coefficients: NDArray[np.complex128]) -> FloatArray:
         """b_l = |c_l|^2 on the circle; b_l = 4 pi / (2l + 1) sum_m |a_lm|^2 on S^2."""
