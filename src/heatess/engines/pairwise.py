@@ -62,18 +62,23 @@ def level_moments(measure: Measure, space: ZonalSpace, count: int, rtol: float, 
 def _tile_moments(measure: Measure, space: ZonalSpace, count: int, rows: slice, columns: slice) -> FloatArray:
     """sum over the tile of w_i w_j cos(k d_ij), k < count; tiles off the diagonal count twice."""
     u = space.tile_cosines(space.tile(measure.points, rows), space.tile(measure.points, columns))
-    weight = np.multiply.outer(measure.weights[rows], measure.weights[columns]).astype(np.complex128)
+    weight = np.multiply.outer(measure.weights[rows], measure.weights[columns])
     if rows == columns:
         np.fill_diagonal(u, 1.0)
     else:
         weight *= 2
+    return cosine_moments(u, weight, count)
+
+
+def cosine_moments(cosines: FloatArray, weights: FloatArray, count: int) -> FloatArray:
+    """sum of weights * cos(k d), k < count, over pairs given by cos d; *cosines* is used up."""
     modes = np.empty(2 * count, dtype=np.complex128)  # frequencies -count, ..., count - 1
     ducc0.nufft.nu2u(
-        points=weight.reshape(-1),
-        coord=np.arccos(u, out=u).reshape(-1, 1),
+        points=weights.astype(np.complex128).reshape(-1),
+        coord=np.arccos(cosines, out=cosines).reshape(-1, 1),
         forward=False,
         epsilon=EPSILON,
-        nthreads=thread_count() if u.size > 100_000 else 1,
+        nthreads=thread_count() if cosines.size > 100_000 else 1,
         out=modes,
     )
     return np.asarray(modes.real[count:])

@@ -1,0 +1,128 @@
+"""Fine scales at large n: cells, distance moments, and the choice between engines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import heatess as he
+from heatess.engines import costs, local, plan
+from heatess.engines.neighbours import Grid, distance_moments
+from heatess.measure import Measure
+
+
+def brute_force(points, weights, radius, alpha):
+    """sum_{i<j} w_i w_j exp(-d^2 / alpha^2) over pairs closer than radius."""
+    total = 0.0
+    for i in range(len(points)):
+        square = ((points[i + 1 :] - points[i]) ** 2).sum(axis=1)
+        near = square < radius**2
+        total += weights[i] * (weights[i + 1 :][near] @ np.exp(-square[near] / alpha**2))
+    return total
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("alpha", [0.003, 0.05])
+def test_distance_moments_sum_any_gaussian_to_ten_digits(columns, alpha):
+    rng = np.random.default_rng(columns)
+    points = rng.uniform(-1, 1, (2500, columns)) * 0.4
+    points[7] = points[1999]
+    points[8] = points[1999] + 1e-9
+    weights = rng.random(2500)
+    radius = 6 * alpha
+    moments = distance_moments(Grid.of(points, weights, radius), 1e-6 * alpha, radius)
+    expected = brute_force(points, weights, radius, alpha)
+    assert moments.sum(lambda square: np.exp(-square / alpha**2)) == pytest.approx(expected, rel=1e-10)
+
+
+def test_candidates_cover_all_pairs_when_everything_is_in_one_cell():
+    points = 1e-3 * np.random.default_rng(0).random((500, 3))
+    grid = Grid.of(points, np.ones(500), 1.0)
+    assert grid.candidates().sum() == 500 * 499 // 2
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Atoms everywhere, clustered, duplicated and without weight; more than a tree is used for."""
+    rng = np.random.default_rng(5)
+    spread = he.samplers.uniform(18_000, rng=rng)
+    tight = he.samplers.von_mises_fisher(6_000, [0, 0.6, 0.8], 1e6, rng=rng)
+    x = np.vstack([spread, tight, spread[:1500], spread[:1500]])
+    w = rng.random(len(x))
+    w[::7] = 0
+    assert len(x) > local.GRID_ATOMS
+    return x, w
+
+
+def test_cells_agree_with_the_transform_and_with_all_pairs(many):
+    x, w = many
+    angles = [0.4, 0.8, 1.6]
+    near, transform = (he.heat_profile(x, w, angles=angles, method=method) for method in ("local", "spectral"))
+    np.testing.assert_allclose(near.gess, transform.gess, rtol=1e-8)
+    np.testing.assert_allclose(near.divergence, transform.divergence, rtol=1e-8)
+    np.testing.assert_allclose(near.dimension, transform.dimension, rtol=1e-7)
+    assert (np.abs(near.gess / transform.gess - 1) <= near.error + transform.error).all()
+
+
+@pytest.mark.slow
+def test_cells_agree_with_all_pairs_far_below_a_degree(many):
+    x, w = many
+    angles = [1e-4, 1e-3, 0.01, 0.1]
+    near, pairs = (he.heat_profile(x, w, angles=angles, method=method) for method in ("local", "pairwise"))
+    assert pairs.method == "pairwise"
+    np.testing.assert_allclose(near.gess, pairs.gess, rtol=1e-9)
+    np.testing.assert_allclose(near.dimension, pairs.dimension, rtol=1e-7, atol=1e-9)
+
+
+def test_merging_duplicates_changes_nothing_at_fine_scales(many):
+    x, w = many
+    merged = Measure.of(x, w).coalesced()
+    assert merged.n < len(x) - 3000
+    one, two = (
+        he.heat_profile(x, w, angles=[0.01, 0.2]),
+        he.heat_profile(merged.points, merged.weights, angles=[0.01, 0.2]),
+    )
+    np.testing.assert_allclose(one.gess, two.gess, rtol=1e-10)
+
+
+def test_a_crowd_of_copies_costs_no_more_than_its_distinct_atoms():
+    x = np.repeat(he.samplers.uniform(50, rng=0), 20_000, axis=0)  # 10^10 pairs of copies
+    assert he.heat_profile(x, angles=[0.01]).gess[0] == pytest.approx(50, rel=1e-9)
+
+
+def test_the_profile_has_no_seam():
+    x = he.samplers.uniform(200_000, rng=1)
+    profile = he.heat_profile(x, angles=np.geomspace(0.05, 5, 80))
+    assert profile.method == "local+spectral"
+    joints = np.diff(profile.dimension, n=2)  # a jump of 1e-8 in gESS would stand out of the third differences
+    assert np.abs(np.diff(joints)).max() < 1e-3
+    for angle in (0.2, 0.3, 0.5):
+        near, transform = (he.heat_profile(x, angles=[angle], method=method) for method in ("local", "spectral"))
+        assert near.gess[0] == pytest.approx(transform.gess[0], rel=1e-9)
+
+
+def test_the_estimate_of_close_pairs_is_about_right():
+    x = he.samplers.uniform(50_000, rng=2)
+    sample = costs.Neighbours.of(Measure.of(x), he.Sphere(2))
+    for distance in (1e-3, 0.02, 0.3):
+        expected = 50_000**2 / 2 * (1 - np.cos(distance)) / 2
+        assert sample.pairs(distance) == pytest.approx(expected, rel=0.35)
+
+
+def test_what_would_take_hours_is_refused_with_the_estimate():
+    crowd = he.samplers.von_mises_fisher(2_000_000, [0, 0, 1], 1e10, rng=0)  # within 0.002 degrees
+    with pytest.raises(he.CostError, match=r"2,000,000 atoms on Sphere\(2\) .* hours on two cores; .*coarser scales"):
+        he.heat_profile(crowd, angles=[1e-3])
+    wide = np.zeros((2_000_000, 4), dtype=np.float32)
+    wide[:, 0] = 1
+    with pytest.raises(he.CostError, match=r"Sphere\(3\) .*pairs="):
+        he.heat_profile(wide, angles=[20.0])
+
+
+def test_forced_engines_run_where_auto_would_not():
+    x = he.samplers.uniform(3000, 3, rng=0)
+    chosen = plan.choose(Measure.of(x), he.Sphere(3), np.array([1e-7]), 1e-8, "auto", "pairwise")
+    assert chosen.fine.all()
+    auto, forced = (he.heat_profile(x, times=[1e-7], method=method) for method in ("auto", "pairwise"))
+    assert (auto.method, forced.method) == ("local", "pairwise")
+    assert auto.gess[0] == pytest.approx(forced.gess[0], rel=1e-10)
