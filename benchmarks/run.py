@@ -17,7 +17,8 @@ import heatess as he
 from heatess.blocks import thread_count
 from heatess.kernel import level_count
 from references import bare_transform, paper_profile
-from timing import Row, faster, seconds, side_by_side, within
+from scaling import draw, measure
+from timing import Row, faster, side_by_side, within
 
 HERE = Path(__file__).parent
 ANGLES = np.geomspace(5, 120, 60)
@@ -53,6 +54,45 @@ def sphere_against_transform() -> Iterator[Row]:
     yield within(f"gess at 15 degrees, n = 1000 (degree {degree})", "the bare ducc0 transform", ours, bare, 2.0)
 
 
+def sphere_large() -> Iterator[Row]:
+    """S^2 from 10^6 to 10^7 atoms, in time and in memory, and down to fine scales."""
+    rng = np.random.default_rng(2)
+    x = he.samplers.uniform(10**6, rng=rng)
+    fine = np.geomspace(0.02, 120, 60)
+    coarse_time, fine_time = side_by_side(
+        lambda: he.heat_profile(x, angles=ANGLES), lambda: he.heat_profile(x, angles=fine), rounds=5
+    )
+    yield within("S^2, n = 10^6, 60 scales from 0.02 deg", "the same from 5 deg", fine_time, coarse_time, 20)
+    large = he.samplers.uniform(10**7, rng=rng)
+    (large_time,) = side_by_side(lambda: he.heat_profile(large, angles=ANGLES), rounds=2)
+    yield within("S^2, 60 scales, n = 10^7", "n = 10^6", large_time, coarse_time, 11)
+    used = float(_python(str(HERE / "memory.py"), str(10**7)))
+    yield Row(
+        "memory above the input, n = 10^7",
+        "1 GB",
+        used / 1e9,
+        1.0,
+        "at most 1x",
+        used <= 1e9,
+        unit="GB",
+    )
+
+
+def high_dimension() -> Iterator[Row]:
+    """S^383 against the matrix product it cannot do without."""
+    n, tile = 20_000, 2048
+    x = he.samplers.uniform(n, 383, rng=np.random.default_rng(3))
+
+    def product() -> None:
+        for top in range(0, n, tile):
+            for left in range(0, n, tile):
+                x[top : top + tile] @ x[left : left + tile].T
+
+    resolutions = np.geomspace(10, 85, 60)
+    ours, reference = side_by_side(lambda: he.heat_profile(x, resolutions=resolutions), product, rounds=2)
+    yield within("S^383, n = 20,000, 60 resolutions", "tiled float64 X @ X.T", ours, reference, 2.5)
+
+
 def import_time() -> Iterator[Row]:
     """`import heatess` against what it cannot do without."""
     ours = min(_import("heatess") for _ in range(9))
@@ -63,6 +103,8 @@ def import_time() -> Iterator[Row]:
 BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "paper": sphere_against_paper,
     "transform": sphere_against_transform,
+    "large": sphere_large,
+    "high": high_dimension,
     "import": import_time,
 }
 
@@ -76,8 +118,11 @@ def _degree(angle: float, weights: np.ndarray, small_mmd2: bool = True) -> int:
 
 
 def _import(names: str) -> float:
-    code = f"import time; start = time.perf_counter(); import {names}; print(time.perf_counter() - start)"
-    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    return float(_python("-c", f"import time; t = time.perf_counter(); import {names}; print(time.perf_counter() - t)"))
+
+
+def _python(*arguments: str) -> str:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
 
 
 def machine() -> str:
@@ -108,8 +153,17 @@ def markdown(rows: list[Row]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        cells = (row.work, row.reference, seconds(row.ours), seconds(row.theirs), row.ratio, row.target, row.verdict)
+        cells = (
+            row.work,
+            row.reference,
+            row.shown(row.ours),
+            row.shown(row.theirs),
+            row.ratio,
+            row.target,
+            row.verdict,
+        )
         lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "![Time against the number of atoms](scaling.png)"]
     return "\n".join(lines) + "\n"
 
 
@@ -123,11 +177,12 @@ def main() -> None:
         if chosen in (None, name):
             for row in benchmark():
                 rows.append(row)
-                times = f"{seconds(row.ours):>8} against {seconds(row.theirs):>8}"
+                times = f"{row.shown(row.ours):>8} against {row.shown(row.theirs):>8}"
                 print(f"{row.work:<45} {times}  {row.ratio:<16} {row.target:<22} {row.verdict}", flush=True)
     if chosen is None:
+        draw(measure(), HERE / "scaling.png")
         (HERE / "RESULTS.md").write_text(markdown(rows))
-        print(f"written to {HERE / 'RESULTS.md'}")
+        print(f"written to {HERE / 'RESULTS.md'} and {HERE / 'scaling.png'}")
 
 
 if __name__ == "__main__":

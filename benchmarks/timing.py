@@ -17,11 +17,18 @@ class Row:
     theirs: float
     target: str
     met: bool | None
+    unit: str = "s"
+
+    def shown(self, value: float) -> str:
+        """A measured value with its unit."""
+        return seconds(value) if self.unit == "s" else f"{value:.3g} {self.unit}"
 
     @property
     def ratio(self) -> str:
         """How many times faster than the reference, or how much of its time."""
         quotient = self.theirs / self.ours
+        if self.unit != "s":
+            return f"{1 / quotient:.2f}x"
         return f"{quotient:.4g}x faster" if quotient >= 5 else f"{1 / quotient:.2f}x its time"
 
     @property

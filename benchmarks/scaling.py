@@ -1,0 +1,90 @@
+"""Time against n, from a hundred atoms to ten million: every engine, and the paper's algorithm."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import heatess as he
+from references import paper_profile
+
+ANGLES = np.geomspace(5, 120, 60)
+FINE = np.geomspace(0.02, 120, 60)
+RESOLUTIONS = np.geomspace(10, 80, 60)
+
+Curve = list[tuple[int, float]]
+
+
+def measure() -> dict[str, Curve]:
+    """Best of three times for each engine at each n it can take."""
+    rng = np.random.default_rng(0)
+
+    def sphere(n: int, dim: int = 2) -> np.ndarray:
+        return he.samplers.uniform(n, dim, rng=rng)
+
+    def embeddings(n: int) -> np.ndarray:
+        return sphere(n, 383)
+
+    def profile(points: np.ndarray, **options: object) -> Callable[[], object]:
+        return lambda: he.heat_profile(points, **options)
+
+    def paper(points: np.ndarray) -> Callable[[], object]:
+        return lambda: paper_profile(points, np.ones(len(points)), ANGLES)
+
+    series: dict[str, tuple[list[int], Callable[[int], Callable[[], object]]]] = {
+        "the paper's algorithm, S² from 5°": (
+            [100, 300, 1000, 3000],
+            lambda n: paper(sphere(n)),
+        ),
+        "pairwise, S³⁸³, 60 resolutions": (
+            [100, 1000, 4000, 10_000],
+            lambda n: profile(embeddings(n), resolutions=RESOLUTIONS, method="pairwise"),
+        ),
+        "20 million random pairs, S³⁸³": (
+            [10_000, 100_000, 500_000],
+            lambda n: profile(embeddings(n), resolutions=RESOLUTIONS, pairs=20_000_000, rng=0),
+        ),
+        "spectral + local, S² from 0.02°": (
+            [100, 1000, 10_000, 100_000, 1_000_000],
+            lambda n: profile(sphere(n), angles=FINE),
+        ),
+        "spectral, S² from 5°": (
+            [100, 1000, 10_000, 100_000, 1_000_000, 10_000_000],
+            lambda n: profile(sphere(n), angles=ANGLES),
+        ),
+    }
+    return {name: [(n, _best(make(n))) for n in sizes] for name, (sizes, make) in series.items()}
+
+
+def draw(curves: dict[str, Curve], path: Path) -> None:
+    """The scaling plot, log-log."""
+    from matplotlib.figure import Figure
+
+    from heatess.plot import COLORS, DASHES
+
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    ax = figure.subplots()
+    for place, (name, curve) in enumerate(curves.items()):
+        n, seconds = zip(*curve, strict=True)
+        ax.loglog(n, seconds, "o", color=COLORS[place], markersize=4)
+        ax.loglog(n, seconds, linestyle=DASHES[place % len(DASHES)], color=COLORS[place], label=name)
+    ax.set_xlabel("number of atoms")
+    ax.set_ylabel("time for 60 scales (seconds, 2 cores)")
+    ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=9, loc="upper left")
+    figure.savefig(path, dpi=150)
+
+
+def _best(work: Callable[[], object], rounds: int = 3) -> float:
+    best = np.inf
+    for turn in range(rounds):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+        if turn and best > 5:
+            break
+    return float(best)
