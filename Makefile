@@ -39,4 +39,4 @@ docs: .venv/ready
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
 clean:
-	rm -rf .venv heatess-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv heatess-demo heatess-paper .mypy_cache .pytest_cache .ruff_cache .hypothesis
