@@ -106,8 +106,9 @@ def resolutions_of_times(space: ZonalSpace, times: FloatArray) -> FloatArray:
     found = np.full(len(times), math.nan)
     counts = [level_count(space, float(time), 1.0, 1e-15, SERIES_LIMIT) for time in times]
     count = max((c for c in counts if c is not None), default=1)
-    frequency = np.arange(count)
-    zonal = space.zonal(count, (frequency + 0.5) * (math.pi / count))
+    nodes = space.cosine_count(count)
+    frequency = np.arange(nodes)
+    zonal = space.zonal(count, (frequency + 0.5) * (math.pi / nodes))
     for row, time in enumerate(times):
         kept = counts[row]
         if kept is None:
@@ -115,7 +116,7 @@ def resolutions_of_times(space: ZonalSpace, times: FloatArray) -> FloatArray:
             square = brentq(lambda x, p=small.polynomial: _polynomial(p, x) + 1.0, 0.0, small.reach**2, xtol=1e-300)
             found[row] = math.sqrt(square)
             continue
-        series = dct(level_probabilities(space, float(time), kept) @ zonal[:kept], type=2) / count
+        series = dct(level_probabilities(space, float(time), kept) @ zonal[:kept], type=2) / nodes
         series[0] /= 2
 
         def excess(r: float, series: FloatArray = series) -> float:

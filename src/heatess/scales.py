@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from .arrays import numeric_array
 from .errors import InputError, ScaleWarning
-from .kernel import times_of_resolutions
-from .spaces.base import FloatArray, Space, ZonalSpace
+from .spaces.base import FloatArray, Space
 
 #: Above this dimension the angle alpha misleads, and giving it draws a warning.
 ANGLE_DIMENSION = 10
@@ -60,11 +59,13 @@ def resolve(
     if times is not None:
         t = _positive(times, "times")
         _refuse_extreme(t, t, "times")
-        return Scales(t, angles_of_times(t), None)
+        return Scales(t, _alphas(space, t), None)
     if resolutions is not None:
         values = _positive(resolutions, "resolutions")
         t = _from_resolutions(space, values)
-        return Scales(t, angles_of_times(t), values)
+        return Scales(t, _alphas(space, t), values)
+    if not space.angular:
+        raise InputError(f"distances on {space!r} are not angles; give resolutions (distances) or times")
     if space.dim > ANGLE_DIMENSION:
         warnings.warn(
             f"angles mislead on {space!r}: heat mixes a high-dimensional space long before alpha = sqrt(8 t) says "
@@ -79,16 +80,19 @@ def resolve(
     return Scales(t, values, None)
 
 
+def _alphas(space: Space, times: FloatArray) -> FloatArray:
+    """alpha = sqrt(8 t): in degrees on angular spaces, else in the unit of distance."""
+    return angles_of_times(times) if space.angular else np.sqrt(8 * times)
+
+
 def _from_resolutions(space: Space, values: FloatArray) -> FloatArray:
-    if not isinstance(space, ZonalSpace):
-        raise InputError(f"resolutions are not defined on {space!r}; give times instead")
     distances = np.radians(values) if space.angular else values
     _refuse_extreme(np.minimum(distances, 1.0) ** 2, values, "resolutions")
     unit = " degrees" if space.angular else ""
     limit = np.degrees(space.diameter) if space.angular else space.diameter
     expected = f"less than the diameter of {space!r}, {limit:g}{unit}"
     _refuse(values, "resolutions", distances >= space.diameter, expected)
-    return times_of_resolutions(space, distances)
+    return space.times_of_resolutions(distances)
 
 
 def _refuse_extreme(times: FloatArray, values: FloatArray, name: str) -> None:

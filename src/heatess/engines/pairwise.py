@@ -46,9 +46,9 @@ def level_moments(measure: Measure, space: ZonalSpace, count: int, rtol: float, 
     """b_0, ..., b_{count-1} as sums over pairs of atoms."""
     support = measure.support()
     work = list(tiles(support.n))
-    cosines = np.zeros(count)
+    cosines = np.zeros(space.cosine_count(count))
     for rows, columns in progress.track(work, "pairs"):
-        cosines += _tile_moments(support, space, count, rows, columns)
+        cosines += _tile_moments(support, space, len(cosines), rows, columns)
     values = space.from_cosines(cosines)
     values[0] = 1.0
     moments = LevelMoments(

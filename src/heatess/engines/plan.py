@@ -15,7 +15,7 @@ from ..errors import CostError, InputError, PrecisionError
 from ..kernel import SERIES_LIMIT, level_count, level_probabilities
 from ..measure import Measure
 from ..progress import Progress
-from ..spaces.base import FloatArray, LevelMoments, ZonalSpace
+from ..spaces.base import EigenSpace, FloatArray, LevelMoments, PairSpace, ZonalSpace
 from . import costs, local, pairwise, spectral
 from .sums import HeatSums, sum_levels
 
@@ -45,9 +45,14 @@ def run(
     measure: Measure, times: FloatArray, rtol: float, method: str, progress: Progress
 ) -> tuple[HeatSums, str, LevelMoments | None]:
     """Heat sums at all *times*, the name of what ran, and the level moments if levels were used."""
-    space = zonal(measure)
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, but found {method!r}")
+    space = measure.space
+    if isinstance(space, PairSpace):
+        return *_run_pairs(measure, space, times, rtol, method, progress), None
+    if isinstance(space, EigenSpace):
+        return *_run_eigenpairs(measure, space, times, method), None
+    space = zonal(measure)
     by_levels = _level_engine(space, method)
     plan = choose(measure, space, times, rtol, method, by_levels)
     sums = HeatSums.empty(len(times))
@@ -68,16 +73,42 @@ def run(
     return sums, "+".join(dict.fromkeys(ran)), moments
 
 
+def _run_pairs(
+    measure: Measure, space: PairSpace, times: FloatArray, rtol: float, method: str, progress: Progress
+) -> tuple[HeatSums, str]:
+    """Pair spaces: the fast transform if there is one, else all pairs."""
+    from . import overlaps
+
+    if method == "local":
+        raise InputError(f"{space!r} has no neighbour sums; use method='pairwise' or 'auto'")
+    if method != "pairwise":
+        sums = space.spectral_sums(measure.points, measure.weights, times, rtol)
+        if sums is not None:
+            return sums, "spectral"
+        if method == "spectral":
+            raise InputError(f"{space!r} has no fast transform at these scales; use method='pairwise' or 'auto'")
+    return overlaps.heat_sums(measure, space, times, progress), "pairwise"
+
+
+def _run_eigenpairs(measure: Measure, space: EigenSpace, times: FloatArray, method: str) -> tuple[HeatSums, str]:
+    """Spaces known by their eigenpairs."""
+    from . import eigen
+
+    if method not in ("auto", "spectral"):
+        raise InputError(f"{space!r} is known by its eigenpairs; use method='auto'")
+    return eigen.heat_sums(measure, space, times), "spectral"
+
+
 def overlap(measure: Measure, time: float, rtol: float) -> float:
     """1 / gESS at one time; the short way where the space has a fast transform, as for a filter step."""
-    space = zonal(measure)
+    space = measure.space
     count = None
-    if space.transform_limit:
+    if isinstance(space, ZonalSpace) and space.transform_limit:
         count = level_count(space, time, measure.ess, rtol, costs.CHEAP_LEVELS, small_mmd2=False)
     if count is None:
         return float(run(measure, np.array([time]), rtol, "auto", Progress(False))[0].overlap[0])
-    moments = spectral.transform(measure, space, count, rtol)
-    return float(level_probabilities(space, time, count) @ moments.values)
+    moments = spectral.transform(measure, zonal(measure), count, rtol)
+    return float(level_probabilities(zonal(measure), time, count) @ moments.values)
 
 
 def choose(measure: Measure, space: ZonalSpace, times: FloatArray, rtol: float, method: str, by_levels: str) -> Plan:

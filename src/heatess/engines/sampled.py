@@ -72,7 +72,7 @@ def _batch_moments(
         left, right = (_draw(cumulative, side, rng) for _ in range(2))
         u = space.tile_cosines(_rows(measure, space, left), _rows(measure, space, right))
         weight = (left[:, None] != right) / side**2
-        found[batch] = space.from_cosines(own + cosine_moments(u, weight, count))
+        found[batch] = space.from_cosines(own + cosine_moments(u, weight, space.cosine_count(count)))
         found[batch, 0] = 1.0
     return found
 

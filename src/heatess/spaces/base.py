@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
+
 FloatArray = NDArray[np.float64]
 
 
@@ -99,9 +101,20 @@ class Space(ABC):
     def distance(self, x: Any, y: Any) -> FloatArray:
         """Geodesic distance between points, row by row, broadcasting."""
 
-    @abstractmethod
-    def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """*n* independent points from the normalised volume."""
+    def uniform(self, n: int, rng: np.random.Generator) -> Any:
+        """*n* independent points from the normalised volume, where there is one."""
+        raise InputError(f"{self!r} has no uniform law to draw from")
+
+    def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
+        """The times at which the overlap at each distance is 1/e."""
+        raise InputError(
+            f"resolutions are not defined on {self!r}, where the overlap depends on more than the "
+            "distance; give times instead"
+        )
+
+    def resolutions_of_times(self, times: FloatArray) -> FloatArray:
+        """The distances at which the overlap falls to 1/e; nan where it does not, or they are not defined."""
+        return np.full(len(times), np.nan)
 
 
 class ZonalSpace(Space):
@@ -119,9 +132,13 @@ class ZonalSpace(Space):
     def zonal(self, count: int, distance: Any) -> FloatArray:
         """Zonal functions of the *count* lowest levels, shape (count, *distance.shape)."""
 
+    def cosine_count(self, count: int) -> int:
+        """Cosines cos(k d), k = 0, 1, ..., of which the *count* lowest zonal functions are mixtures."""
+        return count
+
     @abstractmethod
     def from_cosines(self, cosines: FloatArray) -> FloatArray:
-        """Level moments from the cosine moments sum_ij w_i w_j cos(k d_ij), k = 0, 1, ..., count - 1."""
+        """Level moments from the cosine moments sum_ij w_i w_j cos(k d_ij), k < `cosine_count(count)`."""
 
     @abstractmethod
     def tile(self, points: NDArray[Any], rows: slice) -> FloatArray:
@@ -175,6 +192,66 @@ class ZonalSpace(Space):
         """Level moments b_l of a measure of total weight one from its coefficients."""
         raise TypeError(f"{self!r} has no fast transform; use method='pairwise'")
 
+    def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
+        """The times at which s_t(distance) = 1/e."""
+        from ..kernel import times_of_resolutions
+
+        return times_of_resolutions(self, distances)
+
+    def resolutions_of_times(self, times: FloatArray) -> FloatArray:
+        """The distances at which s_t falls to 1/e; nan where every pair overlaps more than that."""
+        from ..kernel import resolutions_of_times
+
+        return resolutions_of_times(self, times)
+
     def low_moments(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
         """b_1, b_2, ... of the first few levels as sums of squares, exact even when they nearly vanish."""
         return np.empty(0)
+
+
+class PairTerms(NamedTuple):
+    """What one pair of tiles contributes at one time, each of shape (rows, columns)."""
+
+    overlap: FloatArray  # s_t(x_i, y_j)
+    change: FloatArray  # d s_t / d log t
+    excess: FloatArray | None  # k_2t(x_i, y_j) - 1, with full relative accuracy; None on non-compact spaces
+
+
+class PairSpace(Space):
+    """A homogeneous space whose overlaps are summed pair by pair: tori, products, flat and hyperbolic space."""
+
+    #: False where the volume is infinite: then only gESS is defined.
+    compact: bool = True
+
+    #: Relative accuracy of `pair_terms`.
+    accuracy: float = 1e-12
+
+    @abstractmethod
+    def log_diagonal(self, times: FloatArray) -> FloatArray:
+        """log k_2t(x, x) with respect to normalised volume; nan on non-compact spaces."""
+
+    @abstractmethod
+    def pair_terms(self, left: FloatArray, right: FloatArray, time: float) -> PairTerms:
+        """Overlaps of two tiles of checked points."""
+
+    def spectral_sums(self, points: NDArray[Any], weights: FloatArray, times: FloatArray, rtol: float) -> Any:
+        """`engines.sums.HeatSums` by a fast transform, or None where there is none or pairs are cheaper."""
+        return None
+
+
+class EigenSpace(Space):
+    """A space that is not homogeneous, known by its lowest eigenpairs: meshes, point clouds, graphs."""
+
+    @property
+    @abstractmethod
+    def eigenvalues(self) -> FloatArray:
+        """The lowest eigenvalues of minus the Laplacian, the first of them zero."""
+
+    @abstractmethod
+    def functions(self, points: NDArray[Any]) -> FloatArray:
+        """Eigenfunctions at points, shape (n, modes), orthonormal for the normalised volume; the first is 1."""
+
+    @property
+    @abstractmethod
+    def finest_time(self) -> float:
+        """The smallest time that the eigenpairs resolve."""
