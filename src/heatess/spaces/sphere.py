@@ -278,9 +278,10 @@ class Sphere(ZonalSpace):
 
 def _squares(rows: NDArray[Any]) -> FloatArray:
     if rows.shape[1] <= 8 and len(rows) > 4096:  # column by column is faster then
-        total = np.square(rows[:, 0], dtype=np.float64)
-        for column in range(1, rows.shape[1]):
-            total += np.square(rows[:, column], dtype=np.float64)
+        squared = np.square(rows, dtype=np.float64)
+        total = squared[:, 0] + squared[:, 1]
+        for column in range(2, rows.shape[1]):
+            total += squared[:, column]
         return np.asarray(total)
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
