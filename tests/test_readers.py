@@ -254,10 +254,10 @@ def test_files_that_are_not_what_they_say_are_refused(tmp_path, save):
 
 def test_paths_that_cannot_be_read_are_refused(tmp_path, save):
     refused(tmp_path / "nowhere.csv", "nowhere.csv does not exist")
-    refused(tmp_path, "is a directory", "give one .npy, .csv or .tsv file")
+    refused(tmp_path, "is a directory", "give one .npy, .csv, .tsv or .parquet file")
     np.savez(tmp_path / "a.npz", AXES)
     refused(tmp_path / "a.npz", ".npz archive", "numpy.save")
-    refused(save("a.parquet", "x"), "suffix .parquet", "only .npy, .csv and .tsv")
+    refused(save("a.feather", "x"), "suffix .feather", "only .npy, .csv, .tsv and .parquet")
     refused(save("a.csv.gz", "x"), "compressed", "unpack")
     refused(save("a", "x"), "no suffix")
 

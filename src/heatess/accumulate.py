@@ -6,14 +6,13 @@ exactly, to those of the whole; the profile follows from them at every scale tha
 
 from __future__ import annotations
 
-import math
 import os
 import zipfile
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from . import scales, spaces
 from .blocks import thread_count
@@ -21,7 +20,8 @@ from .engines.sums import sum_levels
 from .errors import InputError, PrecisionError
 from .files import atomic_path
 from .kernel import level_count
-from .measure import Measure, scaled_weights
+from .measure import Measure
+from .parts import PartSums, Unit, counted_weights
 from .profile import HeatProfile, build_profile, check_rtol
 from .spaces.base import LevelMoments, Space, ZonalSpace
 
@@ -30,41 +30,42 @@ SCHEMA = "heatess.accumulator/1"
 #: Accuracy of the transform per unit of weight.
 EPSILON = 1e-12
 
+#: Where the search for the degree that a scale needs ends.
+MOST_LEVELS = 2**24
 
-@dataclass(frozen=True, eq=False)
-class _State:
-    """Sums over atoms, with all weights divided by 2^exponent, which is exact."""
+#: A bound on the ESS of data whose number of atoms is not known beforehand.
+UNKNOWN_ESS = 1e12
 
-    space: ZonalSpace
-    coefficients: NDArray[np.complex128]
-    exponent: int
-    total: float
-    squares: float
-    n: int
+_SAVED = ("n", "total", "squares", "first", "second", "coefficients")
 
-    def at(self, exponent: int) -> _State:
-        """The same sums in units of another, larger, power of two."""
-        if exponent == self.exponent:
-            return self
-        unit = math.ldexp(1.0, self.exponent - exponent)
-        return replace(
-            self,
-            coefficients=self.coefficients * unit,
-            exponent=exponent,
-            total=self.total * unit,
-            squares=self.squares * unit * unit,
+
+def degree_for(space: ZonalSpace, time: float, *, ess: float = UNKNOWN_ESS, rtol: float = 1e-8) -> int:
+    """The `max_degree` that certifies *rtol* at *time* for a cloud of at most this *ess*.
+
+    >>> 160 < degree_for(spaces.Sphere(2), float(scales.times_of_angles(5.0))) < 180
+    True
+    """
+    count = level_count(with_transform(space), time, ess, rtol, space.transform_limit)
+    if count is None:
+        raise PrecisionError(
+            f"angle {float(scales.angles_of_times(time)):g} degrees is too fine for data in parts on {space!r}: it "
+            f"needs max_degree={_needed(space, time, ess, rtol)}, but {space.transform_limit - 1} is the most; give "
+            "coarser scales, or use heat_profile on the whole"
         )
+    return count - 1
 
-    def __add__(self, other: _State) -> _State:
-        exponent = max(self.exponent, other.exponent)
-        mine, theirs = self.at(exponent), other.at(exponent)
-        return replace(
-            mine,
-            coefficients=mine.coefficients + theirs.coefficients,
-            total=mine.total + theirs.total,
-            squares=mine.squares + theirs.squares,
-            n=mine.n + theirs.n,
-        )
+
+def with_transform(space: Space | None) -> ZonalSpace:
+    """*space*, if it has a fast transform, without which parts do not add up."""
+    if not isinstance(space, ZonalSpace) or not space.transform_limit:
+        raise InputError(f"{space!r} has no fast transform, so its parts do not add up; use heat_profile on the whole")
+    return space
+
+
+def _needed(space: ZonalSpace, time: float, ess: float, rtol: float) -> int | str:
+    """The degree a scale needs, whether or not it can be had."""
+    count = level_count(space, time, ess, rtol, MOST_LEVELS)
+    return count - 1 if count else "more than 16 million"
 
 
 class Accumulator:
@@ -96,18 +97,15 @@ class Accumulator:
         if isinstance(max_degree, bool) or not isinstance(max_degree, int | np.integer) or max_degree < 2:
             raise InputError(f"max_degree must be a whole number >= 2, but is {max_degree!r}")
         self.max_degree = int(max_degree)
-        self._state: _State | None = None
+        self._sums = PartSums()
         self._space = None if space is None else self._checked(space)
 
     def _checked(self, space: Space) -> ZonalSpace:
-        if not isinstance(space, ZonalSpace) or not space.transform_limit:
-            raise InputError(
-                f"{space!r} has no fast transform, so its parts do not add up; use heat_profile on the whole"
-            )
-        if self.max_degree >= space.transform_limit:
-            limit = space.transform_limit - 1
+        zonal = with_transform(space)
+        if self.max_degree >= zonal.transform_limit:
+            limit = zonal.transform_limit - 1
             raise InputError(f"max_degree is {self.max_degree}, but on {space!r} it may be {limit} at most")
-        return space
+        return zonal
 
     @property
     def space(self) -> Space | None:
@@ -117,28 +115,25 @@ class Accumulator:
     @property
     def n(self) -> int:
         """Atoms seen."""
-        return self._state.n if self._state else 0
+        return self._sums.n
 
     @property
     def ess(self) -> float:
         """Ordinary effective sample size of all atoms seen."""
-        state = self._filled()
-        return state.total**2 / state.squares
+        return self._sums.checked().ess
 
     def add(self, points: Any, weights: ArrayLike | None = None, *, log_weights: ArrayLike | None = None) -> Self:
         """Add atoms, and return the accumulator itself. Without weights each atom weighs 1."""
         checked = Measure.of(points, space=self._space)
-        scaled, exponent = scaled_weights(weights, log_weights, checked.n)
+        counted, unit = counted_weights(weights, log_weights, checked.n)
         space = self._checked(checked.space)
         count = self.max_degree + 1
-        if exponent is None:  # no weight at all
-            part = _State(space, space.no_coefficients(count), -(2**20), 0.0, 0.0, checked.n)
-        else:
-            found = space.coefficients(checked.points, scaled, count, EPSILON, thread_count())
-            squares = float(np.einsum("i,i->", scaled, scaled))
-            part = _State(space, found, exponent, float(scaled.sum()), squares, checked.n)
+        part = PartSums.of(space, checked.points, counted, unit)
+        if part.total > 0:
+            found = space.coefficients(checked.points, counted, count, EPSILON, thread_count())
+            part = replace(part, coefficients=found)
         self._space = space
-        self._state = part if self._state is None else self._state + part
+        self._sums += part
         return self
 
     def __add__(self, other: Accumulator) -> Accumulator:
@@ -149,9 +144,7 @@ class Accumulator:
             if mine != theirs and mine is not None and theirs is not None:
                 raise InputError(f"accumulators with different {name} do not add up: {mine!r} and {theirs!r}")
         merged = Accumulator(self._space or other._space, max_degree=self.max_degree)
-        states = [state for state in (self._state, other._state) if state is not None]
-        if states:
-            merged._state = states[0] if len(states) == 1 else states[0] + states[1]
+        merged._sums = self._sums + other._sums
         return merged
 
     def __repr__(self) -> str:
@@ -167,64 +160,76 @@ class Accumulator:
     ) -> HeatProfile:
         """The heat profile of all atoms seen; refused where the degree does not certify *rtol*."""
         check_rtol(rtol)
-        state = self._filled()
-        at = scales.resolve(state.space, angles, times, resolutions)
-        unit = state.coefficients / state.total
-        moments = LevelMoments(state.space.moments_of_coefficients(unit), root_error=EPSILON)
-        sums = sum_levels(state.space, at.times, moments)
+        self._sums.checked()
+        return self.profile_at(scales.resolve(self._zonal(), angles, times, resolutions), rtol)
+
+    def profile_at(self, at: scales.Scales, rtol: float) -> HeatProfile:
+        """The same at scales already resolved."""
+        part = self._sums.checked()
+        space = self._zonal()
+        values = space.moments_of_coefficients(part.coefficients / part.total)
+        moments = part.low_checked(space, LevelMoments(values, root_error=EPSILON), rtol)
+        with np.errstate(invalid="ignore"):  # where far too few levels certify nothing
+            sums = sum_levels(space, at.times, moments)
         worst = int(np.argmax(sums.error))
         if not sums.error[worst] <= rtol:
-            needed = level_count(state.space, float(at.times.min()), self.ess, rtol, 2**24)
+            reached = f"only to {sums.error[worst]:.1e}" if sums.error[worst] < 1 else "not at all"
             raise PrecisionError(
-                f"max_degree={self.max_degree} certifies gESS only to {sums.error[worst]:.1e} at angle "
-                f"{at.angles[worst]:g} degrees, not to rtol={rtol:g}; accumulate with max_degree="
-                f"{needed or 'more than 16 million'}, or ask for coarser scales"
+                f"max_degree={self.max_degree} certifies gESS {reached} at angle {at.angles[worst]:g} degrees, and "
+                f"rtol={rtol:g} is asked for; accumulate with max_degree="
+                f"{_needed(space, float(at.times.min()), part.ess, rtol)}, or ask for coarser scales"
             )
-        return build_profile(sums, at, self.ess, state.n, state.space, "spectral", moments)
+        return build_profile(sums, at, part.ess, part.n, space, "spectral", moments)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to *path* (.npz): the old file or the new one stays, never a broken one."""
-        state = self._filled()
+        space = self._zonal()
         with atomic_path(path) as draft, draft.open("wb") as stream:
             np.savez(
                 stream,
                 schema=SCHEMA,
-                space=repr(state.space),
-                basis=state.space.basis,
+                space=repr(space),
+                basis=space.basis,
                 max_degree=self.max_degree,
-                coefficients=state.coefficients,
-                exponent=state.exponent,
-                sums=np.array([state.total, state.squares]),
-                n=state.n,
+                exponent=self._sums.unit.exponent,
+                shift=self._sums.unit.shift,
+                **{name: getattr(self._sums, name) for name in _SAVED},
             )
+            stream.flush()
+            os.fsync(stream.fileno())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Accumulator:
         """Read a state written by `save`."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                content = {name: file[name] for name in file.files}
+            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+                return cls._of({name: file[name] for name in file.files})
         except FileNotFoundError:
             raise InputError(f"{path} does not exist") from None
-        except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        except InputError as error:
+            raise InputError(f"{path} {error}; make it again") from None
+        except (OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
             raise InputError(f"{path} is not a whole accumulator file ({error}); make it again") from None
+
+    @classmethod
+    def _of(cls, content: dict[str, Any]) -> Accumulator:
+        """The accumulator with the content of a file; errors say what is wrong with "it"."""
         if str(content.get("schema")) != SCHEMA:
-            raise InputError(f"{path} has schema {content.get('schema')}, but {SCHEMA} is needed; make it again")
-        space = spaces.named(str(content["space"]))
-        loaded = cls(space, max_degree=int(content["max_degree"]))
-        zonal = loaded._checked(space)
-        if str(content["basis"]) != zonal.basis:
-            raise InputError(f"{path} holds coefficients in the basis {str(content['basis'])!r}, not {zonal.basis!r}")
-        total, squares = (float(value) for value in content["sums"])
+            raise InputError(f"has schema {content.get('schema')}, but {SCHEMA} is needed")
+        loaded = cls(spaces.named(str(content["space"])), max_degree=int(content["max_degree"]))
+        space = loaded._zonal()
+        if str(content["basis"]) != space.basis:
+            raise InputError(f"holds coefficients in the basis {str(content['basis'])!r}, not {space.basis!r}")
         coefficients = content["coefficients"]
-        if coefficients.shape != zonal.no_coefficients(loaded.max_degree + 1).shape:
-            raise InputError(f"{path} holds coefficients of shape {coefficients.shape}, which do not fit its degree")
-        loaded._state = _State(zonal, coefficients, int(content["exponent"]), total, squares, int(content["n"]))
+        if coefficients.size and coefficients.shape != space.no_coefficients(loaded.max_degree + 1).shape:
+            raise InputError(f"holds coefficients of shape {coefficients.shape}, which do not fit its degree")
+        unit = Unit(int(content["exponent"]), float(content["shift"]))
+        sums: dict[str, Any] = {name: content[name] for name in ("coefficients", "first", "second")}
+        numbers = (int(content["n"]), float(content["total"]), float(content["squares"]))
+        loaded._sums = PartSums(unit, *numbers, **sums)
         return loaded
 
-    def _filled(self) -> _State:
-        if self._state is None:
+    def _zonal(self) -> ZonalSpace:
+        if not isinstance(self._space, ZonalSpace):
             raise InputError("this accumulator is empty; add points first")
-        if self._state.total == 0:
-            raise InputError(f"the weights of all {self._state.n} atoms are zero; at least one must be positive")
-        return self._state
+        return self._space

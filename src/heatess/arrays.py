@@ -37,6 +37,11 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
+def is_dask(values: Any) -> bool:
+    """Whether *values* are a dask array, series or data frame; tells without importing dask."""
+    return type(values).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(values, "to_delayed")
+
+
 def positive(value: Any, name: str, expected: str = "positive and finite") -> float:
     """One positive, finite number, or an `InputError` that says what was *expected*."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):

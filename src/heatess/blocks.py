@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 T = TypeVar("T")
 
 ROWS = 65_536
 
+_limit: ContextVar[int | None] = ContextVar("threads", default=None)
+
 
 def thread_count() -> int:
     """Threads to use: the environment variable HEATESS_NUM_THREADS, else the cores this process may use."""
+    limit = _limit.get()
+    if limit is not None:
+        return limit
     wanted = os.environ.get("HEATESS_NUM_THREADS", "")
     if wanted.isdigit() and int(wanted) > 0:
         return int(wanted)
@@ -20,6 +27,16 @@ def thread_count() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS and Windows
         return os.cpu_count() or 1
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Use *count* threads in this block, where others already share the cores."""
+    token = _limit.set(count)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
 
 
 def slices(n: int, size: int = ROWS) -> Iterator[slice]:

@@ -128,11 +128,11 @@ def _sphere_of(points: NDArray[Any]) -> Space:
 
 def scaled_weights(
     weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None
-) -> tuple[FloatArray, int | None]:
-    """Checked weights divided by 2^exponent, so that the largest lies in [1/2, 1), and the exponent.
+) -> tuple[FloatArray, int | None, float]:
+    """Checked weights divided by exp(shift) 2^exponent, so that the largest lies in [1/2, 1], with exponent and shift.
 
-    The exponent is None if all weights are zero. Dividing by a power of two is exact, so weights of
-    several parts can be brought to one scale without error.
+    The exponent is None if all weights are zero. Plain weights have no shift and log-weights no exponent, so
+    nothing is lost by the division.
     """
     if weights is not None and log_weights is not None:
         raise InputError("give weights or log_weights, not both")
@@ -142,23 +142,23 @@ def scaled_weights(
         if np.isnan(largest) or largest == np.inf:
             _refuse_weight(logs, "log_weights", np.isnan(logs) | (logs == np.inf))
         if largest == -np.inf:
-            return np.zeros(len(logs)), None
-        exponent = math.floor(largest / math.log(2)) + 1
-        return np.asarray(np.exp(logs - exponent * math.log(2))), exponent
+            return np.zeros(len(logs)), None, 0.0
+        with np.errstate(over="ignore"):  # to -inf, a weight of zero
+            return np.asarray(np.exp(logs - largest)), 0, largest
     values = np.ones(n or 0) if weights is None else _column(weights, "weights", n)
     least, largest = float(values.min()), float(values.max())
     if not (least >= 0 and largest < np.inf):
         _refuse_weight(values, "weights", ~(values >= 0) | np.isinf(values))
     if largest == 0:
-        return values, None
+        return values, None, 0.0
     exponent = math.frexp(largest)[1]
-    return np.ldexp(values, -exponent), exponent
+    return np.ldexp(values, -exponent), exponent, 0.0
 
 
 def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None) -> FloatArray:
     if weights is None and log_weights is None:
         return np.full(n or 0, 1.0 / (n or 1))
-    scaled, exponent = scaled_weights(weights, log_weights, n)
+    scaled, exponent, _ = scaled_weights(weights, log_weights, n)
     if exponent is None:
         found = "sum to zero" if log_weights is None else "are all -inf"
         name = "weights" if log_weights is None else "log_weights"

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import scales
+from .arrays import is_dask
 from .engines import plan, sampled
 from .engines.sums import HeatSums, sum_levels
 from .errors import InputError, missing_extra
-from .kernel import log_tail, resolutions_of_times
+from .kernel import log_tail
 from .measure import Measure
 from .progress import Progress
 from .spaces.base import FloatArray, LevelMoments, Space, ZonalSpace
@@ -51,7 +52,7 @@ class HeatProfile:
     times : ndarray
         Diffusion times t.
     angles : ndarray
-        alpha = sqrt(8 t), in degrees.
+        alpha = sqrt(8 t), in degrees (in the unit of distance where distances are not angles).
     resolutions : ndarray
         Distance at which two atoms overlap by exactly 1/e, in degrees on angular spaces; nan where
         all pairs overlap more than that.
@@ -96,15 +97,19 @@ class HeatProfile:
         for name in _CURVES:
             if name != "resolutions":
                 getattr(self, name).flags.writeable = False
+        if self._moments is not None:
+            self._moments.values.flags.writeable = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
 
     @cached_property
     def resolutions(self) -> FloatArray:
         """Distance at which s_t = 1/e, in degrees on angular spaces; computed when first asked for."""
         if self._resolutions is not None:
             return _frozen(self._resolutions)
-        if not isinstance(self.space, ZonalSpace):
-            return _frozen(np.full(len(self.times), math.nan))
-        distances = resolutions_of_times(self.space, self.times)
+        distances = self.space.resolutions_of_times(self.times)
         return _frozen(np.degrees(distances) if self.space.angular else distances)
 
     def at(
@@ -128,7 +133,7 @@ class HeatProfile:
         single = self._evaluate(scale)
         if single is None:
             raise InputError(
-                f"this profile does not certify the scale angle={scales.angles_of_times(wanted):g} degrees (its own "
+                f"this profile does not certify the scale sqrt(8 t) = {scale.angles[0]:g}{self._unit} (its own "
                 f"are {self.angles.min():g} to {self.angles.max():g}); call heat_profile with that scale"
             )
         return single._point(0)
@@ -187,7 +192,7 @@ class HeatProfile:
         unit = "degree" if self.space.angular else "1"
         curves = {name: ("angle", np.array(getattr(self, name))) for name in _CURVES[3:]}
         coords = {
-            "angle": ("angle", np.array(self.angles), {"units": "degree"}),
+            "angle": ("angle", np.array(self.angles), {"units": unit}),
             "time": ("angle", np.array(self.times)),
             "resolution": ("angle", np.array(self.resolutions), {"units": unit}),
         }
@@ -200,11 +205,15 @@ class HeatProfile:
 
         return draw_profile(self, ax, quantity=quantity, **style)
 
+    @property
+    def _unit(self) -> str:
+        return " deg" if self.space.angular else ""
+
     def __repr__(self) -> str:
         first, last = int(np.argmin(self.times)), int(np.argmax(self.times))
-        span = f"{len(self.times)} scales, gESS {self.gess[first]:.4g} at {self.angles[first]:.3g} deg"
+        span = f"{len(self.times)} scales, gESS {self.gess[first]:.4g} at {self.angles[first]:.3g}{self._unit}"
         if len(self.times) > 1:
-            span += f" to {self.gess[last]:.4g} at {self.angles[last]:.3g} deg"
+            span += f" to {self.gess[last]:.4g} at {self.angles[last]:.3g}{self._unit}"
         else:
             span = span.replace("1 scales", "1 scale")
         return (
@@ -284,6 +293,12 @@ def heat_profile(
     (300, array([30. , 29.7,  6.8]))
     """
     check_rtol(rtol)
+    if is_dask(points):
+        from .distributed import profile_collection
+
+        at_scales: dict[str, Any] = {"angles": angles, "times": times, "resolutions": resolutions}
+        how: dict[str, Any] = {"rtol": rtol, "method": method, "pairs": pairs, "progress": progress}
+        return profile_collection(points, weights, log_weights=log_weights, space=space, **at_scales, **how)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     at = scales.resolve(measure.space, angles, times, resolutions)
     bar = Progress(progress)
@@ -356,7 +371,7 @@ def gess_ratio(
 
 def check_rtol(rtol: float) -> None:
     """Refuse a tolerance that is not a number from 1e-15 to 1."""
-    if isinstance(rtol, bool) or not isinstance(rtol, int | float) or not 1e-15 <= rtol < 1:
+    if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.floating) or not 1e-15 <= rtol < 1:
         raise InputError(f"rtol must be a number from 1e-15 to 1, but is {rtol!r}")
 
 

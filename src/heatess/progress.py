@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -24,3 +25,14 @@ class Progress:
 
         with click.progressbar(work, label=label, file=sys.stderr) as bar:
             yield from bar
+
+    @contextmanager
+    def meter(self, length: int, label: str) -> Iterator[Callable[[int], None]]:
+        """A bar of so many steps; call what it gives with the steps done since the last call."""
+        if not self.shown:
+            yield lambda steps: None
+            return
+        import click
+
+        with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
+            yield bar.update

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..errors import InputError, MissingExtraError, PrecisionError, missing_extra
-from . import options
+from ..errors import CostError, InputError, MissingExtraError, PrecisionError, missing_extra
+from . import shared
 
 
 class HeatessGroup(click.Group):
@@ -50,7 +50,7 @@ def _complain(error: Exception, *, verbose: bool) -> int:
             text = f"{text.rstrip('.')} (see {error.ctx.command_path} --help)"
     elif isinstance(error, InputError):
         code = 3
-    elif isinstance(error, PrecisionError | MissingExtraError):
+    elif isinstance(error, PrecisionError | CostError | MissingExtraError):
         code = 2
     elif not isinstance(error, OSError):
         text = f"internal error: {type(error).__name__}: {error}; please report it with the output of -v"
@@ -81,49 +81,17 @@ Examples:
   heatess profile sky.csv --lon ra --lat dec --units rad --json -
   heatess profile embeddings.npy --normalize --resolutions 10:90:40
 """
-_GRID: dict[str, Any] = {"metavar": "GRID", "callback": options.grid}
-_NAMES: dict[str, Any] = {"metavar": "A,B,C", "callback": options.columns}
-
-
-def _file(*suffixes: str, **more: Any) -> dict[str, Any]:
-    return {"metavar": "FILE", "callback": options.output(*suffixes), **more}
 
 
 @main.command(epilog=_EXAMPLES)
 @click.argument("file")
-@click.option("--lon", metavar="COL", help="Longitude column. [lon, longitude, lng]")
-@click.option("--lat", metavar="COL", help="Latitude column. [lat, latitude]")
-@click.option("--xyz", help="Columns of unit vectors, two or more. [x,y,z]", **_NAMES)
-@click.option("--units", type=click.Choice(["deg", "rad"]), help="Unit of longitude and latitude.")
-@click.option("--weights", metavar="COL", help="Weight column. [weight, weights, w] For .npy points, a .npy file.")
-@click.option("--log-weights", metavar="COL", help="The same for log-weights. [log_weight, log_weights, logw]")
-@click.option("--normalize", is_flag=True, help="Scale vectors to unit length.")
-@click.option("--angles", help="Scales alpha = sqrt(8t), in degrees. [5:120:60]", **_GRID)
-@click.option("--times", help="Scales as diffusion times t.", **_GRID)
-@click.option("--resolutions", help="Scales as the distance of 1/e overlap, in degrees.", **_GRID)
-@click.option(
-    "--rtol",
-    metavar="X",
-    type=click.FloatRange(1e-15, 1, max_open=True),
-    default=1e-8,
-    help="Relative accuracy of gESS, 1e-8 if not given.",
-)
-@click.option("--json", "json_file", is_flag=False, flag_value="-", help="Write JSON; - for stdout.", **_file(".json"))
-@click.option("--csv", "csv_file", help="Write every scale as CSV; - for stdout.", **_file(".csv"))
-@click.option("--plot", "plot_file", help="Draw gESS: .png, .pdf or .svg.", **_file(".png", ".pdf", ".svg"))
-@click.option(
-    "--fail-under",
-    multiple=True,
-    metavar="BOUND",
-    callback=options.bounds,
-    help="Exit with code 4 if not reached, for instance gess@20deg=50.",
-)
-@click.option("-q", "--quiet", is_flag=True, help="Only results, warnings and errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Say what ran and how long it took.")
-@click.option("--no-progress", is_flag=True, help="No progress bar.")
+@shared.reading
+@shared.scales
+@shared.results
+@shared.manners
 @_version
 def profile(file: str, **given: Any) -> None:
-    """Profile the weighted points in FILE (.npy, .csv or .tsv).
+    """Profile the weighted points in FILE (.npy, .csv, .tsv or .parquet).
 
     Prints gESS, the number of atoms that can be told apart, and the occupied volume at about ten
     scales. A GRID of scales is START:STOP:COUNT (geometric) or a list such as 5,15,45. Above ten
@@ -132,6 +100,51 @@ def profile(file: str, **given: Any) -> None:
     from . import run_profile
 
     run_profile.run(file, given)
+
+
+_ANGLE: dict[str, Any] = {"type": click.FloatRange(0, min_open=True)}
+_SHARDS = """\b
+Examples:
+  heatess accumulate shard-07.parquet -o state-07.npz --finest 2
+  heatess merge state-*.npz --angles 2:90:40 --json profile.json
+  heatess accumulate today.csv -o all.npz --append
+"""
+
+
+@main.command(epilog=_SHARDS)
+@click.argument("shards", metavar="SHARD...", nargs=-1, required=True)
+@shared.state(required=True)
+@click.option("--append", is_flag=True, help="Add to the state file if it exists.")
+@click.option("--max-degree", type=click.IntRange(2), metavar="N", help="Highest degree kept.")
+@click.option("--finest", metavar="ANGLE", help="The finest scale that will be asked for, in degrees. [5]", **_ANGLE)
+@shared.reading
+@shared.manners
+def accumulate(shards: tuple[str, ...], **given: Any) -> None:
+    """Add up the points of each SHARD (.npy, .csv, .tsv or .parquet) in a state file.
+
+    Shards are read piece by piece in bounded memory, on the circle and on the sphere. States made
+    elsewhere with the same degree are brought together by heatess merge. Weights of all shards are
+    on one common scale. Interrupted at any moment, the old state file or the new one is there.
+    """
+    from . import run_accumulate
+
+    run_accumulate.accumulate(shards, given)
+
+
+@main.command(epilog=_SHARDS)
+@click.argument("states", metavar="STATE...", nargs=-1, required=True)
+@shared.state()
+@shared.scales
+@shared.results
+@shared.manners
+def merge(states: tuple[str, ...], **given: Any) -> None:
+    """Merge state files and profile the whole.
+
+    With -o and neither scales nor results asked for, only the merged state is written.
+    """
+    from . import run_accumulate
+
+    run_accumulate.merge(states, given)
 
 
 @main.command()

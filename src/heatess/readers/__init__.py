@@ -1,6 +1,8 @@
 """Files to weighted points: one module a format family.
 
 read            any supported file, by its suffix
+batches         the same piece by piece, in bounded memory
+reader_of       which module reads a file
 ReadOptions     columns, units and weights, where the file does not speak for itself
 Cloud           what was read
 """
@@ -8,22 +10,25 @@ Cloud           what was read
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from ..errors import InputError
-from . import csv, npy
+from . import csv, npy, parquet
 from .cloud import Cloud, ReadOptions
 
-__all__ = ["Cloud", "ReadOptions", "read"]
+__all__ = ["Cloud", "ReadOptions", "batches", "read", "reader_of"]
 
-_READERS = {".npy": npy.read, ".csv": csv.read, ".tsv": csv.read}
+_READERS = {".npy": npy, ".csv": csv, ".tsv": csv, **dict.fromkeys(parquet.SUFFIXES, parquet)}
 
 
 def read(path: str | os.PathLike[str], *, options: ReadOptions | None = None) -> Cloud:
-    r"""Read weighted points from a .npy, .csv or .tsv file.
+    r"""Read weighted points from a .npy, .csv, .tsv or .parquet file.
 
-    A .npy file holds an (n, d) array of unit vectors. A .csv or .tsv file has a header with columns
-    x, y, z or lon, lat, and perhaps a column weight or log_weight; other names are given in *options*.
+    A .npy file holds an (n, d) array of unit vectors. Tables have columns x, y, z or lon, lat, and perhaps
+    a column weight or log_weight; other names are given in *options*. A .csv or .tsv file has a header; a
+    .parquet file may hold whole vectors in a list column such as embedding.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "poles.csv"
@@ -36,17 +41,43 @@ def read(path: str | os.PathLike[str], *, options: ReadOptions | None = None) ->
            [ 0.,  0., -1.]]), array([3., 1.]))
     """
     file = Path(path)
+    reader = reader_of(file)
+    try:
+        cloud: Cloud = reader.read(file, options or ReadOptions())
+    except OSError as error:
+        raise _denied(file, error) from None
+    return cloud
+
+
+def batches(
+    path: str | os.PathLike[str], *, options: ReadOptions | None = None, rows: int = 2**20
+) -> Iterator[tuple[Cloud, float]]:
+    """Read a file at most *rows* at a time; each piece comes with the share of the file read so far.
+
+    The pieces together are what `read` gives, and bad data is refused in the same words, when it is reached.
+    """
+    file = Path(path)
+    reader = reader_of(file)
+    try:
+        yield from reader.batches(file, options or ReadOptions(), rows)
+    except OSError as error:
+        raise _denied(file, error) from None
+
+
+def reader_of(file: Path) -> ModuleType:
+    """The module that reads *file*, or an `InputError` if there is none."""
     if file.is_dir():
-        raise InputError(f"{file} is a directory; give one .npy, .csv or .tsv file")
+        raise InputError(f"{file} is a directory; give one .npy, .csv, .tsv or .parquet file")
     if not file.exists():
         raise InputError(f"{file} does not exist; check the name (the current directory is {Path.cwd()})")
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
         raise InputError(f"{file} {_unreadable(file.suffix.lower())}")
-    try:
-        return reader(file, options or ReadOptions())
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror or error}; check its permissions") from None
+    return reader
+
+
+def _denied(file: Path, error: OSError) -> InputError:
+    return InputError(f"{file} cannot be read: {error.strerror or error}; check its permissions")
 
 
 def _unreadable(suffix: str) -> str:
@@ -57,4 +88,4 @@ def _unreadable(suffix: str) -> str:
     if suffix in (".gz", ".bz2", ".xz", ".zip", ".zst"):
         return f"is compressed ({suffix}); unpack it first"
     found = f"has the suffix {suffix}" if suffix else "has no suffix"
-    return f"{found}, but only .npy, .csv and .tsv are read; convert or rename it"
+    return f"{found}, but only .npy, .csv, .tsv and .parquet are read; convert or rename it"

@@ -30,6 +30,8 @@ class ReadOptions:
         Columns that hold the coordinates of unit vectors; empty to look for x, y, z.
     lon, lat : str, optional
         Columns that hold longitude and latitude.
+    vector : str, optional
+        Column of a Parquet file whose entries are whole vectors; if not given, embedding, vector or emb.
     units : {"deg", "rad"}, optional
         Unit of longitude and latitude; needed only when the numbers could be either.
     weights, log_weights : str, optional
@@ -42,6 +44,7 @@ class ReadOptions:
     xyz: tuple[str, ...] = ()
     lon: str | None = None
     lat: str | None = None
+    vector: str | None = None
     units: str | None = None
     weights: str | None = None
     log_weights: str | None = None
@@ -96,8 +99,11 @@ def unit_vectors(points: NDArray[Any], place: Place, *, normalize: bool, hint: s
     return points
 
 
-def checked_weights(values: FloatArray, place: Place, name: str, *, logs: bool) -> FloatArray:
-    """Weights or log-weights that can be normalised, or an `InputError` that names the place."""
+def checked_weights(values: FloatArray, place: Place, name: str, *, logs: bool, zero_ok: bool = False) -> FloatArray:
+    """Weights or log-weights that can be normalised, or an `InputError` that names the place.
+
+    *zero_ok* lets them all be zero, as in one part of many.
+    """
     bad = np.isnan(values) | (values == np.inf) if logs else ~((values >= 0) & (values < np.inf))
     if bad.any():
         row = int(np.argmax(bad))
@@ -109,6 +115,6 @@ def checked_weights(values: FloatArray, place: Place, name: str, *, logs: bool) 
             f"{place(row)}: {name} is {values[row]:g}, not {expected} ({int(bad.sum())} of {len(values)} "
             f"rows); {advice}"
         )
-    if values.max() == (-np.inf if logs else 0):
+    if not zero_ok and values.max() == (-np.inf if logs else 0):
         raise InputError(f"{place(0)} and every other row: the weight in {name} is zero; at least one must be positive")
     return values

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import math
 from array import array
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -13,133 +13,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .cloud import Cloud, FloatArray, Place, ReadOptions, checked_weights, unit_vectors
-
-_XYZ = ("x", "y", "z")
-_LON = ("lon", "longitude", "lng")
-_LAT = ("lat", "latitude")
-_WEIGHTS = ("weight", "weights", "w")
-_LOG_WEIGHTS = ("log_weight", "log_weights", "logw")
-
-#: Slack for radians that were printed with few digits: pi/2 as 1.5708, 2 pi as 6.2832.
-_RADIAN_SLACK = 1e-4
+from .cloud import Cloud, FloatArray, ReadOptions
+from .columns import Columns
 
 
 def read(path: Path, options: ReadOptions) -> Cloud:
     """Read unit vectors, or longitude and latitude, with the weights beside them."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
+    [(cloud, _)] = _clouds(path, options, None)
+    return cloud
+
+
+def batches(path: Path, options: ReadOptions, rows: int) -> Iterator[tuple[Cloud, float]]:
+    """The same, at most *rows* at a time, each with the share of the file read so far."""
+    return _clouds(path, options, rows)
+
+
+def _clouds(path: Path, options: ReadOptions, limit: int | None) -> Iterator[tuple[Cloud, float]]:
+    with path.open("rb") as raw, TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
         try:
             rows, header = _open(stream, path)
-            columns = _Columns(header, path)
-            coordinates, spherical = columns.coordinates(options)
-            weight, logs = columns.weights(options, coordinates)
-            names = [*coordinates, *([weight] if weight else [])]
-            table, lines = _numbers(rows, [columns.index(name) for name in names], header, path)
+            columns = Columns(header, path, options)
+            wanted = [header.index(name) for name in columns.wanted]
+            for table, lines in _tables(rows, wanted, header, path, limit):
+
+                def place(row: int, lines: NDArray[np.int64] = lines) -> str:
+                    return f"{path} line {lines[row]}"
+
+                weights = table[:, -1] if columns.weight else None
+                coordinates = table[:, : len(columns.coordinates)]
+                cloud = columns.cloud(coordinates, weights, place, zero_ok=limit is not None)
+                yield cloud, raw.tell() / path.stat().st_size
+            columns.finish()
         except UnicodeDecodeError:
             raise InputError(f"{path} is not UTF-8 text; save it as CSV in UTF-8") from None
         except csv.Error as error:
             raise InputError(f"{path} is not a CSV file that can be read ({error}); save it as plain CSV") from None
-
-    def place(row: int) -> str:
-        return f"{path} line {lines[row]}"
-
-    if weight:
-        values = checked_weights(table[:, -1], place, weight, logs=logs)
-    for name, column in zip(coordinates, table.T, strict=False):
-        _refuse(~np.isfinite(column), column, name, "a finite number", "drop or mend those rows", place)
-    described = f"{len(table):,} points from columns {', '.join(coordinates)}"
-    if spherical:
-        points, unit = _from_lon_lat(table[:, :2], coordinates, path, place, options.units)
-        described += f" ({unit})"
-    else:
-        _refuse_quaternions(table, coordinates, weight, path)
-        vectors = table[:, : len(coordinates)]
-        points = unit_vectors(vectors, place, normalize=options.normalize)
-        described += " (normalized)" if options.normalize else ""
-    if weight:
-        described += f"; {'log-weights' if logs else 'weights'} from column {weight}"
-    return Cloud(
-        points=points,
-        weights=values if weight and not logs else None,
-        log_weights=values if weight and logs else None,
-        description=described,
-        source=str(path),
-    )
-
-
-class _Columns:
-    """The header of a file, and which of its columns mean what."""
-
-    def __init__(self, header: list[str], path: Path) -> None:
-        self.header = header
-        self.path = path
-        self.found = "found columns: " + ", ".join(name or "(no name)" for name in header)
-
-    def index(self, name: str) -> int:
-        return self.header.index(name)
-
-    def coordinates(self, options: ReadOptions) -> tuple[list[str], bool]:
-        """Names of the coordinate columns, and whether they are longitude and latitude."""
-        if options.xyz and (options.lon or options.lat):
-            raise InputError("give --xyz or --lon and --lat, not both")
-        vector = [self.named(name, "--xyz") for name in options.xyz] or self.one_each([(name,) for name in _XYZ])
-        lon = self.named(options.lon, "--lon") if options.lon else self.one_of(_LON, "--lon")
-        lat = self.named(options.lat, "--lat") if options.lat else self.one_of(_LAT, "--lat")
-        wants_sphere = bool(options.lon or options.lat)
-        if options.xyz and len(vector) < 2:
-            raise InputError(f"{self.path}: --xyz needs at least two columns, such as --xyz x,y,z; {self.found}")
-        if vector and not wants_sphere and (options.xyz or not (lon and lat)):
-            if options.units:
-                raise InputError(f"{self.path}: --units is for longitude and latitude, not for vectors; leave it out")
-            return vector, False
-        if vector and not wants_sphere:
-            raise InputError(
-                f"{self.path} has both {', '.join(vector)} and {lon}, {lat}; choose with --xyz {','.join(vector)} "
-                f"or --lon {lon} --lat {lat}"
-            )
-        if lon and lat:
-            return [lon, lat], True
-        raise InputError(
-            f"{self.path} has no columns x, y, z or lon, lat; name yours with --lon COL --lat COL or --xyz A,B,C "
-            f"({self.found})"
-        )
-
-    def weights(self, options: ReadOptions, taken: list[str]) -> tuple[str | None, bool]:
-        """Name of the weight column, if any, and whether it holds logarithms; never a coordinate."""
-        if options.weights == "none":
-            return None, False
-        if options.weights:
-            return self.named(options.weights, "--weights"), False
-        if options.log_weights:
-            return self.named(options.log_weights, "--log-weights"), True
-        plain = self.one_of(_WEIGHTS, "--weights", taken)
-        logs = self.one_of(_LOG_WEIGHTS, "--log-weights", taken)
-        if plain and logs:
-            raise InputError(
-                f"{self.path} has both {plain} and {logs}; choose with --weights {plain} or --log-weights {logs}"
-            )
-        return plain or logs, logs is not None
-
-    def named(self, name: str, option: str) -> str:
-        """The column the user asked for, exactly or in another case."""
-        name = name.strip()
-        matches = [column for column in self.header if column == name]
-        matches = matches or [column for column in self.header if column.lower() == name.lower()]
-        if len(matches) == 1:
-            return matches[0]
-        reason = f"has {len(matches)} columns" if matches else "has no column"
-        raise InputError(f"{self.path} {reason} {name!r}, asked for by {option}; {self.found}")
-
-    def one_of(self, names: tuple[str, ...], option: str, taken: list[str] | None = None) -> str | None:
-        """The only column with one of these names, in any case; None if there is none."""
-        matches = [column for column in self.header if column.lower() in names and column not in (taken or [])]
-        if len(matches) > 1:
-            raise InputError(f"{self.path} has columns {' and '.join(matches)}; choose one with {option}")
-        return matches[0] if matches else None
-
-    def one_each(self, groups: list[tuple[str, ...]]) -> list[str]:
-        matches = [self.one_of(names, "--xyz") for names in groups]
-        return [name for name in matches if name] if all(matches) else []
 
 
 def _open(stream: TextIO, path: Path) -> tuple[Iterator[tuple[int, list[str]]], list[str]]:
@@ -164,12 +72,13 @@ def _open(stream: TextIO, path: Path) -> tuple[Iterator[tuple[int, list[str]]], 
     return ((skipped + 1 + reader.line_num, row) for row in reader), header
 
 
-def _numbers(
-    rows: Iterator[tuple[int, list[str]]], wanted: list[int], header: list[str], path: Path
-) -> tuple[FloatArray, NDArray[np.int64]]:
-    """The wanted columns as numbers, shape (n, len(wanted)), and the line of each row."""
+def _tables(
+    rows: Iterator[tuple[int, list[str]]], wanted: list[int], header: list[str], path: Path, limit: int | None
+) -> Iterator[tuple[FloatArray, NDArray[np.int64]]]:
+    """The wanted columns as numbers, shape (n, len(wanted)) with n at most *limit*, and the line of each row."""
     values, lines = array("d"), array("q")
     width = len(header)
+    empty = True
     for line, row in rows:
         if len(row) != width:
             if not any(field.strip() for field in row):
@@ -189,9 +98,18 @@ def _numbers(
                 f"{path} line {line}: column {header[column]} is {found}, not a number{hint}; drop or mend that row"
             ) from None
         lines.append(line)
-    if not lines:
+        empty = False
+        if len(lines) == limit:
+            yield _arrays(values, lines)
+            values, lines = array("d"), array("q")
+    if empty:
         raise InputError(f"{path} has a header ({', '.join(header)}) but no rows; at least one point is needed")
-    table = np.frombuffer(values, dtype=np.float64).reshape(len(lines), len(wanted))
+    if lines:
+        yield _arrays(values, lines)
+
+
+def _arrays(values: array[float], lines: array[int]) -> tuple[FloatArray, NDArray[np.int64]]:
+    table = np.frombuffer(values, dtype=np.float64).reshape(len(lines), -1)
     return table, np.frombuffer(lines, dtype=np.int64)
 
 
@@ -201,50 +119,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _from_lon_lat(
-    table: FloatArray, names: list[str], path: Path, place: Place, units: str | None
-) -> tuple[FloatArray, str]:
-    """Unit vectors from longitude and latitude, and the unit they were in."""
-    lon, lat = table.T
-    far_east, far_north = np.abs(lon).max(), np.abs(lat).max()
-    if units is None and far_north <= math.pi / 2 + _RADIAN_SLACK and far_east <= 2 * math.pi + _RADIAN_SLACK:
-        raise InputError(
-            f"{path}: columns {names[0]}, {names[1]} could be degrees or radians (largest values {far_east:.4g} "
-            f"and {far_north:.4g}); add --units deg or --units rad"
-        )
-    radians = units == "rad"
-    unit, half_turn, slack = ("radians", math.pi, _RADIAN_SLACK) if radians else ("degrees", 180.0, 0.0)
-    advice = (
-        "mend those rows, or say --units deg" if radians else "mend those rows, or swap --lon and --lat if exchanged"
-    )
-    far_lat = np.abs(lat) > half_turn / 2 + slack
-    far_lon = (lon < -half_turn - slack) | (lon > 2 * half_turn + slack)
-    within = f"within {half_turn / 2:.5g} {unit} of the equator"
-    _refuse(far_lat, lat, names[1], within, advice, place)
-    _refuse(far_lon, lon, names[0], f"between {-half_turn:.5g} and {2 * half_turn:.5g} {unit}", advice, place)
-    if not radians:
-        lon, lat = np.radians(lon), np.radians(lat)
-    return np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)]), unit
-
-
-def _refuse(bad: NDArray[np.bool_], values: FloatArray, name: str, expected: str, advice: str, place: Place) -> None:
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(
-            f"{place(row)}: column {name} is {values[row]:g}, not {expected} ({int(bad.sum())} of {len(values)} "
-            f"rows); {advice}"
-        )
-
-
-def _refuse_quaternions(table: FloatArray, names: list[str], weight: str | None, path: Path) -> None:
-    """Columns x, y, z, w that are unit together are rotations, not weighted directions."""
-    if [name.lower() for name in [*names, weight or ""]] != ["x", "y", "z", "w"]:
-        return
-    norms = np.linalg.norm(table, axis=1)
-    if np.abs(norms - 1).max() < 1e-3 and np.abs(np.linalg.norm(table[:, :3], axis=1) - 1).max() > 1e-3:
-        raise InputError(
-            f"{path}: columns x, y, z, w are unit quaternions, not directions with a weight w, and rotations are not "
-            "read yet; if they are directions in four dimensions, say --xyz x,y,z,w"
-        )

@@ -2,45 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..blocks import slices
 from ..errors import InputError
 from .cloud import Cloud, Place, ReadOptions, checked_weights, unit_vectors
 
 
 def read(path: Path, options: ReadOptions) -> Cloud:
     """Read unit vectors, one atom per row."""
-    if options.xyz or options.lon or options.lat or options.units:
+    [(cloud, _)] = _clouds(path, options, None)
+    return cloud
+
+
+def batches(path: Path, options: ReadOptions, rows: int) -> Iterator[tuple[Cloud, float]]:
+    """The same, at most *rows* at a time, each with the share of the file read so far."""
+    return _clouds(path, options, rows)
+
+
+def _clouds(path: Path, options: ReadOptions, limit: int | None) -> Iterator[tuple[Cloud, float]]:
+    if options.xyz or options.lon or options.lat or options.units or options.vector:
         raise InputError(
-            f"{path} is an array without column names, so --xyz, --lon, --lat and --units mean nothing; "
+            f"{path} is an array without column names, so --xyz, --lon, --lat, --vector and --units mean nothing; "
             "leave them out, or give a CSV file with a header"
         )
-    points = _array(path)
+    points = _mapped(path)
     if points.ndim != 2 or points.shape[1] < 2:
         raise InputError(
             f"{path} holds an array of shape {points.shape}, not (n, d) with d >= 2; save one unit vector per row"
         )
     if not len(points):
         raise InputError(f"{path} holds no points (shape {points.shape}); at least one is needed")
-    hint = "longitude and latitude belong in a CSV file with the header lon,lat; " if points.shape[1] == 2 else ""
-    points = unit_vectors(points, _places(path), normalize=options.normalize, hint=hint)
-    description = f"{len(points):,} unit vectors with {points.shape[1]} coordinates"
-    if options.normalize:
-        description = description.replace("unit vectors", "vectors (normalized)")
     weights = _weights(options.weights, len(points), logs=False)
     log_weights = _weights(options.log_weights, len(points), logs=True)
-    if weights is not None:
-        description += f"; weights from {options.weights}"
-    if log_weights is not None:
-        description += f"; log-weights from {options.log_weights}"
-    return Cloud(points, weights, log_weights, description, str(path))
+    for rows in slices(len(points), limit or len(points)):
+        cloud = Cloud(
+            _vectors(points[rows], path, rows.start, options),
+            _checked(weights, options.weights, rows, logs=False, zero_ok=limit is not None),
+            _checked(log_weights, options.log_weights, rows, logs=True, zero_ok=limit is not None),
+            _described(rows.stop - rows.start, points.shape[1], options),
+            str(path),
+        )
+        yield cloud, rows.stop / len(points)
 
 
-def _weights(name: str | None, n: int, *, logs: bool) -> NDArray[np.float64] | None:
+def _vectors(points: NDArray[Any], path: Path, start: int, options: ReadOptions) -> NDArray[Any]:
+    hint = "longitude and latitude belong in a CSV file with the header lon,lat; " if points.shape[1] == 2 else ""
+    return unit_vectors(_loaded(points), _places(path, start), normalize=options.normalize, hint=hint)
+
+
+def _described(n: int, width: int, options: ReadOptions) -> str:
+    kind = "vectors (normalized)" if options.normalize else "unit vectors"
+    words = f"{n:,} {kind} with {width} coordinates"
+    if options.weights and options.weights != "none":
+        words += f"; weights from {options.weights}"
+    return words + (f"; log-weights from {options.log_weights}" if options.log_weights else "")
+
+
+def _weights(name: str | None, n: int, *, logs: bool) -> NDArray[Any] | None:
+    """The array of weights for *n* points, not yet loaded."""
     if name is None or name == "none":
         return None
     path = Path(name)
@@ -48,16 +73,26 @@ def _weights(name: str | None, n: int, *, logs: bool) -> NDArray[np.float64] | N
     if path.suffix.lower() != ".npy" or not path.is_file():
         reason = "does not exist" if path.suffix.lower() == ".npy" else "is not a .npy file"
         raise InputError(f"{name} {reason}; with points in a .npy file, {option} takes a .npy file of {n:,} numbers")
-    values = _array(path).squeeze()
-    if values.shape != (n,):
+    values = _mapped(path)
+    if values.shape not in ((n,), (n, 1)):
         raise InputError(
             f"{path} holds an array of shape {values.shape}, but there are {n:,} points; save one per point"
         )
-    return checked_weights(values.astype(np.float64), _places(path), path.name, logs=logs)
+    return values.reshape(n)
 
 
-def _array(path: Path) -> NDArray[Any]:
-    """A real numeric array from a .npy file; pickled objects are never loaded."""
+def _checked(
+    values: NDArray[Any] | None, name: str | None, rows: slice, *, logs: bool, zero_ok: bool
+) -> NDArray[np.float64] | None:
+    if values is None or name is None:
+        return None
+    path = Path(name)
+    loaded = _loaded(values[rows]).astype(np.float64, copy=False)
+    return checked_weights(loaded, _places(path, rows.start), path.name, logs=logs, zero_ok=zero_ok)
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    """A real numeric array from a .npy file, mapped into memory; pickled objects are never loaded."""
     with path.open("rb") as stream:
         magic = stream.read(6)
     if magic != b"\x93NUMPY":
@@ -75,9 +110,14 @@ def _array(path: Path) -> NDArray[Any]:
         raise InputError(
             f"{path} holds {mapped.dtype} values, not real numbers; save it as numbers: array.astype(float)"
         )
-    keep = mapped.dtype.kind == "f" and mapped.dtype.itemsize <= 8
-    return np.array(mapped, dtype=mapped.dtype.newbyteorder("=") if keep else np.float64)
+    return np.asarray(mapped)
 
 
-def _places(path: Path) -> Place:
-    return lambda row: f"{path} row {row} (counted from 0)"
+def _loaded(part: NDArray[Any]) -> NDArray[Any]:
+    """A copy in memory, in native byte order and no more precise than float64."""
+    keep = part.dtype.kind == "f" and part.dtype.itemsize <= 8
+    return np.array(part, dtype=part.dtype.newbyteorder("=") if keep else np.float64)
+
+
+def _places(path: Path, start: int) -> Place:
+    return lambda row: f"{path} row {start + row} (counted from 0)"

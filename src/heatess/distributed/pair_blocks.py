@@ -1,0 +1,117 @@
+"""Pairs of atoms that lie in different parts, for spaces without a fast transform.
+
+Rows are cut into blocks of about equal size, and the pairs of two blocks are one piece of work; what it
+gives, cosine moments, adds up like everything else in `PartSums`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import scales
+from ..blocks import slices
+from ..engines.pairwise import EPSILON, TILE, cosine_moments, tiles
+from ..engines.sums import EPS, sum_levels
+from ..errors import PrecisionError
+from ..kernel import SERIES_LIMIT, level_count
+from ..measure import Measure
+from ..parts import PartSums, Unit, counted_weights
+from ..profile import HeatProfile, build_profile
+from ..spaces.base import FloatArray, LevelMoments, ZonalSpace
+
+#: Rows of a block: few enough to spread the pairs over many workers, enough to be worth a task.
+SMALLEST_BLOCK = 1024
+LARGEST_BLOCK = 16384
+MOST_BLOCKS = 64
+
+
+class Block(NamedTuple):
+    """Some atoms, without those of zero weight, and the sums over all of them."""
+
+    measure: Measure
+    sums: PartSums
+
+
+def block_sizes(n: int) -> tuple[int, ...]:
+    """Rows of each block, all equal to within one.
+
+    >>> block_sizes(2500), len(block_sizes(10**6)), len(block_sizes(2 * 10**6))
+    ((834, 833, 833), 64, 123)
+    """
+    size = min(max(-(-n // MOST_BLOCKS), SMALLEST_BLOCK), LARGEST_BLOCK)
+    count = max(-(-n // size), 1)
+    return tuple(n // count + (block < n % count) for block in range(count))
+
+
+def block_pairs(count: int) -> list[list[tuple[int, int]]]:
+    """Pieces of work with about equally many pairs of atoms: two different blocks, or two blocks with themselves.
+
+    >>> block_pairs(3)
+    [[(0, 1)], [(0, 2)], [(1, 2)], [(0, 0), (1, 1)], [(2, 2)]]
+    """
+    different = [[(i, j)] for i in range(count) for j in range(i + 1, count)]
+    own = [[(i, i) for i in range(start, min(start + 2, count))] for start in range(0, count, 2)]
+    return different + own
+
+
+def make_block(space: ZonalSpace, points: Any, weights: ArrayLike | None, log_weights: ArrayLike | None) -> Block:
+    """Check the atoms of a block and sum what needs no pairs."""
+    checked = space.check(points)
+    counted, unit = counted_weights(weights, log_weights, len(checked))
+    return Block(Measure(space, checked, counted).support(), PartSums.of(space, checked, counted, unit))
+
+
+def pair_sums(space: ZonalSpace, count: int, left: Block, right: Block | None = None) -> PartSums:
+    """Cosine moments of all pairs of atoms in one block; or with one atom in each of two, both ways round."""
+    same = right is None
+    right = right or left
+    unit = max(left.sums.unit, right.sums.unit, key=Unit.log)
+    rows, columns = (
+        replace(block.measure, weights=block.measure.weights * block.sums.unit.over(unit)) for block in (left, right)
+    )
+    cosines = np.zeros(count)
+    for i, j in tiles(rows.n) if same else _cross_tiles(rows.n, columns.n):
+        u = space.tile_cosines(space.tile(rows.points, i), space.tile(columns.points, j))
+        weight = np.multiply.outer(rows.weights[i], columns.weights[j])
+        if same and i == j:
+            np.fill_diagonal(u, 1.0)
+        else:
+            weight *= 2
+        cosines += cosine_moments(u, weight, count)
+    return PartSums(unit, cosines=cosines)
+
+
+def _cross_tiles(rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
+    for i in slices(rows, TILE):
+        for j in slices(columns, TILE):
+            yield i, j
+
+
+def levels_for(space: ZonalSpace, times: FloatArray, ess: float, rtol: float) -> int:
+    """Levels that certify *rtol* at all *times*, or a `PrecisionError` if pairs alone do not serve them."""
+    count = level_count(space, float(times.min()), ess, rtol, SERIES_LIMIT)
+    if count is None:
+        angle = float(scales.angles_of_times(times.min()))
+        raise PrecisionError(
+            f"angle {angle:g} degrees is too fine for data in parts on {space!r}: it needs more than {SERIES_LIMIT} "
+            "levels; give coarser scales, or use heat_profile on the whole"
+        )
+    return count
+
+
+def pair_profile(space: ZonalSpace, sums: PartSums, at: scales.Scales, rtol: float) -> HeatProfile:
+    """The profile from the sums over all blocks and all pairs of blocks."""
+    whole = sums.checked()
+    values = space.from_cosines(whole.cosines / whole.total**2)
+    values[0] = 1.0
+    moments = LevelMoments(
+        np.clip(values, 0.0, 1.0), error=4 * EPSILON + 32 * EPS, cosine_error=2 * EPS * np.sqrt(space.dim + 1)
+    )
+    moments = whole.low_checked(space, moments, rtol)
+    heat = sum_levels(space, at.times, moments)
+    return build_profile(heat, at, whole.ess, whole.n, space, "pairwise", moments)

@@ -1,0 +1,173 @@
+"""Tables in many Parquet files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import scales
+from ..accumulate import Accumulator
+from ..blocks import threads
+from ..errors import InputError, missing_extra
+from ..parts import part_named
+from ..profile import HeatProfile, check_rtol
+from ..readers import ReadOptions, parquet
+from ..spaces.base import ZonalSpace
+from .partitions import Partitions, Piece
+from .reduction import Scheduler, by_pairs, degree, merged, space_of
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: Rows of Parquet read by one task, a few row groups; and how many of them are in memory at a time.
+TASK_ROWS = 2**22
+BATCH_ROWS = 2**19
+
+
+def profile_parquet(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    points: str | Sequence[str] | None = None,
+    lon: str | None = None,
+    lat: str | None = None,
+    units: str | None = None,
+    weights: str | None = None,
+    log_weights: str | None = None,
+    normalize: bool = False,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
+    rtol: float = 1e-8,
+    client: Client | None = None,
+    progress: bool = False,
+) -> HeatProfile:
+    """The heat profile of a table in many Parquet files, read where the workers are, in bounded memory.
+
+    A file that is damaged, or whose columns do not fit the others, fails the whole with its name.
+
+    Parameters
+    ----------
+    paths : str, path, or a list of them
+        Files, directories of files, or patterns such as "sky/part-*.parquet". Workers must see them under the
+        same names.
+    points : str or list of str, optional
+        One column of vectors, or one column per coordinate. Default: x, y, z, or lon, lat, or embedding,
+        as found.
+    lon, lat, units : str, optional
+        Columns of longitude and latitude, and their unit, "deg" or "rad".
+    weights, log_weights : str, optional
+        Column of weights or of log-weights, on one scale over all files. Default: a column weight or
+        log_weight if there is one; "none" for equal weights.
+    normalize : bool
+        Scale vectors to unit length instead of refusing those that are not.
+    angles, times, resolutions, rtol
+        As in `heat_profile`.
+    client : distributed.Client, optional
+        The cluster. Default: the current client, or threads on this machine if there is none.
+    progress : bool
+        Show a bar on stderr.
+
+    Examples
+    --------
+    >>> import tempfile, pandas, heatess as he
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> cloud = pandas.DataFrame(he.samplers.fibonacci(1000), columns=["x", "y", "z"])
+    >>> for part in range(4):
+    ...     cloud[part::4].to_parquet(folder / f"part-{part}.parquet")
+    >>> profile_parquet(folder, angles=[5, 15]).gess.round(1)
+    array([519.8,  58.7])
+    """
+    check_rtol(rtol)
+    try:
+        from dask import delayed
+    except ImportError:
+        raise missing_extra("dask", "dask") from None
+    if weights is not None and log_weights is not None:
+        raise InputError("give weights or log_weights, not both")
+    if units not in (None, "deg", "rad"):
+        raise InputError(f"units must be 'deg' or 'rad', but found {units!r}")
+    named = {"vector": points} if isinstance(points, str) else {"xyz": tuple(points or ())}
+    where: dict[str, Any] = {"lon": lon, "lat": lat, "units": units, **named}
+    options = ReadOptions(weights=weights, log_weights=log_weights, normalize=normalize, **where)
+    scheduler = Scheduler(client, progress)
+    files = [file.absolute() for file in parquet.expand(paths)]
+    outline = delayed(parquet.outline)
+    look = delayed(list)([outline(file, options) for file in files])
+    outlines = _consistent(Scheduler(client, False).compute(look))
+    if units is None and outlines[0].spherical:
+        raise InputError(f"{outlines[0].path} holds longitude and latitude; say units='deg' or units='rad'")
+    space = space_of(outlines[0].width, None)
+    at = scales.resolve(space, angles, times, resolutions)
+    pieces = [(outline, groups) for outline in outlines for groups in _tasks(outline.groups)]
+    if not space.transform_limit:
+        return by_pairs(_as_partitions(pieces, options), space, at, rtol, scheduler)
+    max_degree = degree(space, sum(sum(outline.groups) for outline in outlines), at, rtol)
+    accumulate = delayed(_accumulate_file)
+    states = [accumulate(part.path, groups, options, space, max_degree) for part, groups in pieces]
+    return merged(states, at, rtol, scheduler)
+
+
+def _accumulate_file(
+    path: Path, groups: Sequence[int], options: ReadOptions, space: ZonalSpace, max_degree: int
+) -> Accumulator:
+    state = Accumulator(space, max_degree=max_degree)
+    with threads(1):
+        for cloud, _ in parquet.batches(path, options, BATCH_ROWS, groups):
+            with part_named(str(path)):
+                state.add(cloud.points, cloud.weights, log_weights=cloud.log_weights)
+    return state
+
+
+def _consistent(outlines: list[parquet.Outline]) -> list[parquet.Outline]:
+    """The files that have rows, if all hold the same kind of points and weights."""
+    filled = [outline for outline in outlines if sum(outline.groups)]
+    if not filled:
+        raise InputError(f"there are no rows in any of {len(outlines)} Parquet files; at least one point is needed")
+    first, *others = filled
+    for outline in others:
+        found, expected = _kind(outline), _kind(first)
+        if found != expected:
+            raise InputError(
+                f"{outline.path} holds {found}, but {first.path} holds {expected}; name the columns, or leave it out"
+            )
+    return filled
+
+
+def _kind(outline: parquet.Outline) -> str:
+    points = "longitude and latitude" if outline.spherical else f"vectors with {outline.width} coordinates"
+    return f"{points} and {outline.weight or 'no weights'}"
+
+
+def _tasks(groups: Sequence[int]) -> Iterator[list[int]]:
+    """Consecutive row groups with at most `TASK_ROWS` rows together, or a single larger one."""
+    chosen: list[int] = []
+    for group, rows in enumerate(groups):
+        if chosen and sum(groups[index] for index in chosen) + rows > TASK_ROWS:
+            yield chosen
+            chosen = []
+        chosen.append(group)
+    if chosen:
+        yield chosen
+
+
+def _as_partitions(pieces: list[tuple[parquet.Outline, list[int]]], options: ReadOptions) -> Partitions:
+    from dask import delayed
+
+    loaded, field = delayed(_load), delayed(getattr)
+    clouds = [loaded(outline.path, groups, options) for outline, groups in pieces]
+    weight = pieces[0][0].weight
+    names = ["points", *({"weights": ["weights"], "log-weights": ["log_weights"]}.get(weight, []))]
+    parts = [Piece(**{name: field(cloud, name) for name in names}) for cloud in clouds]
+    rows = tuple(sum(outline.groups[group] for group in groups) for outline, groups in pieces)
+    return Partitions(parts, pieces[0][0].width, rows)
+
+
+def _load(path: Path, groups: Sequence[int], options: ReadOptions) -> Piece:
+    clouds = [cloud for cloud, _ in parquet.batches(path, options, BATCH_ROWS, groups)]
+    columns = [[getattr(cloud, name) for cloud in clouds] for name in Piece._fields]
+    return Piece(*(None if column[0] is None else np.concatenate(column) for column in columns))

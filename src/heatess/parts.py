@@ -1,0 +1,171 @@
+"""Sums over the atoms of a part, which add up to those of the whole.
+
+Each part counts its weights in a unit of its own, near its largest weight, so parts whose weights or
+log-weights lie on wildly different scales merge without overflow, underflow or loss of accuracy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .blocks import ROWS, map_rows
+from .engines.spectral import with_low_moments
+from .errors import InputError
+from .measure import Measure, scaled_weights
+from .spaces.base import FloatArray, LevelMoments, ZonalSpace
+from .spaces.sphere import Sphere
+
+
+class Unit(NamedTuple):
+    """The weight exp(shift) 2^exponent; by default zero, the unit of a part without any weight.
+
+    Two units of plain weights differ by a power of two and two units of log-weights by a difference of
+    their logarithms, so the ratio is as exact as the weights were given.
+    """
+
+    exponent: int = 0
+    shift: float = -math.inf
+
+    def log(self) -> float:
+        """Logarithm of the unit."""
+        return self.shift + self.exponent * math.log(2)
+
+    def over(self, other: Unit) -> float:
+        """How much of *other*, a larger unit, it is.
+
+        >>> Unit(3, 0.0).over(Unit(5, 0.0)), Unit(1, 1e9).over(Unit(1, 1e9 + 1000)), Unit().over(Unit())
+        (0.25, 0.0, 1.0)
+        """
+        if self.shift == other.shift:
+            return math.ldexp(1.0, self.exponent - other.exponent)
+        log = (self.shift - other.shift) + (self.exponent - other.exponent) * math.log(2)
+        return math.exp(log) if log > -750 else 0.0
+
+
+def counted_weights(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None) -> tuple[FloatArray, Unit]:
+    """Checked weights and the unit in which they are counted, so that the largest is from 1/2 to 1."""
+    scaled, exponent, shift = scaled_weights(weights, log_weights, n)
+    return scaled, Unit() if exponent is None else Unit(exponent, shift)
+
+
+#: How each sum scales with the unit of weight.
+_POWERS = {"total": 1, "squares": 2, "first": 1, "second": 1, "coefficients": 1, "cosines": 2}
+
+
+def _none() -> NDArray[Any]:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class PartSums:
+    """Sums over the atoms of a part; a sum that a part does not have is an empty array.
+
+    Attributes
+    ----------
+    unit : Unit
+        The weight that counts as one in all the sums.
+    n : int
+        Number of atoms.
+    total, squares : float
+        Sums of w_i and of w_i^2.
+    first, second : ndarray, shapes (d,) and (d, d)
+        On spheres, sums of w_i x_i and of w_i x_i x_i^T.
+    coefficients : ndarray
+        Sums of w_i phi(x_i), for spaces with a fast transform.
+    cosines : ndarray, shape (count,)
+        Sums of w_i w_j cos(k d_ij) over pairs, for spaces without.
+    """
+
+    unit: Unit = field(default_factory=Unit)
+    n: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    first: FloatArray = field(default_factory=_none)
+    second: FloatArray = field(default_factory=_none)
+    coefficients: NDArray[np.complex128] = field(default_factory=_none)
+    cosines: FloatArray = field(default_factory=_none)
+
+    @classmethod
+    def of(cls, space: ZonalSpace, points: NDArray[Any], weights: FloatArray, unit: Unit) -> PartSums:
+        """The sums that every part has, from checked points and counted weights."""
+        first, second = _low_sums(points, weights, space) if isinstance(space, Sphere) else (_none(), _none())
+        squares = float(np.einsum("i,i->", weights, weights))
+        return cls(unit, len(points), float(weights.sum()), squares, first, second)
+
+    def at(self, unit: Unit) -> PartSums:
+        """The same sums in a larger unit."""
+        if unit == self.unit:
+            return self
+        factor = self.unit.over(unit)
+        scaled: dict[str, Any] = {name: getattr(self, name) * factor**power for name, power in _POWERS.items()}
+        return replace(self, unit=unit, **scaled)
+
+    def __add__(self, other: PartSums) -> PartSums:
+        unit = max(self.unit, other.unit, key=Unit.log)
+        mine, theirs = self.at(unit), other.at(unit)
+        added: dict[str, Any] = {name: _sum(getattr(mine, name), getattr(theirs, name)) for name in _POWERS}
+        return PartSums(unit, mine.n + theirs.n, **added)
+
+    def checked(self) -> PartSums:
+        """The sums themselves, if there is any weight in them."""
+        if not self.n:
+            raise InputError("there are no atoms in any part; at least one is needed")
+        if self.total == 0:
+            raise InputError(f"the weights of all {self.n} atoms are zero; at least one must be positive")
+        return self
+
+    @property
+    def ess(self) -> float:
+        """Ordinary effective sample size."""
+        return self.total**2 / self.squares
+
+    def low_checked(self, space: ZonalSpace, moments: LevelMoments, rtol: float) -> LevelMoments:
+        """*moments*, with the lowest levels from the first and second moments if they are uncertain.
+
+        A few signed atoms stand in for all: with v_k and s_k the eigenvectors and eigenvalues of the second
+        moments and m the mean, v_k and -v_k weigh (s_k + v_k.m) / 2 and (s_k - v_k.m) / 2.
+        """
+        if not self.first.size:
+            return moments
+        values, vectors = np.linalg.eigh(self.second / self.total)
+        along = self.first / self.total @ vectors
+        weights = np.concatenate([values + along, values - along]) / 2
+        atoms = Measure(space, np.concatenate([vectors.T, -vectors.T]), weights)
+        return with_low_moments(atoms, space, moments, rtol)
+
+
+def _sum(mine: Any, theirs: Any) -> Any:
+    if isinstance(mine, np.ndarray) and not (mine.size and theirs.size):
+        return mine if mine.size else theirs
+    return mine + theirs
+
+
+def _low_sums(points: NDArray[Any], weights: FloatArray, space: ZonalSpace) -> tuple[FloatArray, FloatArray]:
+    """Sums of w x and of w x x^T."""
+    width = points.shape[1]
+
+    def partial(rows: slice) -> tuple[FloatArray, FloatArray]:
+        x = np.ascontiguousarray(space.tile(points, rows).T)
+        weighted = x * weights[rows]
+        second = weighted @ x.T if width > 8 else np.einsum("ib,jb->ij", weighted, x)
+        return weighted.sum(axis=1), second
+
+    parts = map_rows(partial, len(points), max(1024, ROWS * 4 // width))
+    first = np.sum([part[0] for part in parts], axis=0)
+    return first, np.sum([part[1] for part in parts], axis=0)
+
+
+@contextmanager
+def part_named(part: str) -> Iterator[None]:
+    """Say in which part bad data is."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(f"{part}: {error}") from None

@@ -1,0 +1,214 @@
+"""Parquet files: columns x, y, z or lon, lat, or a list column of vectors, and perhaps weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from glob import glob
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, missing_extra
+from .cloud import Cloud, Place, ReadOptions
+from .columns import Columns
+
+SUFFIXES = (".parquet", ".pq")
+
+
+class Outline(NamedTuple):
+    """What can be known of a file without reading its rows.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    groups : tuple of int
+        Rows in each row group.
+    width : int
+        Coordinates of each point, once read; zero in a file without rows.
+    spherical : bool
+        Whether the points are longitude and latitude.
+    weight : {"", "weights", "log-weights"}
+        What weights there are.
+    """
+
+    path: Path
+    groups: tuple[int, ...]
+    width: int
+    spherical: bool
+    weight: str
+
+
+def expand(paths: Any) -> list[Path]:
+    """The Parquet files meant by a file, a directory, a glob pattern, or a list of these, sorted by name within each.
+
+    >>> expand("no/such/place/*.parquet")
+    Traceback (most recent call last):
+    ...
+    heatess.errors.InputError: no/such/place/*.parquet matches no file; check the pattern
+    """
+    named = [paths] if isinstance(paths, str | Path) else list(paths)
+    files: list[Path] = []
+    for name in named:
+        path = Path(name)
+        if path.is_dir():
+            found = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and _is_data(file, path))
+            reason = "holds no .parquet file; check the name"
+        elif any(mark in str(name) for mark in "*?[") and not path.exists():
+            found = sorted(Path(file) for file in glob(str(name), recursive=True))
+            reason = "matches no file; check the pattern"
+        else:
+            found, reason = [path], ""
+        if not found:
+            raise InputError(f"{name} {reason}")
+        files += found
+    if not files:
+        raise InputError("no Parquet files were given; give a file, a directory, a pattern such as part-*.parquet")
+    return files
+
+
+def _is_data(file: Path, root: Path) -> bool:
+    """Writers leave notes in files and folders whose names start with an underscore or a dot."""
+    return file.is_file() and not any(part[0] in "._" for part in file.relative_to(root).parts)
+
+
+def outline(path: Path, options: ReadOptions) -> Outline:
+    """Read a file's footer, and of its rows at most one."""
+    with _opened(path) as file:
+        columns = _columns(file, path, options)
+        metadata = file.metadata
+        groups = tuple(metadata.row_group(index).num_rows for index in range(metadata.num_row_groups))
+        width = 3 if columns.spherical else len(columns.coordinates)
+        if columns.vectors:
+            first = next(file.iter_batches(batch_size=1, columns=columns.coordinates), None)
+            width = len(first[0][0]) if first is not None and first[0][0].is_valid else 0
+        weight = "" if columns.weight is None else "log-weights" if columns.logs else "weights"
+        return Outline(path, groups, width, columns.spherical, weight)
+
+
+def read(path: Path, options: ReadOptions) -> Cloud:
+    """Read unit vectors, or longitude and latitude, with the weights beside them."""
+    with _opened(path) as file:
+        columns = _columns(file, path, options)
+        if not file.metadata.num_rows:
+            raise InputError(f"{path} has no rows; at least one point is needed")
+        table = file.read(columns=columns.wanted)
+        cloud = _cloud(columns, table, _places(path, 0), zero_ok=False)
+        columns.finish()
+    return cloud
+
+
+def batches(
+    path: Path, options: ReadOptions, rows: int, groups: Sequence[int] | None = None
+) -> Iterator[tuple[Cloud, float]]:
+    """The same, at most *rows* at a time, each with the share of the file read so far.
+
+    Row groups are read piece by piece, so memory does not grow with them; *groups* chooses some of them.
+    """
+    with _opened(path) as file:
+        columns = _columns(file, path, options)
+        metadata = file.metadata
+        lengths = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        chosen = range(len(lengths)) if groups is None else groups
+        done, total = 0, sum(lengths[group] for group in chosen)
+        for group in chosen:
+            start = int(starts[group])
+            for batch in file.iter_batches(rows, row_groups=[group], columns=columns.wanted, use_threads=False):
+                if not batch.num_rows:
+                    continue
+                yield (
+                    _cloud(columns, batch, _places(path, start), zero_ok=True),
+                    (done := done + batch.num_rows) / total,
+                )
+                start += batch.num_rows
+        columns.finish()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise missing_extra("pyarrow", "table") from None
+    try:
+        with parquet.ParquetFile(path, buffer_size=2**20, page_checksum_verification=True) as file:
+            yield file
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist; check the name") from None
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path} cannot be read as Parquet ({reason}); write it again or leave it out") from None
+
+
+def _columns(file: Any, path: Path, options: ReadOptions) -> Columns:
+    from pyarrow import types
+
+    schema = file.schema_arrow
+    lists = [
+        field.name
+        for field in schema
+        if types.is_list(field.type) or types.is_large_list(field.type) or types.is_fixed_size_list(field.type)
+    ]
+    columns = Columns(list(schema.names), path, options, lists)
+    for name in columns.wanted:
+        kind = schema.field(name).type
+        if columns.vectors and name in columns.coordinates:
+            kind = kind.value_type
+        if not (types.is_floating(kind) or types.is_integer(kind)):
+            raise InputError(f"{path}: column {name} holds {kind}, not numbers; convert it, or name another column")
+    return columns
+
+
+def _cloud(columns: Columns, table: Any, place: Place, *, zero_ok: bool) -> Cloud:
+    weights = _numbers(table.column(columns.weight), columns.weight, place) if columns.weight else None
+    if columns.vectors:
+        points = _vectors(table.column(columns.coordinates[0]), columns.coordinates[0], place)
+    else:
+        points = np.column_stack([_numbers(table.column(name), name, place) for name in columns.coordinates])
+    return columns.cloud(points, weights, place, zero_ok=zero_ok)
+
+
+def _numbers(column: Any, name: str, place: Place) -> NDArray[np.float64]:
+    _refuse_nulls(column, name, place)
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _vectors(column: Any, name: str, place: Place) -> NDArray[Any]:
+    """A column of lists as rows of a matrix, in the precision it has."""
+    import pyarrow
+
+    _refuse_nulls(column, name, place)
+    chunks = column.chunks if isinstance(column, pyarrow.ChunkedArray) else [column]
+    lengths = np.concatenate([np.asarray(chunk.value_lengths()) for chunk in chunks])
+    odd = lengths != lengths[0]
+    if odd.any():
+        row = int(np.argmax(odd))
+        raise InputError(
+            f"{place(row)}: column {name} holds {lengths[row]} numbers, but {lengths[0]} in {place(0)}; "
+            "drop or mend one of them"
+        )
+    if lengths[0] < 2:
+        raise InputError(f"{place(0)}: column {name} holds {lengths[0]} numbers, but a vector needs two or more")
+    width = int(lengths[0])
+    flat = pyarrow.chunked_array([chunk.flatten() for chunk in chunks])
+    if flat.null_count:
+        row = int(np.argmax(np.asarray(flat.is_null()))) // width
+        raise InputError(f"{place(row)}: column {name} has an empty entry in its list; drop or mend that row")
+    return np.asarray(flat.to_numpy()).reshape(len(lengths), width)
+
+
+def _refuse_nulls(column: Any, name: str, place: Place) -> None:
+    if column.null_count:
+        row = int(np.argmax(np.asarray(column.is_null())))
+        raise InputError(
+            f"{place(row)}: column {name} is empty ({column.null_count} of {len(column)} rows); drop or mend those rows"
+        )
+
+
+def _places(path: Path, start: int) -> Place:
+    return lambda row: f"{path} row {start + row} (counted from 0)"
