@@ -308,7 +308,7 @@ def test_at_equals_a_fresh_computation(cloud, power):
 
 
 def test_at_refuses_a_scale_it_cannot_certify():
-    with pytest.raises(he.InputError, match=r"does not certify the scale angle=0\.5 .* call heat_profile"):
+    with pytest.raises(he.InputError, match=r"does not certify the scale sqrt\(8 t\) = 0\.5 .* call heat_profile"):
         he.heat_profile(he.samplers.fibonacci(20), angles=[20, 60]).at(angle=0.5)
 
 

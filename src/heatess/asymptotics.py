@@ -35,6 +35,10 @@ class SmallTimeLaw:
     divergence: FloatArray
     volume: FloatArray
 
+    def __post_init__(self) -> None:
+        for array in (self.times, self.power, self.divergence, self.volume):
+            array.flags.writeable = False
+
 
 def small_time(
     points: Any,
@@ -44,6 +48,7 @@ def small_time(
     space: Space | None = None,
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
 ) -> SmallTimeLaw:
     """The small-time law of a fixed cloud, with its curvature term.
 
@@ -63,7 +68,7 @@ def small_time(
     True
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    t = resolve(measure.space, angles, times).times
+    t = resolve(measure.space, angles, times, resolutions).times
     manifold = measure.space
     masses = measure.coalesced().weights
     leading = manifold.log_volume - manifold.dim / 2 * np.log(8 * math.pi * t) + math.log(float(masses @ masses))
@@ -101,6 +106,7 @@ def pairwise_overlap(
     space: Space | None = None,
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
 ) -> FloatArray:
     """The leading small-time approximation of the power A, pair by pair.
 
@@ -117,7 +123,7 @@ def pairwise_overlap(
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     manifold = zonal(measure)
-    t = resolve(manifold, angles, times).times
+    t = resolve(manifold, angles, times, resolutions).times
     atoms = measure.coalesced()
     total = np.zeros(len(t))
     for rows, columns in tiles(atoms.n):
@@ -138,6 +144,7 @@ def low_frequency(
     space: Space | None = None,
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
 ) -> FloatArray:
     """The low-frequency approximation of MMD^2 = A - 1 from the first *degrees* energies.
 
@@ -152,7 +159,7 @@ def low_frequency(
     if isinstance(degrees, bool) or not isinstance(degrees, int | np.integer) or degrees < 1:
         raise InputError(f"degrees must be a whole number >= 1, but is {degrees!r}")
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    t = resolve(measure.space, angles, times).times
+    t = resolve(measure.space, angles, times, resolutions).times
     spectrum = power_spectrum(measure.points, measure.weights, space=measure.space, max_degree=max(2, degrees))
     kept = slice(1, int(degrees) + 1)
     return np.asarray(np.exp(-2 * np.multiply.outer(t, spectrum.eigenvalues[kept])) @ spectrum.energies[kept])
@@ -166,6 +173,7 @@ def large_time(
     space: Space | None = None,
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
 ) -> FloatArray:
     """The large-time expansion of the divergence D2, with the cross term of the logarithm.
 
@@ -179,7 +187,7 @@ def large_time(
     True
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    t = resolve(measure.space, angles, times).times
+    t = resolve(measure.space, angles, times, resolutions).times
     spectrum = power_spectrum(measure.points, measure.weights, space=measure.space, max_degree=2)
     first, second = (np.exp(-2 * spectrum.eigenvalues[level] * t) * spectrum.energies[level] for level in (1, 2))
     return np.asarray(first - first**2 / 2 + second)

@@ -19,6 +19,10 @@ class CostError(RuntimeError):
     """No engine would finish in reasonable time; the message carries the estimate and the way out."""
 
 
+class PrecisionWarning(UserWarning):
+    """A number is less certain than it was asked to be; the message says how certain it is."""
+
+
 class ScaleWarning(UserWarning):
     """A scale was given in a unit that misleads on this space."""
 

@@ -8,14 +8,19 @@ k_2t(x, x) = sum_l N_l exp(-2 lambda_l t) overflows on high-dimensional spheres.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .spaces.base import FloatArray, ZonalSpace
+from .spaces.base import FloatArray, PairTerms, SmallTime, ZonalSpace
 
 #: Above this many levels the small-time expansion is exact to rounding, on spheres of any dimension.
 SERIES_LIMIT = 1024
+
+#: ESS from which truncation may take a larger share of the tolerance.
+LARGE_CLOUD = 1e5
 
 
 def log_terms(space: ZonalSpace, times: FloatArray, count: int) -> FloatArray:
@@ -38,17 +43,24 @@ def log_tail(space: ZonalSpace, times: FloatArray, count: int) -> FloatArray:
         return np.where(second < first, first - np.log(room), np.inf)
 
 
+def truncation(rtol: float, ess: float) -> float:
+    """The share of *rtol* that truncation may take.
+
+    It depends on the ESS of the labels, which splitting an atom changes; a thousandth keeps that change below 1e-10 at
+    the default tolerance. Large clouds, for which levels and neighbours are dear, make do with a tenth.
+    """
+    return rtol / (1000 if ess < LARGE_CLOUD else 10)
+
+
 def level_count(
     space: ZonalSpace, time: float, ess: float, rtol: float, limit: int, *, small_mmd2: bool = True
 ) -> int | None:
-    """Levels that certify gESS and MMD^2 at *time* to a thousandth of *rtol*; None if more than *limit*.
+    """Levels that certify gESS and MMD^2 at *time* to a small share of *rtol*; None if more than *limit*.
 
     What is left out of the power A = k_2t(x,x) / gESS >= 1 is at most the tail T of the diagonal. So gESS
     asks for T <= rtol max(k_2t(x,x) / ESS, 1). MMD^2 = A - 1 is at least k_2t(x,x) / ESS - 1, and B_1 is
     rarely below N_1 / ESS, so it asks for T <= rtol max(k_2t(x,x) / ESS - 1, N_1 exp(-2 lambda_1 t) / ESS),
-    which is the stronger; *small_mmd2* false asks for gESS alone. A thousandth costs a tenth more levels, and
-    keeps what is left out below what splitting an atom or turning the cloud may change; where levels are many
-    and dear, a tenth has to do.
+    which is the stronger; *small_mmd2* false asks for gESS alone.
     """
     count = min(int(math.sqrt(20 / time)) + 16, limit)
     while True:
@@ -64,7 +76,7 @@ def level_count(
             power = total / ess  # of A, in units of exp(peak)
             unit = math.exp(-peak)
             floor = max(power - unit, float(shares[1]) / ess) if small_mmd2 else max(power, unit)
-            goal = rtol / (1000 if count < 600 else 10) * floor
+            goal = truncation(rtol, ess) * floor
             kept = count + 1 - int(np.searchsorted(tails, goal - beyond, side="right"))
             if beyond <= goal and kept <= count:
                 return max(kept, 8) if kept <= limit else None
@@ -165,3 +177,78 @@ def level_probabilities(space: ZonalSpace, time: float, count: int) -> FloatArra
 def _polynomial(coefficients: FloatArray, square: Any) -> Any:
     """The small-time exponent at a squared distance."""
     return np.polynomial.polynomial.polyval(square, coefficients)
+
+
+# Overlaps of tiles of pairs, for products of spaces.
+
+#: Order of the Taylor polynomials that `zonal_terms` evaluates, and their nodes per cosine; exact to rounding.
+_TAYLOR, _NODES_PER_COSINE = 8, 8
+
+
+def zonal_terms(space: ZonalSpace, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
+    """s_t, d s_t / d log t and k_2t - 1 for all pairs of two tiles, as a function of the time t.
+
+    Each is accurate to 1e-14 of its value at distance zero.
+    """
+    from .tables import evaluate
+
+    r = _tile_distances(space, left, right)
+
+    def terms(time: float) -> PairTerms:
+        table = _taylor_table(space, time)
+        if table is None:
+            return _small_time_terms(space.small_time(time), r)
+        step = math.pi / (len(table) - 1)
+        return PairTerms(*evaluate(table, -step / 2, step, r))
+
+    return terms
+
+
+def _small_time_terms(small: SmallTime, r: FloatArray) -> PairTerms:
+    near = r < small.reach
+    square = np.where(near, r * r, 0.0)
+    log = np.where(near, _polynomial(small.polynomial, square), -1000.0)
+    value = np.exp(log)
+    excess = np.expm1(np.minimum(small.log_diagonal + log, 700.0))
+    return PairTerms(value, value * _polynomial(small.slope, square), excess)
+
+
+@lru_cache(maxsize=256)
+def _taylor_table(space: ZonalSpace, time: float) -> FloatArray | None:
+    """Taylor coefficients of the three functions of `zonal_terms` at even nodes, shape (nodes, 3, order).
+
+    None where the series is too long and the small-time expansion takes over.
+    """
+    from scipy.fft import dct, ifft
+
+    count = level_count(space, time, 1.0, 1e-15, SERIES_LIMIT)
+    if count is None:
+        return None
+    levels = space.levels(count)
+    p = level_probabilities(space, time, count)
+    change = -2 * time * p * (levels.eigenvalues - p @ levels.eigenvalues)
+    excess = np.exp(np.minimum(levels.log_multiplicities - 2 * time * levels.eigenvalues, 300.0))
+    excess[0] = 0.0
+    nodes = space.cosine_count(count)
+    frequency = np.arange(nodes)
+    zonal = space.zonal(count, (frequency + 0.5) * (math.pi / nodes))
+    series = dct(np.stack([p, change, excess]) @ zonal, type=2, axis=1) / nodes  # sum_k c_k cos(k r)
+    series[:, 0] /= 2
+    half = _NODES_PER_COSINE * nodes
+    table = np.empty((half + 1, 3, _TAYLOR))
+    for order in range(_TAYLOR):
+        waves = series * (1j * frequency) ** order / math.factorial(order)
+        table[:, :, order] = ifft(waves, 2 * half, axis=1, norm="forward")[:, : half + 1].real.T
+    return table
+
+
+def _tile_distances(space: ZonalSpace, left: FloatArray, right: FloatArray) -> FloatArray:
+    """Distances of all pairs: by matrix product, and for close pairs, where that is not accurate, one by one."""
+    cosines = space.tile_cosines(left, right)
+    distances = np.arccos(cosines)
+    rows, columns = np.nonzero(cosines > 0.99)
+    block = max(1, 2**22 // left.shape[1])
+    for start in range(0, len(rows), block):
+        i, j = rows[start : start + block], columns[start : start + block]
+        distances[i, j] = space.distance(left[i], right[j])
+    return distances

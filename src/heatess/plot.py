@@ -74,6 +74,10 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
     line = _line(ax, scale[shown][order], values[shown][order], number, **style)
     ax.set_xlabel(label)
     ax.set_ylabel(QUANTITIES[quantity].label)
+    if not shown.any():
+        reason = f"no finite {quantity} to draw on {profile.space!r} at these scales"
+        ax.text(0.5, 0.5, reason, transform=ax.transAxes, color=GREY, ha="center", va="center", wrap=True)
+        return ax
     ax.set_xscale("log")
     if QUANTITIES[quantity].logarithmic:
         ax.set_yscale("log")
@@ -147,6 +151,8 @@ def _scale(profile: HeatProfile) -> tuple[FloatArray, str]:
     if profile.space.dim > ANGLE_DIMENSION:
         unit = " (degrees)" if profile.space.angular else ""
         return profile.resolutions, f"resolution{unit}"
+    if not profile.space.angular:
+        return profile.angles, "scale $\\alpha = \\sqrt{8t}$ (unit of distance)"
     return profile.angles, "angle $\\alpha = \\sqrt{8t}$ (degrees)"
 
 

@@ -103,6 +103,8 @@ def _refuse_extreme(times: FloatArray, values: FloatArray, name: str) -> None:
 
 
 def _positive(values: Any, name: str) -> FloatArray:
+    if isinstance(values, bool):
+        raise InputError(f"{name} must be numbers, but are {values}")
     array = np.atleast_1d(numeric_array(values, name)).astype(np.float64)
     if array.ndim != 1 or not array.size:
         raise InputError(f"{name} must be a number or a one-dimensional list, but have shape {array.shape}")

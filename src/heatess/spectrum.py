@@ -50,6 +50,10 @@ class PowerSpectrum:
     n: int
     space: Space
 
+    def __post_init__(self) -> None:
+        for array in (self.degrees, self.eigenvalues, self.multiplicities, self.energies):
+            array.flags.writeable = False
+
     @property
     def resultant_length(self) -> float:
         """Mean resultant length R = |sum w_i x_i|, from B_1 = p R^2; nan off spheres."""

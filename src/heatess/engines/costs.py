@@ -18,6 +18,9 @@ from .local import FEW_COLUMNS
 #: A transform with this many levels costs milliseconds: no need to compare.
 CHEAP_LEVELS = 512
 
+#: A transform that takes longer than this, in seconds, has to be worth it.
+DEAR_TRANSFORM = 0.02
+
 #: So few atoms that all pairs cost milliseconds.
 FEW_ATOMS = 2000
 
@@ -26,15 +29,29 @@ PATIENCE = 1800.0
 
 _PAIR = 1.4e-8  # Fourier transform of one pair distance
 _PRODUCT = 1.4e-11  # one coordinate of one inner product
-_CLOSE_PAIR = 7e-9  # one pair of neighbours, with the candidates looked at in vain
+_CLOSE_PAIR = 5e-9  # one pair of neighbours
+_CANDIDATE = 1e-9  # one pair in neighbouring cells, most of them looked at in vain
+_CELL_REACH = 1.25  # of the cut-off: how far apart, on average, candidates may be along an axis
 _CLOSE_COORDINATE = 2e-9  # one coordinate of one close pair, when found by going through all pairs
+_OVERLAP = 4e-8  # one pair at one scale on a torus or a product
 _SORTED = 4e-7  # one atom put into its cell
 _COMPILED = 0.3  # loading the compiled loop
 
 
-def level_seconds(measure: Measure, space: ZonalSpace, count: int) -> float:
-    """Cost of level moments."""
-    if space.transform_limit:
+def pairs_are_cheaper(measure: Measure, space: ZonalSpace, count: int) -> bool:
+    """Whether the transform is slow enough to matter, as on rotations, and all pairs cost less."""
+    seconds = space.transform_cost(measure.n, count)
+    return seconds > DEAR_TRANSFORM and level_seconds(measure, space, count, "pairwise") < seconds
+
+
+def overlap_seconds(n: int, scales: int) -> float:
+    """Cost of summing all pairs at each of some scales on a pair space."""
+    return 0.5 * float(n) ** 2 * scales * _OVERLAP
+
+
+def level_seconds(measure: Measure, space: ZonalSpace, count: int, by_levels: str) -> float:
+    """Cost of level moments, "spectral" or "pairwise"."""
+    if by_levels == "spectral":
         return space.transform_cost(measure.n, count)
     return float(0.5 * measure.n**2 * (_PAIR + _PRODUCT * measure.points.shape[1]))
 
@@ -44,35 +61,43 @@ class Neighbours:
     """How many pairs lie within a distance, estimated from the pairs of some 2,000 evenly spread rows."""
 
     n: int
+    space: ZonalSpace
     columns: int
-    dim: int
     distances: FloatArray  # sorted distances of the sampled pairs
+    shadows: FloatArray  # sorted distances in the coordinates that cells are made of, the largest of the three
 
     @classmethod
     def of(cls, measure: Measure, space: ZonalSpace) -> Neighbours:
         """Sample two disjoint sets of rows."""
-        n = measure.n
+        n, columns = measure.n, measure.points.shape[1]
         rows = np.unique(np.linspace(0, n - 1, min(n, 3000)).astype(int))
-        left, right = (space.tile(measure.points[part], slice(None)) for part in (rows[::3], rows[1::3]))
-        if not len(right):
-            right = left
-        distances = np.arccos(space.tile_cosines(left, right).ravel())
-        return cls(n, measure.points.shape[1], space.dim, np.sort(distances))
+        left, right = rows[::3], rows[1::3] if len(rows) > 1 else rows
+        tiles = [space.tile(measure.points[part], slice(None)) for part in (left, right)]
+        distances = np.sort(np.arccos(space.tile_cosines(*tiles).ravel()))
+        shadows = distances
+        if columns <= FEW_COLUMNS:
+            one, two = (space.embed(measure.points[part])[:, :3] for part in (left, right))
+            shadows = np.sort(np.abs(one[:, None] - two).max(axis=2).ravel())
+        return cls(n, space, columns, distances, shadows)
 
     def pairs(self, distance: float) -> float:
-        """Pairs i < j closer than *distance*; below the sample's resolution by the volume of a ball."""
-        total = len(self.distances)
-        found = int(np.searchsorted(self.distances, distance))
-        if found < 100 and total > 100:
-            at = float(self.distances[99])
-            found_share = 100 / total * (distance / at) ** self.dim if at > distance else found / total
-        else:
-            found_share = found / total
-        return float(0.5 * self.n**2 * max(found_share, 1 / self.n**2))
+        """Pairs i < j closer than *distance*."""
+        return self._count(self.distances, distance, self.space.dim)
 
     def seconds(self, distance: float) -> float:
         """Cost of summing all pairs closer than *distance*."""
         close = self.pairs(distance)
         if self.columns > FEW_COLUMNS:
             return self.n**2 / 2 * _PRODUCT * self.columns + close * _CLOSE_COORDINATE * self.columns
-        return _COMPILED + _SORTED * self.n + _CLOSE_PAIR * close
+        reach = _CELL_REACH * float(self.space.chord(min(distance, self.space.diameter)))
+        looked_at = self._count(self.shadows, reach, min(self.space.dim, 3))
+        return _COMPILED + _SORTED * self.n + _CLOSE_PAIR * close + _CANDIDATE * looked_at
+
+    def _count(self, sample: FloatArray, distance: float, dim: int) -> float:
+        """Pairs of all atoms within *distance*; below the sample's resolution by the volume of a ball."""
+        total = len(sample)
+        found = int(np.searchsorted(sample, distance))
+        share = found / total
+        if found < 100 < total and sample[99] > distance:
+            share = 100 / total * (distance / float(sample[99])) ** dim
+        return float(0.5 * self.n**2 * max(share, 1 / self.n**2))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..blocks import slices
 from ..errors import PrecisionError
 from ..measure import Measure
 from ..spaces.base import EigenSpace, FloatArray
 from .sums import EPS, HeatSums
+
+#: Entries of the table of eigenfunctions held at once.
+BLOCK_ENTRIES = 2**24
 
 
 def heat_sums(measure: Measure, space: EigenSpace, times: FloatArray) -> HeatSums:
@@ -17,42 +21,58 @@ def heat_sums(measure: Measure, space: EigenSpace, times: FloatArray) -> HeatSum
     A - 1    = sum_{r >= 1} exp(-2 lambda_r t) (sum_i w_i phi_r(x_i))^2.
     """
     finest = float(times.min())
-    if finest < space.finest_time * (1 - 1e-9):
+    _refuse_finer(space, finest)
+    atoms = measure.coalesced()
+    values = space.eigenpairs(atoms.points[:1], finest).values
+    rates = 2 * np.multiply.outer(times, values)  # (times, modes)
+    decay = np.exp(-rates)
+    parts, changes = np.zeros((2, *decay.shape))  # sum_i w_i phi_r(x_i) / sqrt(k_i), and its derivative in log t
+    coefficients = np.zeros(len(values))
+    for rows in slices(atoms.n, BLOCK_ENTRIES // len(values) + 1):
+        weights = atoms.weights[rows]
+        functions = space.eigenpairs(atoms.points[rows], finest).functions  # (n, modes)
+        squares = functions**2
+        own = squares @ decay.T  # k_2t(x_i, x_i), shape (n, times)
+        own_slope = squares @ (-rates * decay).T / own
+        scaled = weights[:, None] / np.sqrt(own)
+        parts += scaled.T @ functions
+        changes += (-0.5 * scaled * own_slope).T @ functions
+        coefficients += weights @ functions
+    overlap = np.einsum("tr,tr->t", decay, parts**2)
+    change = np.einsum("tr,tr->t", decay, 2 * parts * changes - rates * parts**2)
+    error = _tail(space, rates, overlap) + space.discretisation_error(times)
+    return HeatSums(overlap, _log_excess(rates, coefficients), change / overlap, error)
+
+
+def _refuse_finer(space: EigenSpace, finest: float) -> None:
+    least = space.finest_time
+    if finest < least * (1 - 1e-9):
         raise PrecisionError(
-            f"{space!r} resolves times down to {space.finest_time:.3g} (angle or distance sqrt(8 t) = "
-            f"{np.sqrt(8 * space.finest_time):.3g} in its own unit), but {finest:.3g} was asked for; "
-            "give coarser scales, or build the space with more modes"
+            f"{space!r} resolves times down to {least:.3g} (distances sqrt(8 t) down to {np.sqrt(8 * least):.3g}), but "
+            f"{finest:.3g} ({np.sqrt(8 * finest):.3g}) was asked for; give coarser scales, or a space with more nodes "
+            "or modes"
         )
-    support = measure.support()
-    functions = space.functions(support.points)  # (n, modes)
-    squares = functions**2
-    eigenvalues, weights = space.eigenvalues, support.weights
-    coefficients = weights @ functions
-    overlap, slope, log_mmd2 = np.empty((3, len(times)))
-    for k, time in enumerate(times):
-        decay = np.exp(-2 * eigenvalues * time)
-        own = squares @ decay  # k_2t(x_i, x_i)
-        own_change = -2 * time * (squares @ (eigenvalues * decay))  # d / d log t
-        scaled = weights / np.sqrt(own)
-        parts = scaled @ functions
-        parts_change = (scaled * (-0.5 * own_change / own)) @ functions
-        overlap[k] = decay @ parts**2
-        change = -2 * time * ((eigenvalues * decay) @ parts**2) + 2 * (decay @ (parts * parts_change))
-        slope[k] = change / overlap[k]
-        with np.errstate(divide="ignore"):
-            log_mmd2[k] = np.log(decay[1:] @ coefficients[1:] ** 2)
-    error = np.array([_tail(space, float(time), overlap[k]) for k, time in enumerate(times)])
-    return HeatSums(overlap, log_mmd2, slope, error)
 
 
-def _tail(space: EigenSpace, time: float, overlap: float) -> float:
-    """Relative error from the eigenpairs left out, if they go on as Weyl's law says.
+def _log_excess(rates: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """log sum_{r>=1} exp(-rate_r) c_r^2, without underflow at large times."""
+    with np.errstate(divide="ignore"):
+        logs = 2 * np.log(np.abs(coefficients[1:])) - rates[:, 1:]
+        peak = logs.max(axis=1, keepdims=True)
+        safe = np.where(np.isfinite(peak), peak, 0.0)
+        return np.asarray(safe[:, 0] + np.log(np.exp(logs - safe).sum(axis=1)))
 
-    The error of the eigenpairs themselves, which is that of the mesh or the sample, is not included.
+
+def _tail(space: EigenSpace, rates: FloatArray, overlap: FloatArray) -> FloatArray:
+    """Relative error of the overlap from the eigenpairs left out, if they go on as Weyl's law says.
+
+    The share of the trace beyond the last eigenvalue is Q(m/2, 2 lambda t), and no pair overlaps by more
+    than that share. A graph, of dimension zero, has as many eigenpairs as nodes: the bound is then certain.
     """
-    eigenvalues = space.eigenvalues
-    count, last = len(eigenvalues), float(eigenvalues[-1])
-    decay = np.exp(-2 * eigenvalues * time)
-    rate = max(2 * last * time, 1e-300)
-    beyond = count * decay[-1] * (space.dim / 2) / rate * (1 + max(space.dim / 2 - 1, 0.0) / rate)
-    return float(beyond / decay.sum() / overlap + 64 * EPS)
+    from scipy.special import gammaincc
+
+    if space.dim:
+        share = gammaincc(space.dim / 2, rates[:, -1])
+    else:
+        share = 2 * space.volume * np.exp(-rates[:, -1]) * (rates.shape[1] < space.volume)
+    return np.asarray(share / overlap + 64 * EPS)

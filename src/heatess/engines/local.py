@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import slices
+from ..kernel import truncation
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import FloatArray, SmallTime, ZonalSpace
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .neighbours import DistanceMoments
 
 IntArray = NDArray[np.int64]
-PairFinder = Callable[[FloatArray, float, Progress], Iterator[tuple[IntArray, IntArray]]]
+PairFinder = Callable[[Measure, ZonalSpace, float, Progress], Iterator[tuple[IntArray, IntArray]]]
 
 #: Pairs handled at once.
 BATCH = 2_000_000
@@ -49,14 +50,14 @@ COINCIDENT = 1e-6
 
 
 def cutoff(small: SmallTime, ess: float, rtol: float) -> float | None:
-    """A distance beyond which s_t <= rtol / (10 gESS); None if the expansion does not reach or is not good enough.
+    """A distance beyond which s_t gESS is below what truncation may take; None if the expansion is not good enough.
 
     gESS is not known yet, but it is at most ESS and at most k_2t(x, x).
     """
     most = min(math.log(ess), max(small.log_diagonal, 0.0))
     grid = np.linspace(0.0, small.reach**2, 4097)
     exponent = np.polynomial.polynomial.polyval(grid, small.polynomial)
-    below = exponent <= math.log(rtol / 10) - most
+    below = exponent <= math.log(truncation(rtol, ess)) - most
     if small.error > max(rtol / 10, EXPANSION_TOLERANCE) or not below.any():
         return None
     return math.sqrt(grid[int(np.argmax(below))])
@@ -79,16 +80,18 @@ def heat_sums(
         overlap, change = _sum_pairs(
             _close_pairs(atoms, space, float(cutoffs.max()), progress, pairs), expansions, cutoffs
         )
-        extra = 0.0
+        extra = np.zeros(len(times))
     else:
         atoms, moments = _distance_moments(measure, space, float(cutoffs.max()), float(np.sqrt(8 * times.min())))
         overlap, change = _sum_moments(moments, space, expansions)
-        extra = MOMENT_ERROR
+        extra = MOMENT_ERROR + 8 * space.embed_error / np.sqrt(8 * times)  # d log s_t / dr at 4 alpha
     overlap = 1 / atoms.ess + 2 * overlap
     log_diagonal = np.array([small.log_diagonal for small in expansions])
-    log_power = log_diagonal + np.log(overlap)
+    log_power = np.maximum(log_diagonal + np.log(overlap), EPS)  # A is at least one
     left_out = np.exp([_exponent(small, r * r) for small, r in zip(expansions, cutoffs, strict=True)]) / overlap
-    error = left_out + np.array([small.error for small in expansions]) + 32 * EPS + extra
+    expansion = np.array([small.error for small in expansions])
+    rounding = 32 * EPS + 16 * EPS / np.sqrt(8 * times)  # coordinates are good to EPS; d log s_t / dr at 4 alpha
+    error = left_out + expansion + rounding + extra
     return HeatSums(overlap, log_power + np.log(-np.expm1(-log_power)), 2 * change / overlap, error)
 
 
@@ -162,16 +165,17 @@ def _close_pairs(
     atoms: Measure, space: ZonalSpace, distance: float, progress: Progress, pairs: PairFinder
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Squared distances and weight products of all pairs i < j closer than *distance*, in batches."""
-    points = space.embed(atoms.points)
-    for i, j in pairs(points, float(space.chord(min(distance, space.diameter))), progress):
-        difference = points[i] - points[j]
-        length = np.sqrt(np.einsum("ij,ij->i", difference, difference))
-        yield space.from_chord(length) ** 2, atoms.weights[i] * atoms.weights[j]
+    points = space.tile(atoms.points, slice(None))
+    for i, j in pairs(atoms, space, min(distance, space.diameter), progress):
+        yield space.distance(points[i], points[j]) ** 2, atoms.weights[i] * atoms.weights[j]
 
 
-def _tree_pairs(points: FloatArray, chord: float, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
+def _tree_pairs(
+    atoms: Measure, space: ZonalSpace, distance: float, progress: Progress
+) -> Iterator[tuple[IntArray, IntArray]]:
     from scipy.spatial import cKDTree
 
+    points, chord = space.embed(atoms.points), float(space.chord(distance))
     tree = cKDTree(points)
     n = len(points)
     expected = max(1.0, tree.count_neighbors(tree, chord) / n)
@@ -184,12 +188,15 @@ def _tree_pairs(points: FloatArray, chord: float, progress: Progress) -> Iterato
         yield i[upper], j[upper]
 
 
-def _tile_pairs(points: FloatArray, chord: float, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
-    # |x - y|^2 = 2 - 2 x.y up to rounding; the pairs let through are measured again from differences.
-    bound = 1 - chord**2 / 2 - 1e-12
-    size = BATCH // points.shape[1] + 1
-    for rows, columns in progress.track(list(tiles(len(points))), "pairs"):
-        i, j = np.nonzero(points[rows] @ points[columns].T >= bound)
+def _tile_pairs(
+    atoms: Measure, space: ZonalSpace, distance: float, progress: Progress
+) -> Iterator[tuple[IntArray, IntArray]]:
+    # The cosine of the distance is right up to rounding; the pairs let through are measured again.
+    bound = math.cos(distance) - 1e-12
+    size = BATCH // atoms.points.shape[1] + 1
+    for rows, columns in progress.track(list(tiles(atoms.n)), "pairs"):
+        left, right = space.tile(atoms.points, rows), space.tile(atoms.points, columns)
+        i, j = np.nonzero(space.tile_cosines(left, right) >= bound)
         i, j = i + rows.start, j + columns.start
         upper = i < j
         i, j = i[upper], j[upper]

@@ -101,13 +101,31 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
     cost = np.cumsum(grid.candidates() + 1)
     bounds = np.searchsorted(cost, np.linspace(0, cost[-1], _CHUNKS + 1)[1:-1])
     bounds = np.concatenate([[0], bounds, [len(grid.cells)]]).astype(np.int64)
-    chunks = _pair_moments(
-        grid.points, grid.weights, grid.cells, grid.starts, grid.offsets, grid.widths, bounds, radius**2, base, bins
-    )
+
+    def chunk(part: slice) -> FloatArray:
+        first, last = bounds[part.start], bounds[part.start + 1]
+        found = np.zeros((bins, 8))
+        _pair_moments(
+            grid.points,
+            grid.weights,
+            grid.cells,
+            grid.starts,
+            grid.offsets,
+            grid.widths,
+            first,
+            last,
+            radius**2,
+            base,
+            found,
+        )
+        return found
+
+    # Threads of our own rather than the compiler's, which do not survive a fork.
+    chunks = np.sum(map_rows(chunk, _CHUNKS, 1), axis=0)
     edges = (np.arange(base, base + bins + 1, dtype=np.int64) << _SHIFT).view(np.float64)
     centres, half_widths = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     centres[0] = half_widths[0] = 0.0
-    return DistanceMoments(centres, half_widths, chunks.sum(axis=0)[:, :MOMENTS])
+    return DistanceMoments(centres, half_widths, chunks[:, :MOMENTS])
 
 
 def _bin(square: float) -> int:
@@ -157,33 +175,28 @@ def _candidates(cells, starts, offsets, widths):  # type: ignore[no-untyped-def]
     return found
 
 
-@numba.njit(cache=True, parallel=True, fastmath=True)
-def _pair_moments(points, weights, cells, starts, offsets, widths, bounds, square, base, bins):  # type: ignore[no-untyped-def]
-    chunks = len(bounds) - 1
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _pair_moments(points, weights, cells, starts, offsets, widths, first, last, square, base, found):  # type: ignore[no-untyped-def]
+    """Add the pairs of the cells first ... last - 1 to *found*."""
+    if first >= last:
+        return
     rows = len(offsets)
-    out = np.zeros((chunks, bins, 8))
-    for chunk in numba.prange(chunks):
-        first, last = bounds[chunk], bounds[chunk + 1]
-        if first >= last:
-            continue
-        low, high = np.empty((rows, last - first), np.int64), np.empty((rows, last - first), np.int64)
-        for row in range(rows):
-            _neighbour_runs(cells, starts, offsets[row], widths[row], first, last, low[row], high[row])
-        found = out[chunk]
-        distance = np.empty(512)
-        for cell in range(first, last):
-            for i in range(starts[cell], starts[cell + 1]):
-                for row in range(rows):
-                    j = i + 1 if row == 0 else low[row, cell - first]
-                    end = high[row, cell - first]
-                    while j < end:
-                        size = min(end - j, 512)
-                        _squares(points, i, j, size, distance)
-                        for k in range(size):
-                            if distance[k] < square:
-                                _add(found, distance[k], weights[i] * weights[j + k], base)
-                        j += size
-    return out
+    low, high = np.empty((rows, last - first), np.int64), np.empty((rows, last - first), np.int64)
+    for row in range(rows):
+        _neighbour_runs(cells, starts, offsets[row], widths[row], first, last, low[row], high[row])
+    distance = np.empty(512)
+    for cell in range(first, last):
+        for i in range(starts[cell], starts[cell + 1]):
+            for row in range(rows):
+                j = i + 1 if row == 0 else low[row, cell - first]
+                end = high[row, cell - first]
+                while j < end:
+                    size = min(end - j, 512)
+                    _squares(points, i, j, size, distance)
+                    for k in range(size):
+                        if distance[k] < square:
+                            _add(found, distance[k], weights[i] * weights[j + k], base)
+                    j += size
 
 
 @numba.njit(inline="always")

@@ -34,4 +34,5 @@ def with_low_moments(measure: Measure, space: ZonalSpace, moments: LevelMoments,
     if 2 * moments.root_error * lowest**0.5 + moments.error > rtol * lowest:
         low = space.low_moments(measure.points, measure.weights)[: len(moments.values) - 1]
         moments.values[1 : 1 + len(low)] = low
+        moments = moments._replace(certain=1 + len(low))
     return moments

@@ -71,10 +71,12 @@ def sum_levels(space: ZonalSpace, times: FloatArray, moments: LevelMoments) -> H
     log_diagonal = peak[:, 0] + np.log(total)
     tail = np.exp(log_tail(space, times, len(b)) - log_diagonal)
     rounding = 8 * EPS * (1 + np.abs(terms[np.arange(len(times)), terms.argmax(axis=1)]) + 2 * times * mean)
+    # A coordinate good to EPS turns a coefficient of level lambda by EPS sqrt(lambda).
+    root_error = moments.root_error + (2 * EPS * np.sqrt(mean) if moments.root_error else 0.0)
     error = (
         tail / np.minimum(overlap, 1 - tail)
-        + 2 * moments.root_error / np.sqrt(overlap)
-        + (moments.root_error**2 + moments.error) / overlap
+        + 2 * root_error / np.sqrt(overlap)
+        + (root_error**2 + moments.error) / overlap
         + 2 * moments.cosine_error * mean / space.dim  # d log s_t / d cos is mean(lambda) / m at distance zero
         + rounding
     )
@@ -89,3 +91,19 @@ def _log_excess(terms: FloatArray, b: FloatArray) -> FloatArray:
     safe = np.where(np.isfinite(peak), peak, 0.0)
     with np.errstate(divide="ignore"):
         return np.asarray(safe + np.log(np.exp(logs - safe[:, None]).sum(axis=1)))
+
+
+def mmd2_error(space: ZonalSpace, times: FloatArray, moments: LevelMoments, log_mmd2: FloatArray) -> FloatArray:
+    """Bound on the relative error of A - 1, which at large scales may rest on energies that nearly vanish.
+
+    (T + sum_{l >= 1} N_l exp(-2 lambda_l t) e_l) / (A - 1), with T the tail and e_l the error of b_l; the energies
+    below `moments.certain` were summed as squares and are exact.
+    """
+    b = moments.values
+    uncertain = 2 * moments.root_error * np.sqrt(b) + moments.root_error**2 + moments.error
+    uncertain[: moments.certain] = 4 * EPS * b[: moments.certain]
+    terms = log_terms(space, times, len(b))
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        relative = np.exp(terms[:, 1:] - log_mmd2[:, None]) @ uncertain[1:]
+        tail = np.exp(log_tail(space, times, len(b)) - log_mmd2)
+    return np.asarray(np.where(np.isneginf(log_mmd2), 0.0, relative + tail))

@@ -121,13 +121,19 @@ class Sphere(ZonalSpace):
         return np.asarray(array / np.sqrt(_squares(array))[:, None])
 
     def distance(self, x: Any, y: Any) -> FloatArray:
-        """Geodesic distance in radians, from the chord, accurate for the closest of pairs.
+        """Geodesic distance in radians, accurate for the closest of pairs and for the most distant.
 
         >>> float(Sphere(1).distance([1.0, 0.0], [1.0, 1e-12]))
         1e-12
         """
-        difference = np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64)
-        return self.from_chord(np.sqrt(np.einsum("...j,...j->...", difference, difference)))
+        x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        minus, plus = x - y, x + y
+        return np.asarray(
+            2
+            * np.arctan2(
+                np.sqrt(np.einsum("...j,...j->...", minus, minus)), np.sqrt(np.einsum("...j,...j->...", plus, plus))
+            )
+        )
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform points, shape (n, dim + 1)."""
@@ -205,10 +211,11 @@ class Sphere(ZonalSpace):
         polynomial[0] = slope[0] = 0.0
         polynomial[1] -= 1 / (4 * s)
         slope[1] += 1 / (4 * s)
-        reach = math.sqrt(4 * s * 60)
+        reach = min(math.sqrt(4 * s * 60), math.pi / 2)
         powers = reach ** (2 * np.arange(phase.shape[1]))
         truncated = np.abs(terms[-2:]) @ powers
         error = float(truncated.sum() + np.abs(terms[:, -1] + curvature[-1]).sum() * powers[-1])
+        error += wrap_error(2 * math.pi, s, m)
         return SmallTime(polynomial, slope, float(log_diagonal), error, reach)
 
     # Fast transforms.
@@ -257,21 +264,16 @@ class Sphere(ZonalSpace):
         p = self._dim + 1
         second = len(points) >= p or p <= 8  # otherwise b_2 is far from zero, and the pair sum is as good and cheaper
 
-        def partial(rows: slice) -> tuple[FloatArray, FloatArray]:
-            x = self.tile(points, rows).T
-            if p > 8:
-                weighted = x * weights[rows]
-                return weighted.sum(axis=1), weighted @ x.T if second else np.zeros((0, 0))
-            # For few columns, not through BLAS: its idle threads would keep a core from the next transform.
-            x = np.ascontiguousarray(x)
+        mean, excess = np.zeros(p), -np.eye(p) / p
+        for rows in slices(len(points), max(1024, ROWS * 4 // p)):
+            # For few columns not through BLAS: its idle threads would keep a core from the next transform.
+            x = np.ascontiguousarray(self.tile(points, rows).T)
             weighted = x * weights[rows]
-            return weighted.sum(axis=1), np.einsum("ib,jb->ij", weighted, x)
-
-        parts = map_rows(partial, len(points), max(1024, ROWS * 4 // p))
-        mean = sum(part[0] for part in parts)
+            mean += weighted.sum(axis=1)
+            if second:
+                excess += weighted @ x.T if p > 8 else np.einsum("ib,jb->ij", weighted, x)
         low = [float(np.dot(mean, mean))]
         if second:
-            excess = sum(part[1] for part in parts) - np.eye(p) / p
             low.append(float(np.sum(excess * excess)) * p / (p - 1))
         return np.minimum(low, 1.0)
 
@@ -318,6 +320,15 @@ def _refuse_points(array: NDArray[Any], sphere: Sphere) -> None:
         f"{norms[row]:.8g} ({int(off.sum())} of {len(array)} rows, worst row {worst} with {norms[worst]:.8g}); "
         "if only the directions matter, divide first: x / numpy.linalg.norm(x, axis=1, keepdims=True)"
     )
+
+
+def wrap_error(loop: float, s: float, m: int) -> float:
+    """Bound on what geodesics the long way round add to the kernel, relatively, up to a quarter of the *loop*.
+
+    A closed geodesic of length *loop* has the other arc loop - r, and exp(-((loop - r)^2 - r^2) / 4s) is largest at
+    r = loop / 4; where geodesics meet again, the factor grows like s^(-(m - 1)/2).
+    """
+    return math.exp(min(0.0, -(loop**2) / (8 * s) + (m - 1) / 2 * math.log1p(4 / s)))
 
 
 @lru_cache(maxsize=64)
