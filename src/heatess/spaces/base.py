@@ -7,6 +7,7 @@ zonal functions). It knows nothing about engines: an engine asks the space, neve
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,12 +40,15 @@ class LevelMoments(NamedTuple):
     cosine_error : float
         Bound on the rounding error of the cosine of each pair's distance, which moves the overlap of
         that pair by the factor 1 + cosine_error * d log s_t / d cos.
+    certain : int
+        How many of the lowest moments are exact to rounding.
     """
 
     values: FloatArray
     root_error: float = 0.0
     error: float = 0.0
     cosine_error: float = 0.0
+    certain: int = 1
 
 
 class SmallTime(NamedTuple):
@@ -148,6 +152,9 @@ class ZonalSpace(Space):
     def tile_cosines(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """cos d(x_i, y_j) for two tiles, in [-1, 1], by matrix product."""
 
+    #: Bound on the rounding error of a distance in the embedding; zero where embedding rounds nothing.
+    embed_error: float = 0.0
+
     @abstractmethod
     def embed(self, points: NDArray[Any]) -> FloatArray:
         """Points in a Euclidean space where the straight-line distance is `chord` of the distance."""
@@ -234,9 +241,20 @@ class PairSpace(Space):
     def pair_terms(self, left: FloatArray, right: FloatArray, time: float) -> PairTerms:
         """Overlaps of two tiles of checked points."""
 
+    def terms_of_tiles(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
+        """`pair_terms` of two tiles as a function of time; what does not depend on the time is worked out once."""
+        return lambda time: self.pair_terms(left, right, time)
+
     def spectral_sums(self, points: NDArray[Any], weights: FloatArray, times: FloatArray, rtol: float) -> Any:
         """`engines.sums.HeatSums` by a fast transform, or None where there is none or pairs are cheaper."""
         return None
+
+
+class Eigenpairs(NamedTuple):
+    """The lowest eigenvalues of minus the Laplacian, shape (modes,), and the functions at points, (n, modes)."""
+
+    values: FloatArray
+    functions: FloatArray
 
 
 class EigenSpace(Space):
@@ -244,14 +262,13 @@ class EigenSpace(Space):
 
     @property
     @abstractmethod
-    def eigenvalues(self) -> FloatArray:
-        """The lowest eigenvalues of minus the Laplacian, the first of them zero."""
-
-    @abstractmethod
-    def functions(self, points: NDArray[Any]) -> FloatArray:
-        """Eigenfunctions at points, shape (n, modes), orthonormal for the normalised volume; the first is 1."""
-
-    @property
-    @abstractmethod
     def finest_time(self) -> float:
         """The smallest time that the eigenpairs resolve."""
+
+    @abstractmethod
+    def eigenpairs(self, points: NDArray[Any], time: float) -> Eigenpairs:
+        """Eigenpairs that suffice at *time* and above, orthonormal for the normalised volume; the first is (0, 1)."""
+
+    def discretisation_error(self, times: FloatArray) -> FloatArray:
+        """Estimated relative error of gESS at each time from the eigenpairs themselves not being exact."""
+        return np.zeros(len(times))
