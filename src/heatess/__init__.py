@@ -10,6 +10,15 @@ Main job
 
 Spaces
     Sphere          unit vectors of any dimension
+    Projective      axes: unit vectors without their sign
+    Rotations       orientations in space, SO(3)
+    Torus, Circle   periodic coordinates
+    Euclidean       vectors; gESS only
+    Hyperbolic      points of the hyperboloid; gESS only
+    Product         several of them at once, for instance poses
+    Mesh            surfaces given by triangles
+    PointCloud      manifolds known by sampled points
+    Graph           nodes joined by weighted edges
 
 Modules
     samplers        uniform, von Mises-Fisher, girdle, tetrahedral, Fibonacci, mixtures
@@ -19,9 +28,30 @@ Modules
 
 from . import asymptotics, baselines, samplers
 from .accumulate import Accumulator
-from .errors import CostError, InputError, InputTypeError, MissingExtraError, PrecisionError, ScaleWarning
+from .errors import (
+    CostError,
+    InputError,
+    InputTypeError,
+    MissingExtraError,
+    PrecisionError,
+    PrecisionWarning,
+    ScaleWarning,
+)
 from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
-from .spaces import Space, Sphere
+from .spaces import (
+    Circle,
+    Euclidean,
+    Graph,
+    Hyperbolic,
+    Mesh,
+    PointCloud,
+    Product,
+    Projective,
+    Rotations,
+    Space,
+    Sphere,
+    Torus,
+)
 from .spectrum import PowerSpectrum, power_spectrum
 from .summary import Summary, summarize
 
@@ -29,18 +59,29 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accumulator",
+    "Circle",
     "CostError",
+    "Euclidean",
+    "Graph",
     "HeatProfile",
+    "Hyperbolic",
     "InputError",
     "InputTypeError",
+    "Mesh",
     "MissingExtraError",
+    "PointCloud",
     "PowerSpectrum",
     "PrecisionError",
+    "PrecisionWarning",
+    "Product",
     "ProfilePoint",
+    "Projective",
+    "Rotations",
     "ScaleWarning",
     "Space",
     "Sphere",
     "Summary",
+    "Torus",
     "asymptotics",
     "baselines",
     "gess",

@@ -1,12 +1,46 @@
 """The manifolds: one file a space; `base` is the contract."""
 
 import re
+from collections.abc import Callable
 
 from ..errors import InputError
 from .base import Space, ZonalSpace
+from .euclidean import Euclidean
+from .graph import Graph
+from .hyperbolic import Hyperbolic
+from .mesh import Mesh
+from .pointcloud import PointCloud
+from .product import Product
+from .projective import Projective
+from .rotations import Rotations
 from .sphere import Sphere
+from .torus import Circle, Torus
 
-__all__ = ["Space", "Sphere", "ZonalSpace", "named"]
+__all__ = [
+    "Circle",
+    "Euclidean",
+    "Graph",
+    "Hyperbolic",
+    "Mesh",
+    "PointCloud",
+    "Product",
+    "Projective",
+    "Rotations",
+    "Space",
+    "Sphere",
+    "Torus",
+    "ZonalSpace",
+    "named",
+]
+
+#: Spaces that are named by their dimension.
+_BY_DIMENSION: dict[str, Callable[[int], Space]] = {
+    "Sphere": Sphere,
+    "Projective": Projective,
+    "Torus": Torus,
+    "Euclidean": Euclidean,
+    "Hyperbolic": Hyperbolic,
+}
 
 
 def named(name: str) -> Space:
@@ -14,8 +48,16 @@ def named(name: str) -> Space:
 
     >>> named("Sphere(2)")
     Sphere(2)
+    >>> named("Torus(2, periods=(1.0, 24.0))")
+    Torus(2, periods=(1.0, 24.0))
     """
-    match = re.fullmatch(r"Sphere\((\d{1,6})\)", name)
-    if match is None:
-        raise InputError(f"unknown space {name!r}; this version of heatess knows Sphere(dim)")
-    return Sphere(int(match[1]))
+    if name in ("Circle()", "Rotations()"):
+        return Circle() if name == "Circle()" else Rotations()
+    match = re.fullmatch(r"(\w+)\((\d{1,6})(?:, periods=([\d.e+-]+|\([\d.e+, -]+\)))?\)(?: \[.*\])?", name)
+    if match is not None and match[1] == "Torus" and match[3] is not None:
+        numbers = [float(part) for part in match[3].strip("()").split(",") if part.strip()]
+        return Torus(int(match[2]), numbers if match[3].startswith("(") else numbers[0])
+    if match is None or match[1] not in _BY_DIMENSION or match[3] is not None:
+        known = ", ".join(f"{kind}(dim)" for kind in _BY_DIMENSION)
+        raise InputError(f"unknown space {name!r}; this version of heatess knows {known}, Circle() and Rotations()")
+    return _BY_DIMENSION[match[1]](int(match[2]))

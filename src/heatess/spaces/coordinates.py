@@ -1,0 +1,31 @@
+"""Rows of plain coordinates, checked: what tori, flat and hyperbolic space have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import numeric_array
+from ..errors import InputError
+
+
+def coordinate_rows(points: Any, columns: int, name: str, note: str = "") -> NDArray[Any]:
+    """Finite numbers, shape (n, columns) with n >= 1, or (n,) for one column; or an `InputError` that says why not."""
+    array = numeric_array(points, "points")
+    if array.ndim == 1 and columns == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] != columns:
+        hint = "; for one atom use points[None, :]" if array.ndim == 1 else ""
+        raise InputError(f"points of {name} must have shape (n, {columns}){note}, but have shape {array.shape}{hint}")
+    if not len(array):
+        raise InputError("points are empty; at least one atom is needed")
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise InputError(
+            f"points must be finite, but row {row} is {array[row][:4].tolist()} "
+            f"({int((~finite).sum())} of {len(array)} rows); drop or mend those rows"
+        )
+    return array

@@ -1,0 +1,132 @@
+"""Flat space R^dim. Its volume is infinite, so only gESS is defined on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .base import FloatArray, PairSpace, PairTerms
+from .coordinates import coordinate_rows
+
+#: What the repr of a space of infinite volume ends with.
+GESS_ONLY = " [infinite volume: gESS only]"
+
+
+class OpenSpace(PairSpace):
+    """A homogeneous space of infinite volume: no uniform law, hence no `volume`, `divergence` or `mmd2`."""
+
+    angular = False
+    compact = False
+
+    @property
+    def diameter(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    @property
+    def volume(self) -> float:
+        """Infinite: there is no normalised volume, so U2, D2 and MMD^2 to uniform have no meaning."""
+        return math.inf
+
+    @property
+    def log_volume(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def log_diagonal(self, times: FloatArray) -> FloatArray:
+        """Nan: the kernel with respect to normalised volume does not exist."""
+        return np.full(len(times), np.nan)
+
+
+class Euclidean(OpenSpace):
+    """Flat space R^dim: vectors, straight-line distance in their own unit.
+
+    The overlap is s_t(x, y) = exp(-|x - y|^2 / 8t), so the resolution, where it is 1/e, is sqrt(8t) exactly.
+    The spectrum is continuous and the volume infinite: there is no uniform law to compare with, hence gESS is
+    defined while `volume`, `divergence` and `mmd2` are nan. Distances are no angles: give `resolutions` (in the
+    unit of the coordinates) or `times`.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> he.Euclidean(2)
+    Euclidean(2) [infinite volume: gESS only]
+    >>> round(he.gess([[0, 0], [1, 0], [0, 50]], space=he.Euclidean(2), resolution=1), 3)
+    2.409
+    """
+
+    accuracy = 1e-13
+
+    def __init__(self, dim: int) -> None:
+        if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
+            raise InputError(f"Euclidean(dim) needs a whole number dim >= 1, but found {dim!r}")
+        self._dim = int(dim)
+
+    def __repr__(self) -> str:
+        return f"Euclidean({self._dim}){GESS_ONLY}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Euclidean) and other._dim == self._dim
+
+    def __hash__(self) -> int:
+        return hash((Euclidean, self._dim))
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return self._dim
+
+    @property
+    def width(self) -> int:
+        """Columns of checked points."""
+        return self._dim
+
+    @property
+    def scalar_curvature(self) -> float:
+        """Zero."""
+        return 0.0
+
+    def check(self, points: Any) -> NDArray[Any]:
+        """Finite vectors, shape (n, dim), or (n,) if dim is 1."""
+        rows = coordinate_rows(points, self._dim, f"Euclidean({self._dim})")
+        return rows.astype(np.float64, copy=False)
+
+    def distance(self, x: Any, y: Any) -> FloatArray:
+        """Straight-line distance.
+
+        >>> float(Euclidean(2).distance([0, 0], [3, 4]))
+        5.0
+        """
+        difference = np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64)
+        return np.asarray(np.linalg.norm(difference, axis=-1))
+
+    def pair_terms(self, left: FloatArray, right: FloatArray, time: float) -> PairTerms:
+        """exp(-d^2 / 8t), and d^2 / 8t times it; distances from differences, never from inner products."""
+        return self.terms_of_tiles(left, right)(time)
+
+    def terms_of_tiles(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
+        """The distances once, for all times."""
+        from scipy.spatial.distance import cdist
+
+        distances = cdist(left, right)
+
+        def terms(time: float) -> PairTerms:
+            with np.errstate(over="ignore"):
+                exponent = np.minimum(np.square(distances / math.sqrt(8 * time)), 1000.0)
+            overlap = np.exp(-exponent)
+            return PairTerms(overlap, exponent * overlap, None)
+
+        return terms
+
+    def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
+        """d^2 / 8."""
+        return np.asarray(distances**2 / 8)
+
+    def resolutions_of_times(self, times: FloatArray) -> FloatArray:
+        """sqrt(8t)."""
+        return np.asarray(np.sqrt(8 * times))

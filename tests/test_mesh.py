@@ -1,0 +1,233 @@
+"""Triangle meshes against the exact sphere and flat torus, on shapes without closed forms, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import heatess as he
+import meshes
+
+
+def times_of(*angles):
+    return np.radians(angles) ** 2 / 8
+
+
+def sphere_errors(vertices, faces, angles, n=300, evenly=False):
+    """Relative errors in gess of random weighted vertices, drawn evenly over the sphere or over the vertices."""
+    rng = np.random.default_rng(1)
+    atoms = rng.choice(len(vertices), n)
+    if evenly:
+        atoms = np.argmax(he.Sphere(2).uniform(n, rng) @ vertices.T, axis=1)
+    weights = rng.exponential(size=n)
+    times = times_of(*angles)
+    found = he.heat_profile(atoms, weights, space=he.Mesh(vertices, faces), times=times)
+    exact = he.heat_profile(vertices[atoms], weights, times=times)
+    assert (np.abs(found.gess / exact.gess - 1) < found.error).all()
+    return np.abs(found.gess / exact.gess - 1)
+
+
+@pytest.mark.slow
+def test_an_icosphere_matches_the_sphere_within_a_thousandth():
+    assert sphere_errors(*meshes.icosphere(5), [15, 30, 60, 120]).max() < 1e-3
+
+
+def test_errors_fall_as_the_square_of_the_edge():
+    """Edges halve from 642 to 2562 to 10242 vertices."""
+    coarse, middle, fine = (sphere_errors(*meshes.icosphere(k), [45, 60, 90, 120]) for k in (3, 4, 5))
+    assert ((coarse / middle > 3.3) & (middle / fine > 3.3)).all()
+    assert middle.max() < 1e-3
+
+
+@pytest.mark.parametrize("evenly", [False, True])
+def test_a_random_mesh_twenty_times_denser_at_one_pole_matches_the_sphere(evenly):
+    vertices, faces = meshes.uneven_sphere(4000, np.random.default_rng(0), concentration=1.5)
+    assert sphere_errors(vertices, faces, [25, 30, 60, 120], evenly=evenly).max() < 0.03
+
+
+@pytest.mark.slow
+def test_a_random_mesh_of_ten_thousand_vertices_matches_the_sphere_from_15_degrees():
+    vertices, faces = meshes.uneven_sphere(10242, np.random.default_rng(0), concentration=1.5)
+    for evenly in (False, True):
+        assert sphere_errors(vertices, faces, [15, 30, 60, 120], evenly=evenly).max() < 0.03
+
+
+def test_eigenvalues_of_the_sphere_with_their_multiplicities():
+    mesh = he.Mesh(*meshes.icosphere(4), modes=100)
+    found = mesh.eigenpairs(mesh.check([0]), 1.0).values
+    exact = np.repeat(np.arange(10.0) * np.arange(1, 11), 2 * np.arange(10) + 1)
+    assert_allclose(found, exact, rtol=5e-3)
+
+
+def test_eigenpairs_of_a_flat_torus():
+    rows, columns, length = 60, 60, 2.0
+    mesh = he.Mesh(*meshes.folded_torus(rows, columns, length), modes=60)
+    assert mesh.closed
+    around, along = 2 * rows * np.sin(np.pi / rows), 2 * length
+    assert mesh.volume == pytest.approx(around * along)
+    k = np.arange(-20, 21)
+    exact = np.sort(np.add.outer((2 * np.pi * k / around) ** 2, (2 * np.pi * k / along) ** 2).ravel())[:60]
+    nodes = mesh.check(np.arange(rows * columns))
+    found = mesh.eigenpairs(nodes, 1.0)
+    assert_allclose(found.values, exact, rtol=2e-2, atol=1e-12)
+    assert_allclose(found.values[:5], exact[:5], rtol=1e-4, atol=1e-12)
+    gram = found.functions.T @ (mesh.node_volumes[:, None] * found.functions)
+    assert_allclose(gram, np.eye(60), atol=2e-3)
+    # The eigenspace of the second eigenvalue, two waves, is the exact one: its projector is 2 cos.
+    second = np.isclose(found.values, found.values[1], rtol=1e-6)
+    assert second.sum() == 2
+    wave = found.functions[:, second] @ found.functions[0, second]
+    position = (
+        np.repeat(np.arange(rows), columns) / rows if around > along else np.tile(np.arange(columns), rows) / columns
+    )
+    assert_allclose(wave, 2 * np.cos(2 * np.pi * position), atol=2e-3)
+
+
+def test_profiles_of_a_flat_torus():
+    rows, columns, length = 50, 50, 2.0
+    mesh = he.Mesh(*meshes.folded_torus(rows, columns, length))
+    torus = he.Torus(2, periods=(2 * rows * np.sin(np.pi / rows), 2 * length))
+    rng = np.random.default_rng(0)
+    atoms, weights = rng.choice(rows * columns, 200), rng.exponential(size=200)
+    places = np.stack([atoms // columns / rows, atoms % columns / columns], axis=1) * np.array(torus.periods)
+    times = np.geomspace(mesh.finest_time, 1, 6)
+    found = he.heat_profile(atoms, weights, space=mesh, times=times)
+    exact = he.heat_profile(places, weights, space=torus, times=times)
+    assert_allclose(found.gess, exact.gess, rtol=1e-2)
+    assert_allclose(found.mmd2, exact.mmd2, rtol=2e-2)
+
+
+SHAPES = {
+    "ellipsoid": meshes.ellipsoid(3),
+    "dumbbell": meshes.dumbbell(3),
+    "pinched torus": meshes.pinched_torus(60, 20),
+    "torus": meshes.torus(60, 20),
+    "lollipop": meshes.lollipop()[:2],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_bounds_and_limits_on_every_shape(shape):
+    mesh = he.Mesh(*SHAPES[shape])
+    assert mesh.closed
+    rng = np.random.default_rng(2)
+    times = np.geomspace(mesh.finest_time, 1e4, 80)
+    for n in (2, 10, 100):
+        found = he.heat_profile(mesh.uniform(n, rng), rng.exponential(size=n), space=mesh, times=times)
+        assert (np.diff(found.volume) >= -1e-14).all()
+        assert ((found.gess >= 1) & (found.gess <= found.ess)).all()
+        assert ((found.volume > 0) & (found.volume <= 1)).all()
+        assert_allclose([found.gess[-1], found.volume[-1]], 1, rtol=1e-9)
+    far = he.heat_profile([0, int(np.argmax(mesh.distance(0, np.arange(mesh.node_count))))], space=mesh, times=times)
+    assert far.gess[0] == pytest.approx(2, rel=1e-3)
+
+
+def test_gess_is_not_monotone_on_a_ball_with_a_bulb_on_a_stalk():
+    """The atoms share the bulb's heat, then part again while it drains, because more of it is left at the tip."""
+    vertices, faces, (tip, stalk) = meshes.lollipop()
+    found = he.heat_profile([tip, stalk], space=he.Mesh(vertices, faces), times=np.geomspace(0.05, 30, 40))
+    lowest = np.minimum.accumulate(found.gess)
+    assert (found.gess / lowest).max() > 1.003
+    assert (np.diff(found.volume) >= 0).all()
+
+
+def test_points_on_faces_agree_with_vertices_and_with_the_sphere():
+    vertices, faces = meshes.icosphere(4)
+    mesh = he.Mesh(vertices, faces)
+    times = times_of(30, 60)
+    corner = he.heat_profile((np.arange(50), np.tile([0.0, 1.0, 0.0], (50, 1))), space=mesh, times=times)
+    assert_allclose(corner.gess, he.heat_profile(faces[:50, 1], space=mesh, times=times).gess, rtol=1e-12)
+    face, share = mesh.uniform(200, np.random.default_rng(0))
+    places = np.einsum("nk,nkj->nj", share, vertices[faces[face]])
+    places /= np.linalg.norm(places, axis=1, keepdims=True)
+    exact = he.heat_profile(places, times=times)
+    assert_allclose(he.heat_profile((face, share), space=mesh, times=times).gess, exact.gess, rtol=0.02)
+
+
+def test_scaling_the_mesh_scales_time():
+    vertices, faces = meshes.ellipsoid(3)
+    small = he.heat_profile([0, 5, 100], space=he.Mesh(vertices, faces), times=[0.2, 0.5])
+    large = he.heat_profile([0, 5, 100], space=he.Mesh(10 * vertices, faces), times=[20, 50])
+    assert_allclose(large.gess, small.gess, rtol=1e-9)
+
+
+def test_an_open_mesh_has_an_insulated_boundary():
+    """A prism without its ends is a flat cylinder with the eigenvalues of a circle times an interval."""
+    vertices, faces = meshes.folded_torus(40, 40, 1.0)
+    kept = np.arange(1600) % 40 <= 20  # the way out alone
+    faces = faces[kept[faces].all(axis=1)]
+    faces = faces[np.ptp(faces % 40, axis=1) < 20]
+    label = np.cumsum(kept) - 1
+    mesh = he.Mesh(vertices[kept], label[faces], modes=12)
+    assert not mesh.closed
+    assert "open" in repr(mesh)
+    around = 80 * np.sin(np.pi / 40)
+    k = np.arange(-10, 11)
+    exact = np.sort(np.add.outer((2 * np.pi * k / around) ** 2, (np.pi * np.arange(10)) ** 2).ravel())[:12]
+    assert_allclose(mesh.eigenpairs(mesh.check([0]), 1.0).values, exact, rtol=1e-2, atol=1e-12)
+
+
+def test_scales_too_fine_are_refused_with_the_estimate():
+    mesh = he.Mesh(*meshes.icosphere(2))
+    with pytest.raises(he.PrecisionError, match=r"resolves times down to 0\.\d+ \(distances .* or modes"):
+        he.heat_profile([0, 1], space=mesh, times=[1e-3])
+    few = he.Mesh(*meshes.icosphere(2), modes=9)
+    assert few.finest_time > mesh.finest_time
+    with pytest.raises(he.PrecisionError):
+        he.heat_profile([0, 1], space=few, times=[mesh.finest_time])
+
+
+def broken(**changes):
+    vertices, faces = meshes.icosphere(0)
+    return changes.get("vertices", vertices), changes.get("faces", faces)
+
+
+FACES = meshes.icosphere(0)[1]
+TWO = np.concatenate([meshes.icosphere(0)[0], meshes.icosphere(0)[0] + 5]), np.concatenate([FACES, FACES + 12])
+
+
+@pytest.mark.parametrize(
+    ("vertices", "faces", "message"),
+    [
+        (*broken(vertices=np.zeros((12, 2))), r"vertices must have shape \(v, 3\), but have shape \(12, 2\)"),
+        (*broken(vertices=np.full((12, 3), np.nan)), "vertices must be finite, but row 0"),
+        (*broken(faces=FACES + 1), "whole numbers from 0 to 11"),
+        (*broken(faces=FACES[:, :2]), r"faces must have shape \(f, 3\)"),
+        (
+            *broken(faces=np.vstack([FACES, [1, 1, 2]])),
+            "1 of 21 faces name one vertex twice, the first of them",
+        ),
+        (*broken(faces=np.vstack([FACES, FACES[3, ::-1]])), "1 of 21 faces repeat an earlier face"),
+        (
+            *broken(vertices=np.vstack([meshes.icosphere(0)[0], [0, 0, 9]])),
+            "do not, the first of them vertex 12",
+        ),
+        (*broken(vertices=meshes.icosphere(0)[0] * [1, 0, 0]), "20 of 20 faces have no area"),
+        (*TWO, "2 components, of 12, 12 nodes"),
+    ],
+)
+def test_bad_meshes_are_refused(vertices, faces, message):
+    with pytest.raises(he.InputError, match=message):
+        he.Mesh(vertices, faces)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([0, 12], "row 1 is 12"),
+        (([0], [[0.5, 0.6, 0.1]]), "sum to 1, but row 0"),
+        (([0], [[1.0, 0.0]]), r"shape \(1, 3\)"),
+        (([25], [[1.0, 0, 0]]), "face indices must be indices of faces"),
+        (([0], [0], [0]), "a tuple of 3"),
+    ],
+)
+def test_bad_points_are_refused(points, message):
+    with pytest.raises(he.InputError, match=message):
+        he.heat_profile(points, space=he.Mesh(*meshes.icosphere(0)), times=[10.0])
+
+
+def test_without_the_extra_the_error_is_the_install_line(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "robust_laplacian", None)
+    with pytest.raises(he.MissingExtraError, match=r"pip install 'heatess\[mesh\]'"):
+        he.Mesh(*meshes.icosphere(0))
