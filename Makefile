@@ -2,12 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test quick lint bench docs clean
+.PHONY: help demo test slow lint bench docs clean
 
 help:
 	@echo "make demo   profile embedded data, print a table, write a picture"
-	@echo "make test   run every test"
-	@echo "make quick  run the tests that are not marked slow"
+	@echo "make test   run the tests"
+	@echo "make slow   run the heavy tests too long for every day: clusters, large clouds, the paper in full"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measure the speed contract"
 	@echo "make docs   check that the documentation's links and examples hold"
@@ -22,10 +22,10 @@ demo: .venv/ready
 	$(BIN)/heatess demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest -q
-
-quick: .venv/ready
 	$(BIN)/python -m pytest -q -m "not slow"
+
+slow: .venv/ready
+	$(BIN)/python -m pytest -q -m slow
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -38,3 +38,16 @@ def bare_transform(
         )
 
     return run
+
+
+def bare_rotations(n: int, degree: int, threads: int, epsilon: float = 1e-12) -> Callable[[], object]:
+    """The nonuniform Fourier transform in three Euler angles alone, frequencies -degree ... degree in each."""
+    rng = np.random.default_rng(0)
+    angles = rng.uniform(0, 2 * np.pi, (n, 3))
+    values = np.full(n, 1 / n, dtype=np.complex128)
+    grid = np.empty((2 * degree + 1,) * 3, dtype=np.complex128)
+
+    def run() -> object:
+        return ducc0.nufft.nu2u(points=values, coord=angles, forward=True, epsilon=epsilon, nthreads=threads, out=grid)
+
+    return run

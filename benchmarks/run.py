@@ -16,7 +16,7 @@ import scipy
 import heatess as he
 from heatess.blocks import thread_count
 from heatess.kernel import level_count
-from references import bare_transform, paper_profile
+from references import bare_rotations, bare_transform, paper_profile
 from scaling import draw, measure
 from timing import Row, faster, side_by_side, within
 
@@ -93,6 +93,21 @@ def high_dimension() -> Iterator[Row]:
     yield within("S^383, n = 20,000, 60 resolutions", "tiled float64 X @ X.T", ours, reference, 2.5)
 
 
+def rotations() -> Iterator[Row]:
+    """A million rotations against the bare three-dimensional nonuniform Fourier transform of the same size."""
+    space = he.Rotations()
+    x = space.uniform(10**6, np.random.default_rng(4))
+    count = level_count(space, np.radians(5) ** 2 / 8, 1e6, 1e-8, space.transform_limit)
+    if count is None:
+        raise SystemExit("5 degrees needs more levels of rotations than the transform takes")
+    ours, bare = side_by_side(
+        lambda: he.heat_profile(x, space=space, angles=ANGLES),
+        bare_rotations(10**6, count - 1, thread_count()),
+        rounds=1,
+    )
+    yield within(f"Rotations, n = 10^6, 60 scales (degree {count - 1})", "the bare 3-D transform", ours, bare, 2.5)
+
+
 def import_time() -> Iterator[Row]:
     """`import heatess` against what it cannot do without."""
     ours = min(_import("heatess") for _ in range(9))
@@ -105,6 +120,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "transform": sphere_against_transform,
     "large": sphere_large,
     "high": high_dimension,
+    "rotations": rotations,
     "import": import_time,
 }
 
