@@ -49,6 +49,8 @@ class Measure:
     @cached_property
     def ess(self) -> float:
         """Ordinary effective sample size 1 / sum w_i^2."""
+        if self.weights.strides == (0,):  # equal weights, stored as one number
+            return float(self.n)
         return 1.0 / float(np.einsum("i,i->", self.weights, self.weights))
 
     @classmethod
@@ -157,7 +159,7 @@ def scaled_weights(
 
 def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None) -> FloatArray:
     if weights is None and log_weights is None:
-        return np.full(n or 0, 1.0 / (n or 1))
+        return np.broadcast_to(np.float64(1.0 / (n or 1)), (n or 0,))  # one number, however many atoms
     scaled, exponent, _ = scaled_weights(weights, log_weights, n)
     if exponent is None:
         found = "sum to zero" if log_weights is None else "are all -inf"

@@ -58,7 +58,7 @@ def level_seconds(measure: Measure, space: ZonalSpace, count: int, by_levels: st
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """How many pairs lie within a distance, estimated from the pairs of some 2,000 evenly spread rows."""
+    """How many pairs lie within a distance, estimated from the pairs of some 1,200 evenly spread rows."""
 
     n: int
     space: ZonalSpace
@@ -70,14 +70,15 @@ class Neighbours:
     def of(cls, measure: Measure, space: ZonalSpace) -> Neighbours:
         """Sample two disjoint sets of rows."""
         n, columns = measure.n, measure.points.shape[1]
-        rows = np.unique(np.linspace(0, n - 1, min(n, 3000)).astype(int))
+        rows = np.unique(np.linspace(0, n - 1, min(n, 1800)).astype(int))
         left, right = rows[::3], rows[1::3] if len(rows) > 1 else rows
         tiles = [space.tile(measure.points[part], slice(None)) for part in (left, right)]
         distances = np.sort(np.arccos(space.tile_cosines(*tiles).ravel()))
         shadows = distances
         if columns <= FEW_COLUMNS:
-            one, two = (space.embed(measure.points[part])[:, :3] for part in (left, right))
-            shadows = np.sort(np.abs(one[:, None] - two).max(axis=2).ravel())
+            one, two = (space.embed(measure.points[part]).T[:3] for part in (left, right))
+            apart = np.abs(one[:, :, None] - two[:, None])  # (coordinate, left, right)
+            shadows = np.sort(np.maximum.reduce(list(apart)).ravel())
         return cls(n, space, columns, distances, shadows)
 
     def pairs(self, distance: float) -> float:

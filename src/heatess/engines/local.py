@@ -40,7 +40,7 @@ FEW_COLUMNS = 8
 GRID_ATOMS = 20_000
 
 #: Candidate pairs per atom from which it pays to look for duplicates.
-CROWDED = 200
+CROWDED = 1000
 
 #: Relative error of a sum from distance moments, wherever it is more than the atoms' own.
 MOMENT_ERROR = 1e-10

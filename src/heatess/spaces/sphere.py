@@ -27,7 +27,7 @@ _BASES = {
 }
 
 #: Points transformed at once: enough to keep all cores busy, few enough to bound the memory.
-TRANSFORM_BLOCK = 2**21
+TRANSFORM_BLOCK = 2**20
 
 
 class Sphere(ZonalSpace):
@@ -235,10 +235,11 @@ class Sphere(ZonalSpace):
         if self._dim > 2:
             return super().coefficients(points, weights, count, epsilon, threads)
         transform = _fourier if self._dim == 1 else _harmonic
+        room = np.empty((min(len(points), TRANSFORM_BLOCK), self._dim))  # angles of one block after another
         first, *others = slices(len(points), TRANSFORM_BLOCK)
-        total = transform(self, points[first], weights[first], count, epsilon, threads)
+        total = transform(self, points[first], weights[first], room, count, epsilon, threads)
         for rows in others:
-            total += transform(self, points[rows], weights[rows], count, epsilon, threads)
+            total += transform(self, points[rows], weights[rows], room, count, epsilon, threads)
         return total
 
     def no_coefficients(self, count: int) -> NDArray[np.complex128]:
@@ -265,13 +266,21 @@ class Sphere(ZonalSpace):
         second = len(points) >= p or p <= 8  # otherwise b_2 is far from zero, and the pair sum is as good and cheaper
 
         mean, excess = np.zeros(p), -np.eye(p) / p
-        for rows in slices(len(points), max(1024, ROWS * 4 // p)):
-            # For few columns not through BLAS: its idle threads would keep a core from the next transform.
+
+        def partial(rows: slice) -> tuple[FloatArray, FloatArray]:
             x = np.ascontiguousarray(self.tile(points, rows).T)
             weighted = x * weights[rows]
-            mean += weighted.sum(axis=1)
-            if second:
-                excess += weighted @ x.T if p > 8 else np.einsum("ib,jb->ij", weighted, x)
+            if not second:
+                return weighted.sum(axis=1), np.zeros(())
+            # For few columns not through BLAS: its idle threads would keep a core from the next transform.
+            return weighted.sum(axis=1), weighted @ x.T if p > 8 else np.einsum("ib,jb->ij", weighted, x)
+
+        # In many columns one block after another, to hold one matrix at a time; the product has threads of its own.
+        size = max(1024, ROWS * 4 // p)
+        parts = map_rows(partial, len(points), size) if p <= 8 else map(partial, slices(len(points), size))
+        for first_moment, second_moment in parts:
+            mean += first_moment
+            excess += second_moment
         low = [float(np.dot(mean, mean))]
         if second:
             low.append(float(np.sum(excess * excess)) * p / (p - 1))
@@ -391,9 +400,15 @@ def _phase(m: int, time_order: int = 12, distance_order: int = 14) -> tuple[Floa
 
 
 def _fourier(
-    sphere: Sphere, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
+    sphere: Sphere,
+    points: NDArray[Any],
+    weights: FloatArray,
+    room: FloatArray,
+    count: int,
+    epsilon: float,
+    threads: int,
 ) -> NDArray[np.complex128]:
-    angle = np.empty((len(points), 1))
+    angle = room[: len(points)]
 
     def fill(rows: slice) -> None:
         x = sphere.tile(points, rows)
@@ -408,9 +423,15 @@ def _fourier(
 
 
 def _harmonic(
-    sphere: Sphere, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
+    sphere: Sphere,
+    points: NDArray[Any],
+    weights: FloatArray,
+    room: FloatArray,
+    count: int,
+    epsilon: float,
+    threads: int,
 ) -> NDArray[np.complex128]:
-    location = np.empty((len(points), 2))  # colatitude, longitude
+    location = room[: len(points)]  # colatitude, longitude
 
     def fill(rows: slice) -> None:
         x, y, z = np.array(sphere.tile(points, rows).T, order="C")  # a copy, worked on in place
@@ -426,7 +447,7 @@ def _harmonic(
     # Row l, column m, so that a level is a row; entries with m > l stay zero.
     coefficients = np.zeros((1, count * count), dtype=np.complex128)
     ducc0.sht.adjoint_synthesis_general(
-        map=weights[None],
+        map=np.ascontiguousarray(weights)[None],
         spin=0,
         lmax=degree,
         mmax=degree,
