@@ -131,7 +131,7 @@ def _sphere_of(points: NDArray[Any]) -> Space:
 def scaled_weights(
     weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None
 ) -> tuple[FloatArray, int | None, float]:
-    """Checked weights divided by exp(shift) 2^exponent, so that the largest lies in [1/2, 1], with exponent and shift.
+    """Checked weights divided by exp(shift) 2^exponent, so that sums of their squares are safe, with exponent and shift.
 
     The exponent is None if all weights are zero. Plain weights have no shift and log-weights no exponent, so
     nothing is lost by the division.
@@ -153,6 +153,8 @@ def scaled_weights(
         _refuse_weight(values, "weights", ~(values >= 0) | np.isinf(values))
     if largest == 0:
         return values, None, 0.0
+    if 2.0**-250 < largest < 2.0**250:
+        return values, 0, 0.0
     exponent = math.frexp(largest)[1]
     return np.ldexp(values, -exponent), exponent, 0.0
 
