@@ -16,6 +16,7 @@ import scipy
 import heatess as he
 from heatess.blocks import thread_count
 from heatess.kernel import level_count
+from peers import vendi
 from references import bare_rotations, bare_transform, paper_profile
 from scaling import draw, measure
 from timing import Row, faster, side_by_side, within
@@ -122,6 +123,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "high": high_dimension,
     "rotations": rotations,
     "import": import_time,
+    "peers": vendi,
 }
 
 

@@ -75,7 +75,7 @@ def draw(curves: dict[str, Curve], path: Path) -> None:
     ax.set_ylabel("time for 60 scales (seconds, 2 cores)")
     ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize=9, loc="upper left")
+    figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=2)
     figure.savefig(path, dpi=150)
 
 

@@ -131,7 +131,7 @@ def _sphere_of(points: NDArray[Any]) -> Space:
 def scaled_weights(
     weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None
 ) -> tuple[FloatArray, int | None, float]:
-    """Checked weights divided by exp(shift) 2^exponent, so that sums of their squares are safe, with exponent and shift.
+    """Checked weights divided by exp(shift) 2^exponent, so that their squares are safe, with exponent and shift.
 
     The exponent is None if all weights are zero. Plain weights have no shift and log-weights no exponent, so
     nothing is lost by the division.
