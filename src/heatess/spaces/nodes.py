@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from functools import cached_property
 from typing import Any
 
@@ -108,9 +109,9 @@ class NodeSpace(EigenSpace):
         return np.asarray(dijkstra(self._edge_lengths, directed=False, indices=sources))
 
     @property
+    @abstractmethod
     def _edge_lengths(self) -> Any:
         """Sparse symmetric matrix of the lengths of the edges."""
-        raise NotImplementedError
 
     @cached_property
     def diameter(self) -> float:

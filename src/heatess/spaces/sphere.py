@@ -18,6 +18,7 @@ from ..arrays import numeric_array
 from ..blocks import ROWS, map_rows, slices
 from ..errors import InputError
 from .base import FloatArray, Levels, SmallTime, ZonalSpace
+from .expansion import phase, wrap_error
 
 NORM_TOLERANCE = 1e-6
 
@@ -200,11 +201,11 @@ class Sphere(ZonalSpace):
         return moments
 
     def small_time(self, time: float) -> SmallTime:
-        """The expansion of log k_2t in powers of t and of the squared distance; see `_phase`."""
+        """The expansion of log k_2t in powers of t and of the squared distance; see `expansion.phase`."""
         m, s = self._dim, 2 * time
-        phase, curvature = _phase(m)
-        terms = s ** np.arange(len(phase))[:, None] * phase  # (order in s, order in distance^2)
-        orders = np.arange(len(phase))[:, None]
+        exponent, curvature = phase(m)
+        terms = s ** np.arange(len(exponent))[:, None] * exponent  # (order in s, order in distance^2)
+        orders = np.arange(len(exponent))[:, None]
         polynomial = terms.sum(axis=0) + curvature
         slope = (orders * terms).sum(axis=0)
         log_diagonal = self.log_volume - m / 2 * math.log(4 * math.pi * s) + polynomial[0]
@@ -212,7 +213,7 @@ class Sphere(ZonalSpace):
         polynomial[1] -= 1 / (4 * s)
         slope[1] += 1 / (4 * s)
         reach = min(math.sqrt(4 * s * 60), math.pi / 2)
-        powers = reach ** (2 * np.arange(phase.shape[1]))
+        powers = reach ** (2 * np.arange(exponent.shape[1]))
         truncated = np.abs(terms[-2:]) @ powers
         error = float(truncated.sum() + np.abs(terms[:, -1] + curvature[-1]).sum() * powers[-1])
         error += wrap_error(2 * math.pi, s, m)
@@ -331,15 +332,6 @@ def _refuse_points(array: NDArray[Any], sphere: Sphere) -> None:
     )
 
 
-def wrap_error(loop: float, s: float, m: int) -> float:
-    """Bound on what geodesics the long way round add to the kernel, relatively, up to a quarter of the *loop*.
-
-    A closed geodesic of length *loop* has the other arc loop - r, and exp(-((loop - r)^2 - r^2) / 4s) is largest at
-    r = loop / 4; where geodesics meet again, the factor grows like s^(-(m - 1)/2).
-    """
-    return math.exp(min(0.0, -(loop**2) / (8 * s) + (m - 1) / 2 * math.log1p(4 / s)))
-
-
 @lru_cache(maxsize=64)
 def _levels(m: int, count: int) -> Levels:
     l = np.arange(count, dtype=np.float64)  # noqa: E741
@@ -352,51 +344,6 @@ def _levels(m: int, count: int) -> Levels:
     for column in table:
         column.flags.writeable = False
     return table
-
-
-@lru_cache(maxsize=64)
-def _phase(m: int, time_order: int = 12, distance_order: int = 14) -> tuple[FloatArray, FloatArray]:
-    """Coefficients of the small-time expansion of the heat kernel of S^m.
-
-    With s = 2t, r the distance and a = (m - 1)/2, the kernel with respect to Riemannian volume is
-
-        K_s(r) = (4 pi s)^(-m/2) exp(-r^2 / 4s) (r / sin r)^a exp(sum_{k>=1} s^k phi_k(r)).
-
-    The heat equation gives, power by power,
-
-        k phi_k + r phi_k' = phi_{k-1}'' + (m - 1)/r phi_{k-1}' + sum_{i+j=k-1} phi_i' phi_j' + [k = 1] q,
-        q(r) = a^2 + a (1 - a) (1 / sin^2 r - 1 / r^2).
-
-    Expanding the logarithm rather than the kernel is what keeps this accurate when m^2 s is not small.
-
-    Returns
-    -------
-    phase : ndarray, shape (time_order + 1, distance_order + 1)
-        Coefficient of s^k r^(2j) in the exponent.
-    curvature : ndarray, shape (distance_order + 1,)
-        Coefficient of r^(2j) in a log(r / sin r).
-    """
-    from scipy.special import zeta
-
-    a = (m - 1) / 2
-    width = time_order + distance_order + 1
-    j = np.arange(width + 1)
-    potential = a * (1 - a) * 2 * (2 * j + 1) * zeta(2 * j + 2) / math.pi ** (2 * j + 2)
-    potential[0] += a * a
-    phi = np.zeros((time_order + 1, width + 1))
-    phi[1] = potential / (1 + 2 * j)
-    for k in range(2, time_order + 1):
-        source = np.zeros(width + 1)
-        source[:-1] = (2 * j[:-1] + 2) * (2 * j[:-1] + m) * phi[k - 1, 1:]
-        for i in range(1, k - 1):  # phi_i' phi_{k-1-i}', whose lowest power is r^2
-            product = np.convolve(2 * j * phi[i], 2 * j * phi[k - 1 - i])
-            source[1:] += product[2 : width + 2]
-        phi[k] = source / (k + 2 * j)
-        phi[k, width + 1 - k :] = 0.0  # these would need powers beyond the width
-    curvature = np.zeros(distance_order + 1)
-    powers = np.arange(1, distance_order + 1)
-    curvature[1:] = a * zeta(2 * powers) / (powers * math.pi ** (2 * powers))
-    return phi[:, : distance_order + 1], curvature
 
 
 def _fourier(
