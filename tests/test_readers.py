@@ -305,3 +305,10 @@ def test_places_that_cannot_be_written_are_named(tmp_path):
         check_writable(tmp_path)
     with pytest.raises(he.InputError, match="there is no directory"):
         check_writable(tmp_path / "no" / "a.csv")
+
+
+def test_digits_grouped_by_underscores_are_not_numbers(tmp_path):
+    path = tmp_path / "grouped.csv"
+    path.write_text("lon,lat\n1_0,50\n100,20\n")
+    with pytest.raises(he.InputError, match="line 2: column lon is '1_0', not a number"):
+        read(path, options=ReadOptions())

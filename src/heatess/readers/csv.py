@@ -89,7 +89,7 @@ def _tables(
                     "mend that line, and quote any field that contains the delimiter"
                 )
         try:
-            values.extend([float(row[column]) for column in wanted])
+            values.extend([_number(row[column]) for column in wanted])
         except ValueError:
             column = next(column for column in wanted if not _is_number(row[column]))
             found = repr(row[column][:40]) if row[column].strip() else "empty"
@@ -113,9 +113,16 @@ def _arrays(values: array[float], lines: array[int]) -> tuple[FloatArray, NDArra
     return table, np.frombuffer(lines, dtype=np.int64)
 
 
+def _number(text: str) -> float:
+    """A decimal number; Python would also take 1_0 for ten, which in a file is a slip."""
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        _number(text)
     except ValueError:
         return False
     return True
