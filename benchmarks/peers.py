@@ -1,11 +1,15 @@
-"""Peers in a throw-away environment: what users would pick instead, with its time and its accuracy.
+"""What users would pick instead, in an environment of its own, with its time and its accuracy.
 
-vendi-score gives 1 / (1 - intdiv_K(K, p=w)) = gESS when K is the matrix of heat overlaps, which it takes ready-made.
-GeometricKernels and sentropy bring torch with them (gigabytes), so they are not installed here.
+With K the matrix of heat overlaps, `1 / (1 - vendi.intdiv_K(K, q=1, p=w))` and `sentropy(w, similarity=K, q=2)` are
+gESS; both take K ready-made. GeometricKernels computes K itself, with its lengthscale alpha / sqrt(2).
+
+vendi-score goes into a throw-away environment. The other two bring torch with them (gigabytes), so they are measured
+only if HEATESS_PEERS names the python of an environment that has them.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,51 +22,85 @@ import heatess as he
 from heatess.kernel import overlap
 from timing import Row, side_by_side
 
-VENDI = """
+#: Each computes `value`, gESS by the peer, from points x, weights w, overlaps K and the angle.
+SCRIPTS = {
+    "vendi-score": """
+from vendi_score import vendi
+def run():
+    return 1 / (1 - vendi.intdiv_K(K, q=1, p=w))
+""",
+    "sentropy": """
+from sentropy import sentropy
+def run():
+    return sentropy(w, similarity=K, q=2)
+""",
+    "geometric-kernels": """
+from geometric_kernels.kernels import MaternKarhunenLoeveKernel
+from geometric_kernels.spaces import Hypersphere
+kernel = MaternKarhunenLoeveKernel(Hypersphere(2), 60)
+parameters = {"nu": np.array([np.inf]), "lengthscale": np.array([np.radians(angle) / np.sqrt(2)])}
+def run():
+    overlaps = kernel.K(parameters, x)
+    return 1 / (w @ (overlaps / overlaps[0, 0]) @ w)
+""",
+}
+
+FRAME = """
 import sys, time
 import numpy as np
-from vendi_score import vendi
-K, w = np.load(sys.argv[1]), np.load(sys.argv[2])
+x, w, K = (np.load(f"{{sys.argv[1]}}/{{name}}.npy") for name in "xwK")
+angle = float(sys.argv[2])
+{script}
 best = float("inf")
-for _ in range(3):
+for _ in range(2):
     start = time.perf_counter()
-    value = 1 / (1 - vendi.intdiv_K(K, q=1, p=w))
+    value = run()
     best = min(best, time.perf_counter() - start)
-print(best, repr(float(value)))
+print(best, repr(float(np.squeeze(value))))
 """
 
 
-def vendi(n: int = 3000, angle: float = 15.0) -> Iterator[Row]:
-    """gESS at one angle on S^2 against vendi-score on the ready-made overlaps; nothing if it cannot be had."""
+def peers(angle: float = 15.0) -> Iterator[Row]:
+    """gESS at one angle on S^2; nothing from a peer that cannot be had."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        heavy = os.environ.get("HEATESS_PEERS")
+        light = heavy or _environment(place, "vendi-score")
+        for peer, n, given in (
+            ("vendi-score", 3000, True),
+            ("sentropy", 3000, True),
+            ("geometric-kernels", 1000, False),
+        ):
+            python = light if peer == "vendi-score" else heavy
+            found = python and _measure(peer, python, place, n, angle)
+            if found:
+                ours, theirs, difference = found
+                what = ", overlaps given" if given else ", 60 levels"
+                reference = f"{peer}{what} (agrees to {difference:.0e})"
+                yield Row(f"gess at {angle:g} degrees, n = {n}", reference, ours, theirs, "recorded", None)
+
+
+def _measure(peer: str, python: str, place: Path, n: int, angle: float) -> tuple[float, float, float] | None:
+    """Our time, theirs, and the relative difference; None, with the reason on stderr, if the peer does not run."""
     rng = np.random.default_rng(5)
     x, w = he.samplers.uniform(n, rng=rng), rng.random(n)
     w /= w.sum()
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        python = _environment(place, "vendi-score")
-        if python is None:
-            return
-        distances = np.arccos(np.clip(x @ x.T, -1, 1))
-        np.fill_diagonal(distances, 0.0)
-        np.save(place / "K.npy", overlap(he.Sphere(2), np.radians(angle) ** 2 / 8, distances))
-        np.save(place / "w.npy", w)
-        ran = subprocess.run(
-            [python, "-c", VENDI, place / "K.npy", place / "w.npy"], capture_output=True, text=True, check=True
-        )
-    theirs, value = (float(word) for word in ran.stdout.split())
+    distances = np.arccos(np.clip(x @ x.T, -1, 1))
+    np.fill_diagonal(distances, 0.0)
+    overlaps = overlap(he.Sphere(2), np.radians(angle) ** 2 / 8, distances)
+    for name, array in (("x", x), ("w", w), ("K", overlaps)):
+        np.save(place / f"{name}.npy", array)
+    script = FRAME.format(script=SCRIPTS[peer])
+    ran = subprocess.run([python, "-c", script, place, str(angle)], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        print(f"{peer} does not run: {ran.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    theirs, value = (float(word) for word in ran.stdout.split()[-2:])
     (ours,) = side_by_side(lambda: he.gess(x, w, angle=angle), rounds=50)
-    difference = abs(he.gess(x, w, angle=angle) / value - 1)
-    yield Row(
-        f"gess at {angle:g} degrees, n = {n}",
-        f"vendi-score, overlaps given (agrees to {difference:.0e})",
-        ours,
-        theirs,
-        "recorded",
-        None,
-    )
+    return ours, theirs, abs(he.gess(x, w, angle=angle) / value - 1)
 
 
-def _environment(place: Path, package: str) -> Path | None:
+def _environment(place: Path, package: str) -> str | None:
     """Python of a new environment with *package*, or None, with the reason on stderr."""
     try:
         subprocess.run([sys.executable, "-m", "venv", place / "venv"], check=True, capture_output=True, timeout=60)
@@ -72,4 +110,4 @@ def _environment(place: Path, package: str) -> Path | None:
     except (subprocess.SubprocessError, OSError) as error:
         print(f"{package} cannot be had here: {error}", file=sys.stderr)
         return None
-    return python
+    return str(python)

@@ -15,8 +15,8 @@ import scipy
 
 import heatess as he
 from heatess.blocks import thread_count
-from heatess.kernel import level_count
-from peers import vendi
+from heatess.kernel import gess_level_count, level_count
+from peers import peers
 from references import bare_rotations, bare_transform, paper_profile
 from scaling import draw, measure
 from timing import Row, faster, side_by_side, within
@@ -50,7 +50,7 @@ def sphere_against_transform() -> Iterator[Row]:
     yield within(f"S^2, 60 scales, n = 10^6 (degree {degree})", "the bare ducc0 transform", ours, bare, 1.3)
     n = 1000
     x, w = he.samplers.uniform(n, rng=rng), rng.random(n)
-    degree = _degree(15.0, w, small_mmd2=False)
+    degree = (gess_level_count(he.Sphere(2), np.radians(15) ** 2 / 8, 1e-8, 512) or 0) - 1
     ours, bare = side_by_side(lambda: he.gess(x, w, angle=15), bare_transform(x, w, degree, threads=1), rounds=2000)
     yield within(f"gess at 15 degrees, n = 1000 (degree {degree})", "the bare ducc0 transform", ours, bare, 2.0)
 
@@ -60,12 +60,14 @@ def sphere_large() -> Iterator[Row]:
     rng = np.random.default_rng(2)
     x = he.samplers.uniform(10**6, rng=rng)
     fine = np.geomspace(0.02, 120, 60)
-    coarse_time, fine_time = side_by_side(
-        lambda: he.heat_profile(x, angles=ANGLES), lambda: he.heat_profile(x, angles=fine), rounds=5
+    large = he.samplers.uniform(10**7, rng=rng)
+    coarse_time, fine_time, large_time = side_by_side(
+        lambda: he.heat_profile(x, angles=ANGLES),
+        lambda: he.heat_profile(x, angles=fine),
+        lambda: he.heat_profile(large, angles=ANGLES),
+        rounds=7,
     )
     yield within("S^2, n = 10^6, 60 scales from 0.02 deg", "the same from 5 deg", fine_time, coarse_time, 20)
-    large = he.samplers.uniform(10**7, rng=rng)
-    (large_time,) = side_by_side(lambda: he.heat_profile(large, angles=ANGLES), rounds=2)
     yield within("S^2, 60 scales, n = 10^7", "n = 10^6", large_time, coarse_time, 11)
     used = float(_python(str(HERE / "memory.py"), str(10**7)))
     yield Row(
@@ -123,13 +125,13 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "high": high_dimension,
     "rotations": rotations,
     "import": import_time,
-    "peers": vendi,
+    "peers": peers,
 }
 
 
-def _degree(angle: float, weights: np.ndarray, small_mmd2: bool = True) -> int:
+def _degree(angle: float, weights: np.ndarray) -> int:
     ess = weights.sum() ** 2 / (weights @ weights)
-    count = level_count(he.Sphere(2), np.radians(angle) ** 2 / 8, ess, 1e-8, 4096, small_mmd2=small_mmd2)
+    count = level_count(he.Sphere(2), np.radians(angle) ** 2 / 8, ess, 1e-8, 4096)
     if count is None:
         raise SystemExit(f"{angle} degrees needs more levels than the transform takes")
     return count - 1

@@ -32,7 +32,18 @@ def test_distance_moments_sum_any_gaussian_to_ten_digits(columns, alpha):
     radius = 6 * alpha
     moments = distance_moments(Grid.of(points, weights, radius), 1e-6 * alpha, radius)
     expected = brute_force(points, weights, radius, alpha)
-    assert moments.sum(lambda square: np.exp(-square / alpha**2)) == pytest.approx(expected, rel=1e-10)
+    assert moments.sum(lambda square: np.exp(-square / alpha**2)[None], radius**2)[0] == pytest.approx(
+        expected, rel=1e-10
+    )
+
+
+@pytest.mark.parametrize("spread", [0.01, 1.0])
+def test_cells_with_more_atoms_than_fit_in_a_buffer(spread):
+    rng = np.random.default_rng(3)
+    points, weights = spread * rng.random((3500, 3)), rng.random(3500)  # all in one cell, and in many full ones
+    moments = distance_moments(Grid.of(points, weights, 0.5), 1e-9, 0.5)
+    expected = brute_force(points, weights, 0.5, 0.2)
+    assert moments.sum(lambda square: np.exp(-square / 0.04)[None], 0.25)[0] == pytest.approx(expected, rel=1e-10)
 
 
 def test_candidates_cover_all_pairs_when_everything_is_in_one_cell():
@@ -103,16 +114,16 @@ def test_the_profile_has_no_seam():
 
 def test_the_estimate_of_close_pairs_is_about_right():
     x = he.samplers.uniform(50_000, rng=2)
-    sample = costs.Neighbours.of(Measure.of(x), he.Sphere(2))
+    sample = costs.Neighbours.of(Measure.of(x), he.Sphere(2), np.pi)
     for distance in (1e-3, 0.02, 0.3):
         expected = 50_000**2 / 2 * (1 - np.cos(distance)) / 2
         assert sample.pairs(distance) == pytest.approx(expected, rel=0.35)
 
 
 def test_what_would_take_hours_is_refused_with_the_estimate():
-    crowd = he.samplers.von_mises_fisher(2_000_000, [0, 0, 1], 1e10, rng=0)  # within 0.002 degrees
+    crowd = he.samplers.von_mises_fisher(4_000_000, [0, 0, 1], 1e10, rng=0)  # within 0.002 degrees
     with pytest.raises(
-        he.CostError, match=r"2,000,000 atoms on Sphere\(2\) .* hours on two cores; .*coarser or fewer scales"
+        he.CostError, match=r"4,000,000 atoms on Sphere\(2\) .* hours on two cores; .*coarser or fewer scales"
     ):
         he.heat_profile(crowd, angles=[1e-3])
     wide = np.zeros((2_000_000, 4), dtype=np.float32)

@@ -42,7 +42,7 @@ _SAVED = ("n", "total", "squares", "first", "second", "coefficients")
 def degree_for(space: ZonalSpace, time: float, *, ess: float = UNKNOWN_ESS, rtol: float = 1e-8) -> int:
     """The `max_degree` that certifies *rtol* at *time* for a cloud of at most this *ess*.
 
-    >>> 160 < degree_for(spaces.Sphere(2), float(scales.times_of_angles(5.0))) < 180
+    >>> 140 < degree_for(spaces.Sphere(2), float(scales.times_of_angles(5.0))) < 170
     True
     """
     count = level_count(with_transform(space), time, ess, rtol, space.transform_limit)

@@ -43,6 +43,30 @@ def log_tail(space: ZonalSpace, times: FloatArray, count: int) -> FloatArray:
         return np.where(second < first, first - np.log(room), np.inf)
 
 
+def log_left_out(space: ZonalSpace, times: FloatArray, count: int) -> FloatArray:
+    """Upper bound on the log of the share of A(t) that the levels from *count* on hold, shape (len(times),).
+
+    In m dimensions without negative Ricci curvature t^(m/2) k_t(x, y) does not fall with t (Li and Yau), so
+    A(c t) <= c^(-m/2) A(t) for c < 1. Levels from lambda on hold at most exp(-2 lambda t (1 - c)) A(c t), which
+    at c = m / (4 lambda t) is (2 e y / m)^(m/2) exp(-y) A(t), y = 2 lambda t. Unlike `log_tail` this does not ask
+    how many atoms there are.
+    """
+    return _log_share(space, 2 * times * space.levels(count + 1).eigenvalues[count])
+
+
+def _log_share(space: ZonalSpace, y: FloatArray) -> FloatArray:
+    half = space.dim / 2
+    return np.where(y > half, half * np.log(np.maximum(y, half) / half) + half - y, 0.0)
+
+
+def log_missing(space: ZonalSpace, times: FloatArray, count: int, log_mmd2: FloatArray) -> FloatArray:
+    """Upper bound on the log of the part of A(t) = 1 + MMD^2 that the levels from *count* on hold."""
+    share = log_left_out(space, times, count)
+    with np.errstate(divide="ignore"):
+        whole = np.logaddexp(0.0, log_mmd2) - np.log(-np.expm1(share))
+        return np.asarray(np.minimum(log_tail(space, times, count), share + whole))
+
+
 def truncation(rtol: float, ess: float) -> float:
     """The share of *rtol* that truncation may take.
 
@@ -52,15 +76,20 @@ def truncation(rtol: float, ess: float) -> float:
     return rtol / (1000 if ess < LARGE_CLOUD else 10)
 
 
-def level_count(
-    space: ZonalSpace, time: float, ess: float, rtol: float, limit: int, *, small_mmd2: bool = True
-) -> int | None:
+@lru_cache(maxsize=256)
+def gess_level_count(space: ZonalSpace, time: float, rtol: float, limit: int) -> int | None:
+    """Levels that certify gESS alone at *time* to a thousandth of *rtol*, whatever the atoms; None if over *limit*."""
+    left_out = _log_share(space, 2 * time * space.levels(limit + 1).eigenvalues)
+    enough = left_out <= math.log(rtol / 1000)
+    return max(int(np.argmax(enough)), 8) if enough.any() else None
+
+
+def level_count(space: ZonalSpace, time: float, ess: float, rtol: float, limit: int) -> int | None:
     """Levels that certify gESS and MMD^2 at *time* to a small share of *rtol*; None if more than *limit*.
 
-    What is left out of the power A = k_2t(x,x) / gESS >= 1 is at most the tail T of the diagonal. So gESS
-    asks for T <= rtol max(k_2t(x,x) / ESS, 1). MMD^2 = A - 1 is at least k_2t(x,x) / ESS - 1, and B_1 is
-    rarely below N_1 / ESS, so it asks for T <= rtol max(k_2t(x,x) / ESS - 1, N_1 exp(-2 lambda_1 t) / ESS),
-    which is the stronger; *small_mmd2* false asks for gESS alone.
+    What is left out of the power A = k_2t(x,x) / gESS >= 1 is at most the tail T of the diagonal, and at most the
+    share of `log_left_out`. MMD^2 = A - 1 asks for more than gESS: it is rarely below f = (k_2t(x,x) - 1) / ESS, what
+    independent draws have, so T <= rtol f, or a share of rtol f / (1 + f), will do.
     """
     count = min(int(math.sqrt(20 / time)) + 16, limit)
     while True:
@@ -72,13 +101,14 @@ def level_count(
             shares = np.exp(terms - peak)
             beyond = float(shares[-1]) / -math.expm1(step)  # terms fall at least geometrically from here on
             tails = np.cumsum(shares[:0:-1])  # the last one, the last two, ... down to level 1
-            total = float(shares[0] + tails[-1])
-            power = total / ess  # of A, in units of exp(peak)
-            unit = math.exp(-peak)
-            floor = max(power - unit, float(shares[1]) / ess) if small_mmd2 else max(power, unit)
-            goal = truncation(rtol, ess) * floor
-            kept = count + 1 - int(np.searchsorted(tails, goal - beyond, side="right"))
-            if beyond <= goal and kept <= count:
+            excess = float(tails[-1]) / ess  # of A - 1 for independent draws, in units of exp(peak)
+            goal = truncation(rtol, ess) * excess
+            share = truncation(rtol, ess) * excess / (math.exp(-peak) + excess)
+            shares_left = np.exp(_log_share(space, 2 * time * levels.eigenvalues))
+            small_share = int(np.searchsorted(-shares_left, -share))
+            small_tail = count + 1 - int(np.searchsorted(tails, goal - beyond, side="right"))
+            kept = min(small_share, small_tail if beyond <= goal else count + 1)
+            if kept <= count:
                 return max(kept, 8) if kept <= limit else None
         if count >= limit:
             return None

@@ -29,12 +29,13 @@ PATIENCE = 1800.0
 
 _PAIR = 1.4e-8  # Fourier transform of one pair distance
 _PRODUCT = 1.4e-11  # one coordinate of one inner product
-_CLOSE_PAIR = 5e-9  # one pair of neighbours
-_CANDIDATE = 1e-9  # one pair in neighbouring cells, most of them looked at in vain
+_CLOSE_PAIR = 1.4e-9  # one pair of neighbours
+_CANDIDATE = 8e-10  # one pair in neighbouring cells, most of them looked at in vain
 _CELL_REACH = 1.25  # of the cut-off: how far apart, on average, candidates may be along an axis
 _CLOSE_COORDINATE = 2e-9  # one coordinate of one close pair, when found by going through all pairs
 _OVERLAP = 4e-8  # one pair at one scale on a torus or a product
-_SORTED = 4e-7  # one atom put into its cell
+_SORTED = 8e-8  # one atom put into its cell
+_ENOUGH = 100  # sampled pairs from which their number is trusted
 _COMPILED = 0.3  # loading the compiled loop
 
 
@@ -63,23 +64,25 @@ class Neighbours:
     n: int
     space: ZonalSpace
     columns: int
-    distances: FloatArray  # sorted distances of the sampled pairs
-    shadows: FloatArray  # sorted distances in the coordinates that cells are made of, the largest of the three
+    sampled: int
+    distances: FloatArray  # distances of the sampled pairs, the least of them in increasing order
+    shadows: FloatArray  # the same in the coordinates that cells are made of, the largest of the three
 
     @classmethod
-    def of(cls, measure: Measure, space: ZonalSpace) -> Neighbours:
-        """Sample two disjoint sets of rows."""
+    def of(cls, measure: Measure, space: ZonalSpace, within: float) -> Neighbours:
+        """Sample two disjoint sets of rows, to count pairs closer than *within* or less."""
         n, columns = measure.n, measure.points.shape[1]
         rows = np.unique(np.linspace(0, n - 1, min(n, 1800)).astype(int))
         left, right = rows[::3], rows[1::3] if len(rows) > 1 else rows
         tiles = [space.tile(measure.points[part], slice(None)) for part in (left, right)]
-        distances = np.sort(np.arccos(space.tile_cosines(*tiles).ravel()))
+        distances = np.arccos(space.tile_cosines(*tiles).ravel())
         shadows = distances
         if columns <= FEW_COLUMNS:
             one, two = (space.embed(measure.points[part]).T[:3] for part in (left, right))
             apart = np.abs(one[:, :, None] - two[:, None])  # (coordinate, left, right)
-            shadows = np.sort(np.maximum.reduce(list(apart)).ravel())
-        return cls(n, space, columns, distances, shadows)
+            shadows = np.maximum.reduce(list(apart)).ravel()
+        kept = [_least(sample, _CELL_REACH * within) for sample in (distances, shadows)]
+        return cls(n, space, columns, len(distances), *kept)
 
     def pairs(self, distance: float) -> float:
         """Pairs i < j closer than *distance*."""
@@ -96,9 +99,16 @@ class Neighbours:
 
     def _count(self, sample: FloatArray, distance: float, dim: int) -> float:
         """Pairs of all atoms within *distance*; below the sample's resolution by the volume of a ball."""
-        total = len(sample)
         found = int(np.searchsorted(sample, distance))
-        share = found / total
-        if found < 100 < total and sample[99] > distance:
-            share = 100 / total * (distance / float(sample[99])) ** dim
+        share = found / self.sampled
+        if found < _ENOUGH < len(sample) and sample[_ENOUGH - 1] > distance:
+            share = _ENOUGH / self.sampled * (distance / float(sample[_ENOUGH - 1])) ** dim
         return float(0.5 * self.n**2 * max(share, 1 / self.n**2))
+
+
+def _least(sample: FloatArray, within: float) -> FloatArray:
+    """The entries up to *within*, and at least some more than are needed to count pairs, in increasing order."""
+    kept = sample[sample <= within]
+    if len(kept) <= _ENOUGH < len(sample):
+        kept = np.partition(sample, _ENOUGH)[: _ENOUGH + 1]
+    return np.sort(kept)

@@ -49,18 +49,38 @@ MOMENT_ERROR = 1e-10
 COINCIDENT = 1e-6
 
 
-def cutoff(small: SmallTime, ess: float, rtol: float) -> float | None:
-    """A distance beyond which s_t gESS is below what truncation may take; None if the expansion is not good enough.
+def cutoff(space: ZonalSpace, time: float, ess: float, rtol: float) -> float | None:
+    """A distance beyond which truncation may begin; None if the expansion is not good enough.
 
-    gESS is not known yet, but it is at most ESS and at most k_2t(x, x).
+    What is left out of 1 / gESS is at most s_t there, and gESS, not known yet, is at most ESS and k_2t(x, x);
+    or it is the share of `_log_share_beyond`, whichever is sooner small enough.
     """
+    small = space.small_time(time)
+    allowed = math.log(truncation(rtol, ess))
     most = min(math.log(ess), max(small.log_diagonal, 0.0))
-    grid = np.linspace(0.0, small.reach**2, 4097)
-    exponent = np.polynomial.polynomial.polyval(grid, small.polynomial)
-    below = exponent <= math.log(truncation(rtol, ess)) - most
+    square = np.linspace(0.0, small.reach**2, 4097)[1:]
+    below = np.minimum(_exponent(small, square) + most, _log_share_beyond(space, time, small, square)) <= allowed
     if small.error > max(rtol / 10, EXPANSION_TOLERANCE) or not below.any():
         return None
-    return math.sqrt(grid[int(np.argmax(below))])
+    return math.sqrt(square[int(np.argmax(below))])
+
+
+def _log_share_beyond(space: ZonalSpace, time: float, small: SmallTime, square: Any) -> Any:
+    """Upper bound on the log of the share of A(t) that pairs further apart than R hold, where it is below one.
+
+    For T > t, k_2t(r) / k_2T(r) falls with r: the distance from a point is a diffusion on a line, whose kernel is
+    totally positive (Karlin and McGregor). So those pairs hold at most A(T) k_2t(R) / k_2T(R), where A(T) <= A(t),
+    and k_2T(R) is at least the kernel of flat space (Cheeger and Yau, without negative Ricci curvature). At the
+    best T = R^2 / 4m this is k_2t(R) (2 pi e R^2 / m)^(m/2) / volume.
+    """
+    m = space.dim
+    share = (
+        small.log_diagonal
+        + _exponent(small, square)
+        + m / 2 * (np.log(2 * math.pi * square / m) + 1)
+        - space.log_volume
+    )
+    return np.where(square > 4 * m * time, np.minimum(share, 0.0), 0.0)
 
 
 def heat_sums(
@@ -72,7 +92,7 @@ def heat_sums(
     through all pairs.
     """
     expansions = [space.small_time(float(time)) for time in times]
-    cutoffs = np.array([_reachable(small, measure.ess, rtol) for small in expansions])
+    cutoffs = np.array([_reachable(space, float(time), measure.ess, rtol) for time in times])
     columns = measure.points.shape[1]
     if all_pairs or columns > FEW_COLUMNS or measure.n < GRID_ATOMS:
         atoms = measure.coalesced()
@@ -83,20 +103,25 @@ def heat_sums(
         extra = np.zeros(len(times))
     else:
         atoms, moments = _distance_moments(measure, space, float(cutoffs.max()), float(np.sqrt(8 * times.min())))
-        overlap, change = _sum_moments(moments, space, expansions)
+        overlap, change = _sum_moments(moments, space, expansions, cutoffs)
         extra = MOMENT_ERROR + 8 * space.embed_error / np.sqrt(8 * times)  # d log s_t / dr at 4 alpha
     overlap = 1 / atoms.ess + 2 * overlap
     log_diagonal = np.array([small.log_diagonal for small in expansions])
     log_power = np.maximum(log_diagonal + np.log(overlap), EPS)  # A is at least one
-    left_out = np.exp([_exponent(small, r * r) for small, r in zip(expansions, cutoffs, strict=True)]) / overlap
+    left_out = np.array(
+        [
+            min(_exponent(small, r * r) - math.log(value), _log_share_beyond(space, time, small, r * r))
+            for time, small, r, value in zip(times, expansions, cutoffs, overlap, strict=True)
+        ]
+    )
     expansion = np.array([small.error for small in expansions])
     rounding = 32 * EPS + 16 * EPS / np.sqrt(8 * times)  # coordinates are good to EPS; d log s_t / dr at 4 alpha
-    error = left_out + expansion + rounding + extra
+    error = np.exp(left_out) + expansion + rounding + extra
     return HeatSums(overlap, log_power + np.log(-np.expm1(-log_power)), 2 * change / overlap, error)
 
 
-def _reachable(small: SmallTime, ess: float, rtol: float) -> float:
-    reach = cutoff(small, ess, rtol)
+def _reachable(space: ZonalSpace, time: float, ess: float, rtol: float) -> float:
+    reach = cutoff(space, time, ess, rtol)
     if reach is None:
         raise ArithmeticError("the small-time expansion does not reach far enough; the plan should not have chosen it")
     return reach
@@ -140,25 +165,19 @@ def _distance_moments(
 
 
 def _sum_moments(
-    moments: DistanceMoments, space: ZonalSpace, expansions: list[SmallTime]
+    moments: DistanceMoments, space: ZonalSpace, expansions: list[SmallTime], cutoffs: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The same as `_sum_pairs` from distance moments: one pass over the pairs serves all scales."""
-    overlap, change = np.zeros(len(expansions)), np.zeros(len(expansions))
-    for k, small in enumerate(expansions):
+    sums = np.empty((2, len(expansions)))
+    for k, (small, cutoff) in enumerate(zip(expansions, cutoffs, strict=True)):
 
         def kernel(chord_square: FloatArray, small: SmallTime = small) -> FloatArray:
-            square = space.from_chord(np.sqrt(chord_square)) ** 2
-            inside = np.minimum(square, small.reach**2)  # beyond its reach, where the kernel is zero, it may turn
-            return np.asarray(np.where(square < small.reach**2, np.exp(_exponent(small, inside)), 0.0))
+            square = np.minimum(space.from_chord(np.sqrt(chord_square)) ** 2, small.reach**2)
+            value = np.exp(_exponent(small, square))
+            return np.stack([value, value * np.polynomial.polynomial.polyval(square, small.slope)])
 
-        def kernel_change(chord_square: FloatArray, small: SmallTime = small) -> FloatArray:
-            square = space.from_chord(np.sqrt(chord_square)) ** 2
-            slope = np.polynomial.polynomial.polyval(np.minimum(square, small.reach**2), small.slope)
-            return np.asarray(kernel(chord_square, small) * slope)
-
-        overlap[k] = moments.sum(kernel)
-        change[k] = moments.sum(kernel_change)
-    return overlap, change
+        sums[:, k] = moments.sum(kernel, float(space.chord(cutoff)) ** 2)
+    return sums[0], sums[1]
 
 
 def _close_pairs(

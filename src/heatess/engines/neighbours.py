@@ -1,15 +1,15 @@
 """Pairs of close points, counted by distance: a cell grid and a compiled loop over neighbouring cells.
 
 What is kept of the pairs is not their list but their *distance moments*: in each bin of squared
-distance, the sums of w_i w_j d^q for q < 6, where d in [-1, 1] is the place in the bin. Bins have a
-constant ratio (64 to an octave), so that any smooth function of the distance, at any scale, can be summed
-from them to ten digits. One pass over the pairs then serves all scales.
+distance, the sums of w_i w_j d^q for q < 4, where d in [-1, 1] is the place in the bin. Bins have a
+constant ratio (256 to an octave), so that exp(-r^2 / alpha^2) and its like, at any scale, can be summed from
+them to eleven digits. One pass over the pairs then serves all scales.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numba
 import numpy as np
@@ -19,8 +19,8 @@ from ..blocks import map_rows
 from ..spaces.base import FloatArray
 
 #: Bins per octave of squared distance, as bits of the mantissa.
-BIN_BITS = 6
-MOMENTS = 6
+BIN_BITS = 8
+MOMENTS = 4
 _SHIFT = 52 - BIN_BITS
 _MASK = (1 << _SHIFT) - 1
 _STEP = 2.0 / (1 << _SHIFT)
@@ -30,6 +30,12 @@ _REACH = 2
 _GRID_AXES = 3
 _CHUNKS = 64
 
+#: Cells per atom up to which atoms are sorted by counting.
+_DENSE = 16
+
+#: Atoms near a cell that are looked at together; their coordinates stay in the first-level cache.
+_BUFFER = 1024
+
 IntArray = NDArray[np.int64]
 
 
@@ -37,7 +43,7 @@ IntArray = NDArray[np.int64]
 class Grid:
     """Points sorted by cell; cells are numbered so that neighbours along the first axis are consecutive."""
 
-    points: FloatArray  # (dim, n), sorted
+    points: FloatArray  # (at least 3, n), sorted, with columns of zeros if there are fewer
     weights: FloatArray  # (n,), sorted
     cells: IntArray  # numbers of the occupied cells, increasing
     starts: IntArray  # first point of each cell, and n
@@ -48,30 +54,24 @@ class Grid:
     def of(cls, points: FloatArray, weights: FloatArray, radius: float) -> Grid:
         """A grid for pairs closer than *radius*, over at most three of the coordinates."""
         axes = min(points.shape[1], _GRID_AXES)
-        low = points[:, :axes].min(axis=0)
-        extent = float((points[:, :axes].max(axis=0) - low).max())
+        low = np.array([points[:, axis].min() for axis in range(axes)])
+        extent = max(float(points[:, axis].max() - low[axis]) for axis in range(axes))
         side = max(radius / _REACH, extent / 2**20)  # so that cell numbers fit in 63 bits
         per_axis = int(extent / side) + 4 * _REACH
-        number = np.zeros(len(points), dtype=np.int64)
-
-        def fill(rows: slice) -> None:
-            for axis in range(axes):
-                place = (points[rows, axis] - low[axis]) * (1 / side) + _REACH
-                number[rows] += place.astype(np.int64) * per_axis**axis
-
-        map_rows(fill, len(points))
-        order = np.argsort(number)
-        sorted_numbers = number[order]
-        first = np.concatenate([[0], np.flatnonzero(np.diff(sorted_numbers)) + 1])
-        offsets, widths = _rows(axes, per_axis)
-        return cls(
-            np.ascontiguousarray(points[order].T),
-            weights[order],
-            sorted_numbers[first],
-            np.append(first, len(points)),
-            offsets,
-            widths,
+        number = np.empty(len(points), dtype=np.int64)
+        map_rows(lambda rows: _number(points[rows], low, 1 / side, per_axis, number[rows]), len(points))
+        dense = per_axis**axes <= _DENSE * len(points)
+        order = (
+            _counting_order(number, np.zeros(per_axis**axes + 1, np.int32 if len(points) < 2**31 else np.int64))
+            if dense
+            else np.argsort(number)
         )
+        number = number[order]
+        first = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1])
+        columns = np.zeros((max(points.shape[1], 3), len(points)))
+        map_rows(lambda rows: _take(points, order[rows], columns[:, rows]), len(points))
+        starts = np.append(first, len(points))
+        return cls(columns, np.take(weights, order), number[first], starts, *_rows(axes, per_axis))
 
     def candidates(self) -> IntArray:
         """Pairs of points in neighbouring cells, for each cell: what a sum over close pairs has to look at."""
@@ -80,18 +80,22 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class DistanceMoments:
-    """Sums over pairs i < j of w_i w_j d^q in each bin of squared distance, shape (bins, 6)."""
+    """Sums over pairs i < j of w_i w_j d^q in each bin of squared distance, shape (bins, 4)."""
 
     centres: FloatArray
     half_widths: FloatArray
     values: FloatArray
 
-    def sum(self, function: Any) -> float:
-        """Sum over pairs of w_i w_j f(squared distance), for a smooth *function* of an array."""
+    def sum(self, function: Callable[[FloatArray], FloatArray], most: float) -> FloatArray:
+        """Sums over pairs of w_i w_j f(squared distance), for smooth functions f that vanish beyond *most*.
+
+        *function* takes an array and returns the values of one or more functions, stacked along the first axis.
+        """
+        used = (self.values[:, 0] > 0) & (self.centres - self.half_widths < most)
         nodes = np.cos((np.arange(MOMENTS) + 0.5) * np.pi / MOMENTS)
-        at_nodes = function(self.centres[:, None] + self.half_widths[:, None] * nodes)  # (bins, nodes)
-        coefficients = np.linalg.solve(np.vander(nodes, increasing=True), at_nodes.T)  # (powers, bins)
-        return float(np.einsum("qb,bq->", coefficients, self.values))
+        at_nodes = function(self.centres[used, None] + self.half_widths[used, None] * nodes)  # (functions, bins, nodes)
+        to_powers = np.linalg.inv(np.vander(nodes, increasing=True))  # (powers, nodes)
+        return np.asarray(np.tensordot(at_nodes, self.values[used] @ to_powers, axes=2))
 
 
 def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments:
@@ -104,7 +108,7 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
 
     def chunk(part: slice) -> FloatArray:
         first, last = bounds[part.start], bounds[part.start + 1]
-        found = np.zeros((bins, 8))
+        found = np.zeros((bins, MOMENTS))
         _pair_moments(
             grid.points,
             grid.weights,
@@ -125,7 +129,7 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
     edges = (np.arange(base, base + bins + 1, dtype=np.int64) << _SHIFT).view(np.float64)
     centres, half_widths = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     centres[0] = half_widths[0] = 0.0
-    return DistanceMoments(centres, half_widths, chunks[:, :MOMENTS])
+    return DistanceMoments(centres, half_widths, chunks)
 
 
 def _bin(square: float) -> int:
@@ -142,6 +146,38 @@ def _rows(axes: int, per_axis: int) -> tuple[IntArray, IntArray]:
     offsets = np.array([0] + [shift - _REACH for shift in ahead], dtype=np.int64)
     widths = np.array([_REACH] + [2 * _REACH] * len(ahead), dtype=np.int64)
     return offsets, widths
+
+
+@numba.njit(cache=True, nogil=True)
+def _number(points, low, inverse_side, per_axis, number):  # type: ignore[no-untyped-def]
+    """The number of each point's cell."""
+    for i in range(len(points)):
+        cell, stride = np.int64(0), np.int64(1)
+        for axis in range(len(low)):
+            cell += np.int64((points[i, axis] - low[axis]) * inverse_side + _REACH) * stride
+            stride *= per_axis
+        number[i] = cell
+
+
+@numba.njit(cache=True)
+def _counting_order(number, place):  # type: ignore[no-untyped-def]
+    """The permutation that sorts *number*; *place* has a zero for each cell and one more."""
+    for i in range(len(number)):
+        place[number[i] + 1] += 1
+    for cell in range(len(place) - 1):
+        place[cell + 1] += place[cell]
+    order = np.empty(len(number), np.int64)
+    for i in range(len(number)):
+        order[place[number[i]]] = i
+        place[number[i]] += 1
+    return order
+
+
+@numba.njit(cache=True, nogil=True)
+def _take(points, order, columns):  # type: ignore[no-untyped-def]
+    for k in range(len(order)):
+        for axis in range(points.shape[1]):
+            columns[axis, k] = points[order[k], axis]
 
 
 @numba.njit(cache=True)
@@ -177,54 +213,74 @@ def _candidates(cells, starts, offsets, widths):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
 def _pair_moments(points, weights, cells, starts, offsets, widths, first, last, square, base, found):  # type: ignore[no-untyped-def]
-    """Add the pairs of the cells first ... last - 1 to *found*."""
+    """Add the pairs of the cells first ... last - 1 to *found*.
+
+    The atoms near a cell are copied side by side, so that the loops over them are long enough for vector registers.
+    """
     if first >= last:
         return
     rows = len(offsets)
     low, high = np.empty((rows, last - first), np.int64), np.empty((rows, last - first), np.int64)
     for row in range(rows):
         _neighbour_runs(cells, starts, offsets[row], widths[row], first, last, low[row], high[row])
-    distance = np.empty(512)
+    # Rows are not a multiple of 4 KiB apart, at which a write to one would hold up the reading of another.
+    room = np.empty((len(points) + 5, _BUFFER + 40))
+    near, near_weights, work = room[: len(points)], room[len(points)], room[len(points) + 1 :]
     for cell in range(first, last):
-        for i in range(starts[cell], starts[cell + 1]):
-            for row in range(rows):
-                j = i + 1 if row == 0 else low[row, cell - first]
-                end = high[row, cell - first]
-                while j < end:
-                    size = min(end - j, 512)
-                    _squares(points, i, j, size, distance)
-                    for k in range(size):
-                        if distance[k] < square:
-                            _add(found, distance[k], weights[i] * weights[j + k], base)
-                    j += size
+        size, origin = 0, 0
+        for row in range(rows):
+            j = starts[cell] if row == 0 else low[row, cell - first]
+            end = high[row, cell - first]
+            is_last = row == rows - 1
+            while j < end or (is_last and size > 0):
+                if size == 0:
+                    origin = j if row == 0 else len(weights)
+                step = min(end - j, _BUFFER - size)
+                for axis in range(len(points)):
+                    near[axis, size : size + step] = points[axis, j : j + step]
+                near_weights[size : size + step] = weights[j : j + step]
+                size += step
+                j += step
+                if size == _BUFFER or (is_last and j == end):
+                    mine = slice(starts[cell], starts[cell + 1])
+                    _add_near(points, weights, mine, near, near_weights, size, origin, square, base, work, found)
+                    size = 0
 
 
 @numba.njit(inline="always")
-def _squares(points, i, j, size, distance):  # type: ignore[no-untyped-def]
-    """|x_i - x_(j+k)|^2 for k < size, one coordinate after another so that the loop runs in vector registers."""
-    for k in range(size):
-        step = points[0, j + k] - points[0, i]
-        distance[k] = step * step
-    for axis in range(1, points.shape[0]):
-        for k in range(size):
-            step = points[axis, j + k] - points[axis, i]
-            distance[k] += step * step
+def _add_near(points, weights, mine, near, near_weights, size, origin, square, base, work, found):  # type: ignore[no-untyped-def]
+    """Add the pairs of the atoms *mine* with those copied, of which atom *origin* and its successors come first.
 
-
-@numba.njit(inline="always")
-def _add(found, square, weight, base):  # type: ignore[no-untyped-def]
-    """Add one pair to its bin: exponent and leading mantissa bits are the bin, the rest is the place in it."""
-    bits = np.float64(square).view(np.int64)
-    index = (bits >> _SHIFT) - base
-    place = (bits & _MASK) * _STEP - 1.0
-    if index <= 0:
-        index, place = 0, 0.0 * place
-    even = place * place
-    row = found[index]
-    odd = weight * place
-    row[0] += weight
-    row[1] += odd
-    row[2] += weight * even
-    row[3] += odd * even
-    row[4] += weight * even * even
-    row[5] += odd * even * even
+    Slices rather than offsets, and unsigned numbers, because an index that may be negative keeps a loop out of
+    vector registers.
+    """
+    squares, close, close_weights, bins = work[0], work[1], work[2], work[3].view(np.int64)
+    for i in range(mine.start, mine.stop):
+        skip = min(max(i + 1 - origin, 0), size)
+        x, y, z = near[0, skip:size], near[1, skip:size], near[2, skip:size]
+        w = near_weights[skip:size]
+        x_i, y_i, z_i = points[0, i], points[1, i], points[2, i]
+        for k in range(len(x)):
+            squares[k] = (x[k] - x_i) ** 2 + (y[k] - y_i) ** 2 + (z[k] - z_i) ** 2
+        for axis in range(3, len(points)):
+            u, u_i = near[axis, skip:size], points[axis, i]
+            for k in range(len(u)):
+                squares[k] += (u[k] - u_i) ** 2
+        kept = np.uint64(0)
+        for k in range(len(w)):  # every pair is written, and the next one over it if it was too far
+            close[kept] = squares[k]
+            close_weights[kept] = w[k]
+            kept += np.uint64(squares[k] < square)
+        count = np.int64(kept)
+        for k in range(count):  # exponent and leading mantissa bits are the bin, the rest is the place in it
+            bits = np.float64(close[k]).view(np.int64)
+            bins[k] = max((bits >> _SHIFT) - base, 0)
+            close[k] = (bits & _MASK) * _STEP - 1.0
+        for k in range(count):
+            place, weight = close[k], close_weights[k] * weights[i]
+            odd, even = weight * place, place * place
+            row = found[np.uint64(bins[k])]
+            row[0] += weight
+            row[1] += odd
+            row[2] += weight * even
+            row[3] += odd * even

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CostError, InputError, PrecisionError, PrecisionWarning
-from ..kernel import SERIES_LIMIT, level_count, level_probabilities, log_tail
+from ..kernel import SERIES_LIMIT, gess_level_count, level_count, level_probabilities, log_missing
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import EigenSpace, FloatArray, LevelMoments, PairSpace, Space, ZonalSpace
@@ -91,7 +91,7 @@ def _run_levels(
             moments = pairwise.level_moments(measure, space, count, rtol, progress)
         sums = sum_levels(space, times, moments)
         with np.errstate(over="ignore"):
-            missing = np.exp(np.minimum(log_tail(space, times, count) - sums.log_mmd2, 700.0))
+            missing = np.exp(np.minimum(log_missing(space, times, count, sums.log_mmd2) - sums.log_mmd2, 700.0))
         cheap = measure.n <= costs.FEW_ATOMS or by_levels == "spectral"
         if not (missing > rtol).any() or not cheap or 2 * count > min(costs.CHEAP_LEVELS, SERIES_LIMIT):
             break
@@ -149,8 +149,7 @@ def overlap(measure: Measure, time: float, rtol: float) -> float:
     space = measure.space
     count = None
     if isinstance(space, ZonalSpace) and space.transform_limit:
-        limit = min(costs.CHEAP_LEVELS, space.transform_limit)
-        count = level_count(space, time, measure.ess, rtol, limit, small_mmd2=False)
+        count = gess_level_count(space, time, rtol, min(costs.CHEAP_LEVELS, space.transform_limit))
     if count is None or costs.pairs_are_cheaper(measure, zonal(measure), count):
         sums = run(measure, np.array([time]), rtol, "auto", Progress(False))[0]
         if sums.error[0] > 10 * rtol and not isinstance(space, EigenSpace):  # theirs is known to be that of the mesh
@@ -185,8 +184,8 @@ def _cheapest(measure: Measure, space: ZonalSpace, times: FloatArray, rtol: floa
     order = np.sort(times)
     ess = measure.ess
     counts = [level_count(space, float(t), ess, rtol, limit) for t in order]
-    reaches = [local.cutoff(space.small_time(float(t)), ess, rtol) for t in order]
-    neighbours = costs.Neighbours.of(measure, space)
+    reaches = [local.cutoff(space, float(t), ess, rtol) for t in order]
+    neighbours = costs.Neighbours.of(measure, space, max((reach for reach in reaches if reach), default=0.0))
     best = Plan(0, times < np.inf, np.inf)
     for seam in range(len(order) + 1):
         seconds, count = 0.0, 0
@@ -245,7 +244,7 @@ def _level_engine(measure: Measure, space: ZonalSpace, times: FloatArray, rtol: 
 
 
 def _check_local(space: ZonalSpace, coarsest: float, ess: float, rtol: float) -> None:
-    if local.cutoff(space.small_time(coarsest), ess, rtol) is None:
+    if local.cutoff(space, coarsest, ess, rtol) is None:
         raise PrecisionError(
             f"neighbours do not suffice at angle {np.degrees(np.sqrt(8 * coarsest)):g} degrees, where atoms overlap "
             f"across {space!r}, or not to rtol={rtol:g}; use method='auto' or a larger rtol"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernel import log_tail, log_terms
+from ..kernel import log_left_out, log_missing, log_tail, log_terms
 from ..spaces.base import FloatArray, LevelMoments, ZonalSpace
 
 EPS = float(np.finfo(np.float64).eps)
@@ -70,11 +70,14 @@ def sum_levels(space: ZonalSpace, times: FloatArray, moments: LevelMoments) -> H
 
     log_diagonal = peak[:, 0] + np.log(total)
     tail = np.exp(log_tail(space, times, len(b)) - log_diagonal)
+    share = np.exp(log_left_out(space, times, len(b)))
+    with np.errstate(divide="ignore"):
+        truncated = np.minimum(tail / np.minimum(overlap, 1 - tail), share / (1 - share))
     rounding = 8 * EPS * (1 + np.abs(terms[np.arange(len(times)), terms.argmax(axis=1)]) + 2 * times * mean)
     # A coordinate good to EPS turns a coefficient of level lambda by EPS sqrt(lambda).
     root_error = moments.root_error + (2 * EPS * np.sqrt(mean) if moments.root_error else 0.0)
     error = (
-        tail / np.minimum(overlap, 1 - tail)
+        truncated
         + 2 * root_error / np.sqrt(overlap)
         + (root_error**2 + moments.error) / overlap
         + 2 * moments.cosine_error * mean / space.dim  # d log s_t / d cos is mean(lambda) / m at distance zero
@@ -105,5 +108,5 @@ def mmd2_error(space: ZonalSpace, times: FloatArray, moments: LevelMoments, log_
     terms = log_terms(space, times, len(b))
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         relative = np.exp(terms[:, 1:] - log_mmd2[:, None]) @ uncertain[1:]
-        tail = np.exp(log_tail(space, times, len(b)) - log_mmd2)
+        tail = np.exp(log_missing(space, times, len(b), log_mmd2) - log_mmd2)
     return np.asarray(np.where(np.isneginf(log_mmd2), 0.0, relative + tail))

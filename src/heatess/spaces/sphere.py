@@ -27,8 +27,8 @@ _BASES = {
     2: "sum of w conj(Y_lm), orthonormal on 4 pi, longitude from the -x axis, [l, m] with m >= 0",
 }
 
-#: Points transformed at once: enough to keep all cores busy, few enough to bound the memory.
-TRANSFORM_BLOCK = 2**20
+#: Points transformed at once, at least and at most: few enough to stay in the cache and to bound the memory.
+TRANSFORM_BLOCK = (2**19, 2**22)
 
 
 class Sphere(ZonalSpace):
@@ -236,8 +236,10 @@ class Sphere(ZonalSpace):
         if self._dim > 2:
             return super().coefficients(points, weights, count, epsilon, threads)
         transform = _fourier if self._dim == 1 else _harmonic
-        room = np.empty((min(len(points), TRANSFORM_BLOCK), self._dim))  # angles of one block after another
-        first, *others = slices(len(points), TRANSFORM_BLOCK)
+        least, most = TRANSFORM_BLOCK
+        block = int(np.clip(0.006 * float(count) ** 3, least, most))  # so that the levels cost less than the points
+        room = np.empty((min(len(points), block), self._dim))  # angles of one block after another
+        first, *others = slices(len(points), block)
         total = transform(self, points[first], weights[first], room, count, epsilon, threads)
         for rows in others:
             total += transform(self, points[rows], weights[rows], room, count, epsilon, threads)
