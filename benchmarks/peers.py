@@ -60,24 +60,46 @@ print(best, repr(float(np.squeeze(value))))
 """
 
 
+#: What each is compared at, and what it is given: its largest n that takes seconds.
+SIZES = {
+    "vendi-score": (3000, "overlaps given"),
+    "sentropy": (3000, "overlaps given"),
+    "geometric-kernels": (1000, "60 levels"),
+}
+
+
 def peers(angle: float = 15.0) -> Iterator[Row]:
     """gESS at one angle on S^2; nothing from a peer that cannot be had."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        heavy = os.environ.get("HEATESS_PEERS")
-        light = heavy or _environment(place, "vendi-score")
-        for peer, n, given in (
-            ("vendi-score", 3000, True),
-            ("sentropy", 3000, True),
-            ("geometric-kernels", 1000, False),
-        ):
-            python = light if peer == "vendi-score" else heavy
-            found = python and _measure(peer, python, place, n, angle)
+        for peer, python in _pythons(Path(folder)).items():
+            n, given = SIZES[peer]
+            found = _measure(peer, python, Path(folder), n, angle)
             if found:
                 ours, theirs, difference = found
-                what = ", overlaps given" if given else ", 60 levels"
-                reference = f"{peer}{what} (agrees to {difference:.0e})"
+                reference = f"{peer}, {given} (agrees to {difference:.0e})"
                 yield Row(f"gess at {angle:g} degrees, n = {n}", reference, ours, theirs, "recorded", None)
+
+
+def curves(angle: float = 15.0) -> dict[str, list[tuple[int, float]]]:
+    """Time for one scale against n, for the scaling plot."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for peer, python in _pythons(Path(folder)).items():
+            most, given = SIZES[peer]
+            sizes = [n for n in (100, 300, 1000, 3000) if n <= most]
+            times = [(n, _measure(peer, python, Path(folder), n, angle)) for n in sizes]
+            if all(time for _, time in times):
+                found[f"{peer}, {given}: one scale"] = [(n, time[1]) for n, time in times if time]
+    return found
+
+
+def _pythons(place: Path) -> dict[str, str]:
+    """A python that has each peer, for those that can be had."""
+    heavy = os.environ.get("HEATESS_PEERS")
+    if heavy:
+        return dict.fromkeys(SIZES, heavy)
+    light = _environment(place, "vendi-score")
+    return {"vendi-score": light} if light else {}
 
 
 def _measure(peer: str, python: str, place: Path, n: int, angle: float) -> tuple[float, float, float] | None:

@@ -16,7 +16,7 @@ import scipy
 import heatess as he
 from heatess.blocks import thread_count
 from heatess.kernel import gess_level_count, level_count
-from peers import peers
+from peers import curves, peers
 from references import bare_rotations, bare_transform, paper_profile
 from scaling import draw, measure
 from timing import Row, faster, side_by_side, within
@@ -200,7 +200,7 @@ def main() -> None:
                 times = f"{row.shown(row.ours):>8} against {row.shown(row.theirs):>8}"
                 print(f"{row.work:<45} {times}  {row.ratio:<16} {row.target:<22} {row.verdict}", flush=True)
     if chosen is None:
-        draw(measure(), HERE / "scaling.png")
+        draw(measure() | curves(), HERE / "scaling.png")
         (HERE / "RESULTS.md").write_text(markdown(rows))
         print(f"written to {HERE / 'RESULTS.md'} and {HERE / 'scaling.png'}")
 

@@ -1,4 +1,4 @@
-"""Time against n, from a hundred atoms to ten million: every engine, and the paper's algorithm."""
+"""Time against n, from a hundred atoms to ten million: every engine, the paper's algorithm, and peers."""
 
 from __future__ import annotations
 
@@ -69,8 +69,10 @@ def draw(curves: dict[str, Curve], path: Path) -> None:
     ax = figure.subplots()
     for place, (name, curve) in enumerate(curves.items()):
         n, seconds = zip(*curve, strict=True)
-        ax.loglog(n, seconds, "o", color=COLORS[place], markersize=4)
-        ax.loglog(n, seconds, linestyle=DASHES[place % len(DASHES)], color=COLORS[place], label=name)
+        color, dashes = COLORS[place % len(COLORS)], DASHES[place % len(DASHES)]
+        marker = "o" if place < len(COLORS) else "s"
+        ax.loglog(n, seconds, marker, color=color, markersize=4)
+        ax.loglog(n, seconds, linestyle=dashes, color=color, label=name)
     ax.set_xlabel("number of atoms")
     ax.set_ylabel("time for 60 scales (seconds, 2 cores)")
     ax.grid(True, which="major", color="#dddddd", linewidth=0.6)

@@ -10,19 +10,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import scales
 from ..blocks import slices
-from ..engines.pairwise import EPSILON, TILE, cosine_moments, tiles
-from ..engines.sums import EPS, sum_levels
+from ..engines.cosines import CosineSums
+from ..engines.pairwise import TILE, add_tile, moments_of_cosines, tiles
+from ..engines.sums import sum_levels
 from ..errors import PrecisionError
 from ..kernel import SERIES_LIMIT, level_count
 from ..measure import Measure
 from ..parts import PartSums, Unit, counted_weights
 from ..profile import HeatProfile, build_profile
-from ..spaces.base import FloatArray, LevelMoments, ZonalSpace
+from ..spaces.base import FloatArray, ZonalSpace
 
 #: Rows of a block: few enough to spread the pairs over many workers, enough to be worth a task.
 SMALLEST_BLOCK = 1024
@@ -74,16 +74,10 @@ def pair_sums(space: ZonalSpace, count: int, left: Block, right: Block | None = 
     rows, columns = (
         replace(block.measure, weights=block.measure.weights * block.sums.unit.over(unit)) for block in (left, right)
     )
-    cosines = np.zeros(count)
+    sums = CosineSums(count, rows.n * columns.n)
     for i, j in tiles(rows.n) if same else _cross_tiles(rows.n, columns.n):
-        u = space.tile_cosines(space.tile(rows.points, i), space.tile(columns.points, j))
-        weight = np.multiply.outer(rows.weights[i], columns.weights[j])
-        if same and i == j:
-            np.fill_diagonal(u, 1.0)
-        else:
-            weight *= 2
-        cosines += cosine_moments(u, weight, count)
-    return PartSums(unit, cosines=cosines)
+        add_tile(sums, space, (rows, i), (rows if same else columns, j))
+    return PartSums(unit, cosines=sums.values())
 
 
 def _cross_tiles(rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
@@ -107,11 +101,7 @@ def levels_for(space: ZonalSpace, times: FloatArray, ess: float, rtol: float) ->
 def pair_profile(space: ZonalSpace, sums: PartSums, at: scales.Scales, rtol: float) -> HeatProfile:
     """The profile from the sums over all blocks and all pairs of blocks."""
     whole = sums.checked()
-    values = space.from_cosines(whole.cosines / whole.total**2)
-    values[0] = 1.0
-    moments = LevelMoments(
-        np.clip(values, 0.0, 1.0), error=4 * EPSILON + 32 * EPS, cosine_error=2 * EPS * np.sqrt(space.dim + 1)
-    )
+    moments = moments_of_cosines(space, whole.cosines / whole.total**2)
     moments = whole.low_checked(space, moments, rtol)
     heat = sum_levels(space, at.times, moments)
     return build_profile(heat, at, whole.ess, whole.n, space, "pairwise", moments)

@@ -27,7 +27,7 @@ FEW_ATOMS = 2000
 #: Longest estimate, in seconds, that is run without being asked for by name.
 PATIENCE = 1800.0
 
-_PAIR = 1.4e-8  # Fourier transform of one pair distance
+_PAIR = 5e-9  # one pair distance put into its bin
 _PRODUCT = 1.4e-11  # one coordinate of one inner product
 _CLOSE_PAIR = 1.4e-9  # one pair of neighbours
 _CANDIDATE = 8e-10  # one pair in neighbouring cells, most of them looked at in vain

@@ -18,7 +18,7 @@ from ..kernel import SERIES_LIMIT, level_count, level_probabilities, log_diagona
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import FloatArray, LevelMoments, ZonalSpace
-from .pairwise import EPSILON, cosine_moments
+from .cosines import ERROR, CosineSums
 from .sums import HeatSums, sum_levels
 
 #: Batches whose spread gives the standard error.
@@ -47,7 +47,7 @@ def heat_sums(
         )
     batches = _batch_moments(measure, space, count, pairs, rng, progress)  # (batches, levels)
     mean = batches.mean(axis=0)
-    sums = sum_levels(space, times, LevelMoments(np.clip(mean, 0.0, 1.0), error=4 * EPSILON))
+    sums = sum_levels(space, times, LevelMoments(np.clip(mean, 0.0, 1.0), error=ERROR))
     p = np.stack([level_probabilities(space, float(t), count) for t in times])
     overlap = p @ mean
     if not (overlap > 0).all():
@@ -67,12 +67,16 @@ def _batch_moments(
     batches = max(LEAST_BATCHES, -(-pairs // side**2))
     cumulative = np.cumsum(measure.weights)
     own = 1 / measure.ess
+    equal = np.full(side, 1 / side)
     found = np.empty((batches, count))
     for batch in progress.track(range(batches), "random pairs"):
         left, right = (_draw(cumulative, side, rng) for _ in range(2))
         u = space.tile_cosines(_rows(measure, space, left), _rows(measure, space, right))
-        weight = (left[:, None] != right) / side**2
-        found[batch] = space.from_cosines(own + cosine_moments(u, weight, space.cosine_count(count)))
+        same = left[:, None] == right  # not a pair of distinct atoms: put at distance zero, and taken out again
+        u[same] = 1.0
+        sums = CosineSums(space.cosine_count(count), pairs)
+        sums.add(u, equal, equal)
+        found[batch] = space.from_cosines(own + sums.values() - same.sum() / side**2)
         found[batch, 0] = 1.0
     return found
 

@@ -1,0 +1,85 @@
+"""Sums over pairs of cosines of their distance, for all frequencies at once and whatever their number.
+
+Few pairs go through one nonuniform Fourier transform of their distances. Many are first gathered into bins of
+y = sqrt(1 - |cos d|), a compiled loop that keeps up with the matrix product they come from: each bin keeps the
+Chebyshev moments of its pairs, which are then as good as eight pairs at its Chebyshev nodes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..blocks import map_rows, thread_count
+from ..spaces.base import FloatArray
+
+#: Bound on the absolute error of a sum over pairs whose weights sum to one: four times what is asked of the Fourier
+#: transform, which was never reached; the bins add (count / bins)^8 / (2^7 8!) = 1e-14.
+ERROR = 1.2e-12
+_EPSILON = ERROR / 4
+
+#: Pairs from which bins pay, the time for loading the compiled loop included.
+MANY_PAIRS = 8_000_000
+
+_BINS_PER_COSINE = 8
+_LEAST_BINS = 1024
+
+
+class CosineSums:
+    """sum of w_i w_j cos(k d_ij) for k < *count*, over about *pairs* pairs given in tiles."""
+
+    def __init__(self, count: int, pairs: int) -> None:
+        self._total = np.zeros(count)
+        self._bins = max(_BINS_PER_COSINE * count, _LEAST_BINS)
+        self._tables: FloatArray | None = None
+        if pairs >= MANY_PAIRS:
+            self._tables = np.zeros((thread_count(), 2, self._bins + 1, 8))
+
+    def add(self, cosines: FloatArray, left: FloatArray, right: FloatArray) -> None:
+        """Add a tile of cos d_ij with the weights of its rows and columns; *cosines* is used up."""
+        if self._tables is None:
+            distances = np.arccos(cosines, out=cosines).reshape(-1)
+            self._total += _transform(distances, np.multiply.outer(left, right).reshape(-1), len(self._total))
+            return
+        from .cosine_bins import add_tile  # compiled, so only when it is needed
+
+        tables = self._tables
+        share = -(-len(cosines) // len(tables))
+
+        def strip(rows: slice) -> None:
+            table = tables[rows.start // share]
+            add_tile(cosines[rows], np.ascontiguousarray(left[rows]), np.ascontiguousarray(right), table)
+
+        map_rows(strip, len(cosines), share)
+
+    def values(self) -> FloatArray:
+        """The sums so far, shape (count,)."""
+        if self._tables is None:
+            return self._total
+        moments = self._tables.sum(axis=0)  # (sign of the cosine, bins, order)
+        order = np.arange(8)
+        nodes = np.cos((order + 0.5) * (math.pi / 8))
+        chebyshev = np.cos(np.multiply.outer(order, np.arccos(nodes))) / 4  # (order, nodes)
+        chebyshev[0] /= 2
+        sign, place = np.nonzero(moments[:, :, 0])
+        y = np.minimum((place[:, None] + (nodes + 1) / 2) / self._bins, 1.0)
+        distances = 2 * np.arcsin(y / math.sqrt(2))
+        distances = np.where(sign[:, None] == 0, distances, math.pi - distances)
+        return _transform(distances.reshape(-1), (moments[sign, place] @ chebyshev).reshape(-1), len(self._total))
+
+
+def _transform(distances: FloatArray, weights: FloatArray, count: int) -> FloatArray:
+    """sum of weights * cos(k distances) for k < count."""
+    import ducc0
+
+    modes = np.empty(2 * count, dtype=np.complex128)  # frequencies -count, ..., count - 1
+    ducc0.nufft.nu2u(
+        points=weights.astype(np.complex128),
+        coord=distances[:, None],
+        forward=False,
+        epsilon=_EPSILON,
+        nthreads=thread_count() if distances.size > 100_000 else 1,
+        out=modes,
+    )
+    return np.asarray(modes.real[count:])
