@@ -206,6 +206,7 @@ def test_a_failing_write_leaves_the_old_file(run, table, tmp_path, monkeypatch, 
         (["profile", "cloud.csv", "--angles", "a,b"], ["'a,b' is not a grid"]),
         (["profile", "cloud.csv", "--angles", "0,5"], ["0 in '0,5'", "positive"]),
         (["profile", "cloud.csv", "--times", "nan"], ["nan", "positive"]),
+        (["profile", "cloud.csv", "--times", "1e-300"], ["1e-300", "between 1e-200 and 1e+100"]),
         (["profile", "cloud.csv", "--angles", "5:9:0"], ["0 scales"]),
         (["profile", "cloud.csv", "--resolutions", "180"], ["180", "below 180"]),
         (["profile", "cloud.csv", "--angles", "5", "--times", "1"], ["only one of --angles and --times"]),
@@ -352,3 +353,9 @@ def test_the_command_works_in_a_process_of_its_own(table, tmp_path, cloud):
     )
     assert failed.returncode == 4
     assert "\x1b" not in failed.stdout + failed.stderr
+
+
+def test_python_m_heatess_is_the_command(tmp_path):
+    words = [sys.executable, "-m", "heatess", "--version"]
+    found = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert found.stdout.strip() == f"heatess {he.__version__}"

@@ -67,6 +67,15 @@ def test_arrays_in_any_chunks(cloud, chunks):
     agree(he.heat_profile(array), he.heat_profile(points))
 
 
+def test_one_scale_of_a_dask_array_is_not_pulled_into_memory(cloud, monkeypatch):
+    points, logs, _ = cloud
+    expected = he.gess(points, log_weights=logs, angle=12), he.gess_ratio(points, log_weights=logs, angle=12)
+    array = da.from_array(points, chunks=(700, 3))
+    monkeypatch.setattr(da.Array, "__array__", lambda *_, **__: pytest.fail("the whole array was asked for"))
+    assert he.gess(array, log_weights=logs, angle=12) == pytest.approx(expected[0], rel=1e-9)
+    assert he.gess_ratio(array, log_weights=logs, angle=12) == pytest.approx(expected[1], rel=1e-9)
+
+
 def test_log_weights_of_partitions_are_on_one_scale():
     points, logs = directions(3000, 3)
     logs = np.round(logs, 3) + np.repeat([1e6, 1e6 - 3, 0], 1000)

@@ -35,6 +35,7 @@ from .errors import (
     MissingExtraError,
     PrecisionError,
     PrecisionWarning,
+    ScaleError,
     ScaleWarning,
 )
 from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
@@ -77,6 +78,7 @@ __all__ = [
     "ProfilePoint",
     "Projective",
     "Rotations",
+    "ScaleError",
     "ScaleWarning",
     "Space",
     "Sphere",

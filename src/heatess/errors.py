@@ -11,6 +11,10 @@ class InputTypeError(InputError, TypeError):
     """Bad data of the wrong kind altogether: strings, complex numbers, Python objects."""
 
 
+class ScaleError(InputError):
+    """Angles, times or resolutions that cannot be used, rather than data that cannot."""
+
+
 class PrecisionError(ArithmeticError):
     """The requested accuracy cannot be certified; the message carries the estimate."""
 

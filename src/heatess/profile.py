@@ -15,7 +15,7 @@ from . import scales
 from .arrays import is_dask
 from .engines import plan, sampled
 from .engines.sums import HeatSums, sum_levels
-from .errors import InputError, missing_extra
+from .errors import InputError, ScaleError, missing_extra
 from .kernel import log_tail
 from .measure import Measure
 from .progress import Progress
@@ -125,7 +125,8 @@ class HeatProfile:
         >>> round(he.heat_profile(cloud).at(angle=15).gess, 1)
         29.7
         """
-        scale = _one_scale(self.space, angle, time, resolution)
+        _check_one_scale(angle, time, resolution)
+        scale = scales.resolve(self.space, angle, time, resolution)
         wanted = float(scale.times[0])
         near = int(np.argmin(np.abs(np.log(self.times / wanted))))
         if abs(self.times[near] / wanted - 1) < 1e-9:
@@ -336,8 +337,12 @@ def gess(
     (2.0, 1.028)
     """
     check_rtol(rtol)
+    _check_one_scale(angle, time, resolution)
+    if is_dask(points):
+        at_scale: dict[str, Any] = {"angles": angle, "times": time, "resolutions": resolution}
+        return float(heat_profile(points, weights, log_weights=log_weights, space=space, rtol=rtol, **at_scale).gess[0])
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    at = _one_scale(measure.space, angle, time, resolution)
+    at = scales.resolve(measure.space, angle, time, resolution)
     return min(max(1 / plan.overlap(measure, float(at.times[0]), rtol), 1.0), measure.ess)
 
 
@@ -363,8 +368,12 @@ def gess_ratio(
     >>> round(he.gess_ratio(cloud, np.exp(20 * cloud[:, 2]), angle=10), 3)
     0.057
     """
+    _check_one_scale(angle, time, resolution)
+    if is_dask(points):
+        at_scale: dict[str, Any] = {"angle": angle, "time": time, "resolution": resolution, "space": space}
+        return gess(points, weights, log_weights=log_weights, **at_scale) / gess(points, **at_scale)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    at = _one_scale(measure.space, angle, time, resolution)
+    at = scales.resolve(measure.space, angle, time, resolution)
     flat = Measure(measure.space, measure.points, np.full(measure.n, 1.0 / measure.n))
     return plan.overlap(flat, float(at.times[0]), 1e-8) / plan.overlap(measure, float(at.times[0]), 1e-8)
 
@@ -375,12 +384,11 @@ def check_rtol(rtol: float) -> None:
         raise InputError(f"rtol must be a number from 1e-15 to 1, but is {rtol!r}")
 
 
-def _one_scale(space: Space, angle: Any, time: Any, resolution: Any) -> scales.Scales:
+def _check_one_scale(angle: Any, time: Any, resolution: Any) -> None:
     given = [value for value in (angle, time, resolution) if value is not None]
     if len(given) != 1 or np.ndim(given[0]) != 0:
         found = "none" if not given else f"{len(given)} arguments" if len(given) > 1 else f"shape {np.shape(given[0])}"
-        raise InputError(f"give exactly one scale, a number: angle=, time= or resolution=; found {found}")
-    return scales.resolve(space, angle, time, resolution, stacklevel=4)
+        raise ScaleError(f"give exactly one scale, a number: angle=, time= or resolution=; found {found}")
 
 
 def build_profile(

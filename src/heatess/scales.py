@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import numeric_array
-from .errors import InputError, ScaleWarning
+from .errors import ScaleError, ScaleWarning
 from .spaces.base import FloatArray, Space
 
 #: Above this dimension the angle alpha misleads, and giving it draws a warning.
@@ -55,7 +55,7 @@ def resolve(
     named = {"angles": angles, "times": times, "resolutions": resolutions}
     given = [name for name, value in named.items() if value is not None]
     if len(given) > 1:
-        raise InputError(f"give at most one of angles, times, resolutions, but found {' and '.join(given)}")
+        raise ScaleError(f"give at most one of angles, times, resolutions, but found {' and '.join(given)}")
     if times is not None:
         t = _positive(times, "times")
         _refuse_extreme(t, t, "times")
@@ -65,7 +65,7 @@ def resolve(
         t = _from_resolutions(space, values)
         return Scales(t, _alphas(space, t), values)
     if not space.angular:
-        raise InputError(f"distances on {space!r} are not angles; give resolutions (distances) or times")
+        raise ScaleError(f"distances on {space!r} are not angles; give resolutions (distances) or times")
     if space.dim > ANGLE_DIMENSION:
         warnings.warn(
             f"angles mislead on {space!r}: heat mixes a high-dimensional space long before alpha = sqrt(8 t) says "
@@ -104,10 +104,10 @@ def _refuse_extreme(times: FloatArray, values: FloatArray, name: str) -> None:
 
 def _positive(values: Any, name: str) -> FloatArray:
     if isinstance(values, bool):
-        raise InputError(f"{name} must be numbers, but are {values}")
+        raise ScaleError(f"{name} must be numbers, but are {values}")
     array = np.atleast_1d(numeric_array(values, name)).astype(np.float64)
     if array.ndim != 1 or not array.size:
-        raise InputError(f"{name} must be a number or a one-dimensional list, but have shape {array.shape}")
+        raise ScaleError(f"{name} must be a number or a one-dimensional list, but have shape {array.shape}")
     _refuse(array, name, ~(np.isfinite(array) & (array > 0)), "positive and finite")
     return array
 
@@ -115,4 +115,4 @@ def _positive(values: Any, name: str) -> FloatArray:
 def _refuse(values: FloatArray, name: str, bad: NDArray[np.bool_], expected: str) -> None:
     if bad.any():
         entry = int(np.argmax(bad))
-        raise InputError(f"{name} must be {expected}, but entry {entry} is {values[entry]:g}; remove or correct it")
+        raise ScaleError(f"{name} must be {expected}, but entry {entry} is {values[entry]:g}; remove or correct it")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..errors import CostError, InputError, MissingExtraError, PrecisionError, missing_extra
+from ..errors import CostError, InputError, MissingExtraError, PrecisionError, ScaleError, missing_extra
 from . import shared
 
 
@@ -48,10 +48,10 @@ def _complain(error: Exception, *, verbose: bool) -> int:
         code, text = error.exit_code, error.format_message()
         if isinstance(error, click.UsageError) and error.ctx is not None:
             text = f"{text.rstrip('.')} (see {error.ctx.command_path} --help)"
+    elif isinstance(error, ScaleError | PrecisionError | CostError | MissingExtraError):
+        code = 2
     elif isinstance(error, InputError):
         code = 3
-    elif isinstance(error, PrecisionError | CostError | MissingExtraError):
-        code = 2
     elif not isinstance(error, OSError):
         text = f"internal error: {type(error).__name__}: {error}; please report it with the output of -v"
     if verbose and code == 1:
