@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .blocks import ROWS, map_rows
 from .engines.spectral import with_low_moments
 from .errors import InputError
-from .measure import Measure, scaled_weights
+from .measure import scaled_weights
 from .spaces.base import FloatArray, LevelMoments, ZonalSpace
 from .spaces.sphere import Sphere
 
@@ -95,7 +94,7 @@ class PartSums:
     @classmethod
     def of(cls, space: ZonalSpace, points: NDArray[Any], weights: FloatArray, unit: Unit) -> PartSums:
         """The sums that every part has, from checked points and counted weights."""
-        first, second = _low_sums(points, weights, space) if isinstance(space, Sphere) else (_none(), _none())
+        first, second = space.moment_sums(points, weights) if isinstance(space, Sphere) else (_none(), _none())
         squares = float(np.einsum("i,i->", weights, weights))
         return cls(unit, len(points), float(weights.sum()), squares, first, second)
 
@@ -127,39 +126,17 @@ class PartSums:
         return self.total**2 / self.squares
 
     def low_checked(self, space: ZonalSpace, moments: LevelMoments, rtol: float) -> LevelMoments:
-        """*moments*, with the lowest levels from the first and second moments if they are uncertain.
-
-        A few signed atoms stand in for all: with v_k and s_k the eigenvectors and eigenvalues of the second
-        moments and m the mean, v_k and -v_k weigh (s_k + v_k.m) / 2 and (s_k - v_k.m) / 2.
-        """
-        if not self.first.size:
+        """*moments*, with the lowest levels from the first and second moments if they are uncertain."""
+        if not isinstance(space, Sphere):
             return moments
-        values, vectors = np.linalg.eigh(self.second / self.total)
-        along = self.first / self.total @ vectors
-        weights = np.concatenate([values + along, values - along]) / 2
-        atoms = Measure(space, np.concatenate([vectors.T, -vectors.T]), weights)
-        return with_low_moments(atoms, space, moments, rtol)
+        first, second = self.first / self.total, self.second / self.total
+        return with_low_moments(moments, rtol, lambda: space.low_moments_of(first, second))
 
 
 def _sum(mine: Any, theirs: Any) -> Any:
     if isinstance(mine, np.ndarray) and not (mine.size and theirs.size):
         return mine if mine.size else theirs
     return mine + theirs
-
-
-def _low_sums(points: NDArray[Any], weights: FloatArray, space: ZonalSpace) -> tuple[FloatArray, FloatArray]:
-    """Sums of w x and of w x x^T."""
-    width = points.shape[1]
-
-    def partial(rows: slice) -> tuple[FloatArray, FloatArray]:
-        x = np.ascontiguousarray(space.tile(points, rows).T)
-        weighted = x * weights[rows]
-        second = weighted @ x.T if width > 8 else np.einsum("ib,jb->ij", weighted, x)
-        return weighted.sum(axis=1), second
-
-    parts = map_rows(partial, len(points), max(1024, ROWS * 4 // width))
-    first = np.sum([part[0] for part in parts], axis=0)
-    return first, np.sum([part[1] for part in parts], axis=0)
 
 
 @contextmanager

@@ -45,7 +45,8 @@ def level_moments(measure: Measure, space: ZonalSpace, count: int, rtol: float, 
     sums = CosineSums(space.cosine_count(count), support.n**2 // 2)
     for rows, columns in progress.track(list(tiles(support.n)), "pairs"):
         add_tile(sums, space, (support, rows), (support, columns))
-    return with_low_moments(support, space, moments_of_cosines(space, sums.values()), rtol)
+    moments = moments_of_cosines(space, sums.values())
+    return with_low_moments(moments, rtol, lambda: space.low_moments(support.points, support.weights))
 
 
 def add_tile(sums: CosineSums, space: ZonalSpace, rows: tuple[Measure, slice], columns: tuple[Measure, slice]) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..blocks import thread_count
 from ..measure import Measure
-from ..spaces.base import LevelMoments, ZonalSpace
+from ..spaces.base import FloatArray, LevelMoments, ZonalSpace
 
 
 def level_moments(measure: Measure, space: ZonalSpace, count: int, rtol: float) -> LevelMoments:
     """b_0, ..., b_{count-1}, the lowest of them certain even when they nearly vanish."""
-    return with_low_moments(measure, space, transform(measure, space, count, rtol), rtol)
+    moments = transform(measure, space, count, rtol)
+    return with_low_moments(moments, rtol, lambda: space.low_moments(measure.points, measure.weights))
 
 
 def transform(measure: Measure, space: ZonalSpace, count: int, rtol: float) -> LevelMoments:
@@ -25,15 +28,15 @@ def transform(measure: Measure, space: ZonalSpace, count: int, rtol: float) -> L
     return LevelMoments(space.moments_of_coefficients(coefficients), root_error=epsilon)
 
 
-def with_low_moments(measure: Measure, space: ZonalSpace, moments: LevelMoments, rtol: float) -> LevelMoments:
-    """*moments*, with the lowest levels summed directly if they are too small to be certain to *rtol*.
+def with_low_moments(moments: LevelMoments, rtol: float, low: Callable[[], FloatArray]) -> LevelMoments:
+    """*moments*, with the lowest levels by *low*, which sums them directly, if they are not certain to *rtol*.
 
     At large scales MMD^2 rests on them alone.
     """
     lowest = float(moments.values[1:3].min())
     # The transform was never found to be off by more than a quarter of `root_error`.
     if moments.root_error / 2 * lowest**0.5 + moments.error > rtol * lowest:
-        low = space.low_moments(measure.points, measure.weights)[: len(moments.values) - 1]
-        moments.values[1 : 1 + len(low)] = low
-        moments = moments._replace(certain=1 + len(low))
+        exact = low()[: len(moments.values) - 1]
+        moments.values[1 : 1 + len(exact)] = exact
+        moments = moments._replace(certain=1 + len(exact))
     return moments

@@ -264,30 +264,33 @@ class Sphere(ZonalSpace):
         return np.minimum(moments, 1.0)
 
     def low_moments(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
-        """b_1 = |sum w x|^2, and b_2 = (m + 1) / m |sum w x x^T - I / (m + 1)|_F^2."""
-        p = self._dim + 1
-        second = len(points) >= p or p <= 8  # otherwise b_2 is far from zero, and the pair sum is as good and cheaper
+        """b_1 and b_2 from the first and second moments."""
+        return self.low_moments_of(*self.moment_sums(points, weights))
 
-        mean, excess = np.zeros(p), -np.eye(p) / p
+    def moment_sums(self, points: NDArray[Any], weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """sum w x and sum w x x^T, shapes (dim + 1,) and (dim + 1, dim + 1); like coefficients they add up."""
+        p = self._dim + 1
 
         def partial(rows: slice) -> tuple[FloatArray, FloatArray]:
             x = np.ascontiguousarray(self.tile(points, rows).T)
             weighted = x * weights[rows]
-            if not second:
-                return weighted.sum(axis=1), np.zeros(())
             # For few columns not through BLAS: its idle threads would keep a core from the next transform.
             return weighted.sum(axis=1), weighted @ x.T if p > 8 else np.einsum("ib,jb->ij", weighted, x)
 
         # In many columns one block after another, to hold one matrix at a time; the product has threads of its own.
         size = max(1024, ROWS * 4 // p)
         parts = map_rows(partial, len(points), size) if p <= 8 else map(partial, slices(len(points), size))
-        for first_moment, second_moment in parts:
-            mean += first_moment
-            excess += second_moment
-        low = [float(np.dot(mean, mean))]
-        if second:
-            low.append(float(np.sum(excess * excess)) * p / (p - 1))
-        return np.minimum(low, 1.0)
+        first, second = np.zeros(p), np.zeros((p, p))
+        for one, two in parts:
+            first += one
+            second += two
+        return first, second
+
+    def low_moments_of(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """b_1 = |sum w x|^2, and b_2 = (m + 1) / m |sum w x x^T - I / (m + 1)|_F^2, for weights that sum to one."""
+        p = self._dim + 1
+        excess = second - np.eye(p) / p
+        return np.minimum([np.dot(first, first), np.sum(excess * excess) * p / (p - 1)], 1.0)
 
 
 def _squares(rows: NDArray[Any]) -> FloatArray:
