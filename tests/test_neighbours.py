@@ -37,6 +37,26 @@ def test_distance_moments_sum_any_gaussian_to_ten_digits(columns, alpha):
     )
 
 
+@pytest.mark.parametrize("columns", [2, 3, 4, 6])
+@pytest.mark.parametrize("radius", [0.02, 0.3, 1.4])
+def test_of_a_point_and_its_negative_the_nearer_is_counted_once(columns, radius):
+    rng = np.random.default_rng(columns)
+    points = rng.normal(size=(1200, columns))
+    points[::4, -1] = 0.0
+    points[2::8, 0] = 0.0
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    points[1:20:2] = -points[:20:2]
+    weights = rng.random(1200)
+    moments = distance_moments(Grid.of(points, weights, radius, antipodal=True), 1e-9, radius)
+    square = 2 - 2 * np.abs(points @ points.T)[np.triu_indices(1200, 1)]
+    close = square < radius**2
+    products = np.multiply.outer(weights, weights)[np.triu_indices(1200, 1)][close]
+    assert moments.values[:, 0].sum() == pytest.approx(products.sum(), rel=1e-12)
+    assert moments.sum(lambda x: np.exp(-4 * x)[None], radius**2)[0] == pytest.approx(
+        products @ np.exp(-4 * square[close]), rel=1e-10
+    )
+
+
 @pytest.mark.parametrize("spread", [0.01, 1.0])
 def test_cells_with_more_atoms_than_fit_in_a_buffer(spread):
     rng = np.random.default_rng(3)

@@ -9,6 +9,7 @@ import pytest
 
 import heatess as he
 import reference_spaces
+from heatess.engines import local
 from heatess.spaces import named
 from test_against_mpmath import assert_matches, awkward_cloud
 
@@ -111,6 +112,24 @@ def test_many_lines_at_fine_scales_agree_with_pairs() -> None:
     assert local.gess[0] == pytest.approx(sphere.gess[0], rel=1e-9)
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+def test_neighbours_are_found_across_the_change_of_sign(dim: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(dim)
+    points = np.vstack([rng.normal(size=(900, dim + 1)), np.eye(dim + 1)[0] + 0.1 * rng.normal(size=(900, dim + 1))])
+    points[::3, 0] = 0.0  # on the edge of the hemisphere that checked points have
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    points = np.vstack([points, -points[::4]])
+    weights = rng.random(len(points)) ** 5
+    times = np.radians([0.1, 1.0, 3.0]) ** 2 / 8
+    monkeypatch.setattr(local, "GRID_ATOMS", 0)
+    space = he.Projective(dim)
+    near, pairs = (
+        he.heat_profile(points, weights, space=space, times=times, method=method) for method in ("local", "pairwise")
+    )
+    np.testing.assert_allclose(near.gess, pairs.gess, rtol=2e-10)
+    np.testing.assert_allclose(near.dimension, pairs.dimension, rtol=1e-7, atol=1e-9)
+
+
 def test_distance_volume_and_diameter() -> None:
     space = he.Projective(2)
     np.testing.assert_allclose(space.distance([1, 0, 0], [[0, 1, 0], [-1, 0, 0], [1, 0, 0]]), [np.pi / 2, 0, 0])
@@ -118,8 +137,9 @@ def test_distance_volume_and_diameter() -> None:
     assert space.volume == pytest.approx(2 * math.pi)
     assert space.diameter == math.pi / 2
     assert space.scalar_curvature == 2
-    chords = np.linalg.norm(space.embed(np.eye(3)[:1]) - space.embed(space.check([[0.6, -0.8, 0.0]])))
-    assert float(space.from_chord(chords)) == pytest.approx(math.acos(0.6), rel=1e-14)
+    chord = np.linalg.norm(space.embed(np.eye(3)[:1]) - space.embed(space.check([[0.6, -0.8, 0.0]])))
+    assert float(space.from_chord(chord)) == pytest.approx(math.acos(0.6), rel=1e-14)
+    assert float(space.chord(math.acos(0.6))) == pytest.approx(float(chord), rel=1e-14)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 7])

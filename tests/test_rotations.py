@@ -11,8 +11,10 @@ from scipy.spatial.transform import Rotation
 
 import heatess as he
 import reference_spaces
+from heatess.engines import local
 from heatess.measure import Measure
 from heatess.spaces import named
+from heatess.spaces import wigner as wigner_module
 from heatess.spaces.wigner import right_angle, table_start
 from test_against_mpmath import assert_matches, awkward_cloud
 
@@ -74,6 +76,43 @@ def test_many_rotations_at_fine_scales_agree_with_pairs() -> None:
     np.testing.assert_allclose(rotations.gess, sphere.gess, rtol=1e-9)
 
 
+def awkward_rotations() -> tuple[np.ndarray, np.ndarray]:
+    """Anywhere, in clusters that any choice of signs cuts in two, about one axis, copied as q and -q, unevenly."""
+    rng = np.random.default_rng(12)
+    centres = np.vstack([np.eye(4), [[0, 0, 0.6, 0.8], [1e-3, 0, 0.8, -0.6]]])
+    clusters = [centre + 0.03 * rng.normal(size=(250, 4)) for centre in centres]
+    about_z = np.pad(rng.normal(size=(300, 2)), ((0, 0), (2, 0)))
+    points = np.vstack([rng.normal(size=(700, 4)), *clusters, about_z])
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    points = np.vstack([points, -points[::5]])
+    weights = rng.random(len(points)) ** 6
+    weights[::11] = 0
+    return points * rng.choice([-1.0, 1.0], size=(len(points), 1)), weights
+
+
+@pytest.mark.parametrize("finder", ["tree", "cells"])
+def test_neighbours_are_found_across_the_change_of_sign(finder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    points, weights = awkward_rotations()
+    monkeypatch.setattr(local, "GRID_ATOMS", 0 if finder == "cells" else math.inf)
+    for angles, other in (([8.0, 12.0], "spectral"), ([0.01, 0.3, 1.0, 4.0], "pairwise")):
+        near, wanted = (
+            he.heat_profile(points, weights, space=SPACE, angles=angles, method=method) for method in ("local", other)
+        )
+        np.testing.assert_allclose(near.gess, wanted.gess, rtol=2e-10)
+        np.testing.assert_allclose(near.dimension, wanted.dimension, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(near.mmd2, wanted.mmd2, rtol=1e-8)
+        assert (np.abs(near.gess / wanted.gess - 1) <= near.error + wanted.error).all()
+
+
+def test_orders_taken_some_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, weights = random(200, seed=13)
+    weights /= weights.sum()
+    whole = SPACE.coefficients(points, weights, 31, 1e-12, 1)
+    monkeypatch.setattr(wigner_module, "MODES", 61**2 * 7)  # orders 0 to 6, 7 to 13, ..., 28 to 30
+    for threads in (1, 2):
+        np.testing.assert_allclose(SPACE.coefficients(points, weights, 31, 1e-12, threads), whole, atol=1e-12)
+
+
 def test_rotations_are_lines_in_four_dimensions_with_doubled_lengths() -> None:
     points, weights = random(60, seed=5)
     times = np.radians([3.0, 10.0, 40.0, 120.0]) ** 2 / 8
@@ -118,11 +157,8 @@ def test_distance_is_the_rotation_angle() -> None:
     for left, right in ((one, two), (one.as_quat(), -two.as_quat()), (one.as_matrix(), two.as_matrix())):
         np.testing.assert_allclose(SPACE.distance(left, right), wanted, rtol=1e-12)
     assert float(SPACE.distance([0, 0, 0, 1.0], [0, 5e-14, 0, -1.0])) == pytest.approx(1e-13, rel=1e-12)
-    embedded = SPACE.embed(SPACE.check(one)), SPACE.embed(SPACE.check(two))
-    np.testing.assert_allclose(
-        embedded[0] * math.sqrt(3), one.as_matrix().reshape(-1, 9)[:, [0, 1, 5, 2, 3, 4, 6, 7, 8]], atol=1e-14
-    )
-    chords = np.linalg.norm(embedded[0] - embedded[1], axis=1)
+    left, right = SPACE.embed(SPACE.check(one)), SPACE.embed(SPACE.check(two))
+    chords = np.minimum(np.linalg.norm(left - right, axis=1), np.linalg.norm(left + right, axis=1))
     np.testing.assert_allclose(SPACE.from_chord(chords), wanted, rtol=1e-12)
     np.testing.assert_allclose(SPACE.chord(wanted), chords, rtol=1e-12)
 

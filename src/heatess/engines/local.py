@@ -104,7 +104,7 @@ def heat_sums(
     else:
         atoms, moments = _distance_moments(measure, space, float(cutoffs.max()), float(np.sqrt(8 * times.min())))
         overlap, change = _sum_moments(moments, space, expansions, cutoffs)
-        extra = MOMENT_ERROR + 8 * space.embed_error / np.sqrt(8 * times)  # d log s_t / dr at 4 alpha
+        extra = np.full(len(times), MOMENT_ERROR)
     overlap = 1 / atoms.ess + 2 * overlap
     log_diagonal = np.array([small.log_diagonal for small in expansions])
     log_power = np.maximum(log_diagonal + np.log(overlap), EPS)  # A is at least one
@@ -156,11 +156,12 @@ def _distance_moments(
 
     radius = float(space.chord(distance))
     atoms = measure.support()
-    grid = Grid.of(space.embed(atoms.points), atoms.weights, radius)
+    grid = Grid.of(space.embed(atoms.points), atoms.weights, radius, antipodal=space.antipodal)
     if grid.candidates().sum() > CROWDED * atoms.n:
         merged = atoms.coalesced()
         if merged.n < 0.9 * atoms.n:
-            atoms, grid = merged, Grid.of(space.embed(merged.points), merged.weights, radius)
+            atoms = merged
+            grid = Grid.of(space.embed(atoms.points), atoms.weights, radius, antipodal=space.antipodal)
     return atoms, distance_moments(grid, COINCIDENT * finest, radius)
 
 
@@ -195,14 +196,14 @@ def _tree_pairs(
     from scipy.spatial import cKDTree
 
     points, chord = space.embed(atoms.points), float(space.chord(distance))
-    tree = cKDTree(points)
     n = len(points)
+    tree = cKDTree(np.concatenate([points, -points]) if space.antipodal else points)
     expected = max(1.0, tree.count_neighbors(tree, chord) / n)
     size = max(1, int(BATCH / expected))
     for start in progress.track(range(0, n, size), "neighbours"):
         part = cKDTree(points[start : start + size])
         found = part.sparse_distance_matrix(tree, chord, output_type="ndarray")
-        i, j = found["i"] + start, found["j"]
+        i, j = found["i"] + start, found["j"] % n
         upper = i < j
         yield i[upper], j[upper]
 

@@ -49,10 +49,19 @@ class Grid:
     starts: IntArray  # first point of each cell, and n
     offsets: IntArray  # rows of neighbouring cells, each counted once: first cell relative to a cell ...
     widths: IntArray  # ... and how many cells follow it
+    ranks: FloatArray  # empty, or (n,), sorted: a pair counts if the sum of its ranks is positive
 
     @classmethod
-    def of(cls, points: FloatArray, weights: FloatArray, radius: float) -> Grid:
-        """A grid for pairs closer than *radius*, over at most three of the coordinates."""
+    def of(cls, points: FloatArray, weights: FloatArray, radius: float, *, antipodal: bool = False) -> Grid:
+        """A grid for pairs closer than *radius*, over at most three of the coordinates.
+
+        Where points are *antipodal*, unit vectors of which x and -x are one, the nearer of the two counts; then the
+        radius must be less than sqrt(2), so that both are never within it.
+        """
+        ranks = np.empty(0)
+        if antipodal:
+            points, copied, ranks = _hemisphere(points, radius)
+            weights = np.concatenate([weights, weights[copied]])
         axes = min(points.shape[1], _GRID_AXES)
         low = np.array([points[:, axis].min() for axis in range(axes)])
         extent = max(float(points[:, axis].max() - low[axis]) for axis in range(axes))
@@ -71,7 +80,8 @@ class Grid:
         columns = np.zeros((max(points.shape[1], 3), len(points)))
         map_rows(lambda rows: _take(points, order[rows], columns[:, rows]), len(points))
         starts = np.append(first, len(points))
-        return cls(columns, np.take(weights, order), number[first], starts, *_rows(axes, per_axis))
+        ranks = ranks[order] if antipodal else ranks
+        return cls(columns, np.take(weights, order), number[first], starts, *_rows(axes, per_axis), ranks)
 
     def candidates(self) -> IntArray:
         """Pairs of points in neighbouring cells, for each cell: what a sum over close pairs has to look at."""
@@ -112,6 +122,7 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
         _pair_moments(
             grid.points,
             grid.weights,
+            grid.ranks,
             grid.cells,
             grid.starts,
             grid.offsets,
@@ -130,6 +141,28 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
     centres, half_widths = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     centres[0] = half_widths[0] = 0.0
     return DistanceMoments(centres, half_widths, chunks)
+
+
+def _hemisphere(points: FloatArray, radius: float) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Lines through the origin as unit vectors of one hemisphere, and the negatives of those near its edge.
+
+    The hemisphere is that of the largest coordinate, which comes last and is its height. If x and -y are within the
+    radius, heights add up to no more than that, so the lower of x and y is below half of it: every pair across the
+    edge has its lower atom copied. Ranks go up with the height from 1 to n, and a copy has minus the rank of its
+    original. So pairs of which the sum of ranks is positive are those on one side of the edge, taken once, and
+    across it those of an atom with the copy of a lower one.
+
+    Returns the points and then the copies, the rows copied, and the ranks of all.
+    """
+    highest = int(np.argmax(np.einsum("ij,ij->j", points, points)))
+    turned = np.where(points[:, highest, None] < 0, -points, points)
+    turned[:, [highest, -1]] = turned[:, [-1, highest]]
+    height = turned[:, -1]
+    order = np.argsort(height)
+    ranks = np.empty(len(points))
+    ranks[order] = np.arange(1, len(points) + 1)
+    copied = order[: np.searchsorted(height[order], radius / 2 * (1 + 1e-9), side="right")]
+    return np.concatenate([turned, -turned[copied]]), copied, np.concatenate([ranks, -ranks[copied]])
 
 
 def _bin(square: float) -> int:
@@ -212,7 +245,7 @@ def _candidates(cells, starts, offsets, widths):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
-def _pair_moments(points, weights, cells, starts, offsets, widths, first, last, square, base, found):  # type: ignore[no-untyped-def]
+def _pair_moments(points, weights, ranks, cells, starts, offsets, widths, first, last, square, base, found):  # type: ignore[no-untyped-def]
     """Add the pairs of the cells first ... last - 1 to *found*.
 
     The atoms near a cell are copied side by side, so that the loops over them are long enough for vector registers.
@@ -224,8 +257,9 @@ def _pair_moments(points, weights, cells, starts, offsets, widths, first, last, 
     for row in range(rows):
         _neighbour_runs(cells, starts, offsets[row], widths[row], first, last, low[row], high[row])
     # Rows are not a multiple of 4 KiB apart, at which a write to one would hold up the reading of another.
-    room = np.empty((len(points) + 5, _BUFFER + 40))
-    near, near_weights, work = room[: len(points)], room[len(points)], room[len(points) + 1 :]
+    room = np.empty((len(points) + 6, _BUFFER + 40))
+    near, near_weights, near_ranks = room[: len(points)], room[len(points)], room[len(points) + 1]
+    work = room[len(points) + 2 :]
     for cell in range(first, last):
         size, origin = 0, 0
         for row in range(rows):
@@ -239,22 +273,41 @@ def _pair_moments(points, weights, cells, starts, offsets, widths, first, last, 
                 for axis in range(len(points)):
                     near[axis, size : size + step] = points[axis, j : j + step]
                 near_weights[size : size + step] = weights[j : j + step]
+                if len(ranks):
+                    near_ranks[size : size + step] = ranks[j : j + step]
                 size += step
                 j += step
                 if size == _BUFFER or (is_last and j == end):
                     mine = slice(starts[cell], starts[cell + 1])
-                    _add_near(points, weights, mine, near, near_weights, size, origin, square, base, work, found)
+                    _add_near(
+                        points,
+                        weights,
+                        ranks,
+                        mine,
+                        near,
+                        near_weights,
+                        near_ranks,
+                        size,
+                        origin,
+                        square,
+                        base,
+                        work,
+                        found,
+                    )
                     size = 0
 
 
 @numba.njit(inline="always")
-def _add_near(points, weights, mine, near, near_weights, size, origin, square, base, work, found):  # type: ignore[no-untyped-def]
+def _add_near(  # type: ignore[no-untyped-def]
+    points, weights, ranks, mine, near, near_weights, near_ranks, size, origin, square, base, work, found
+):
     """Add the pairs of the atoms *mine* with those copied, of which atom *origin* and its successors come first.
 
     Slices rather than offsets, and unsigned numbers, because an index that may be negative keeps a loop out of
     vector registers.
     """
     squares, close, close_weights, bins = work[0], work[1], work[2], work[3].view(np.int64)
+    lowest = near_ranks[:size].min() if len(ranks) else 0.0
     for i in range(mine.start, mine.stop):
         skip = min(max(i + 1 - origin, 0), size)
         x, y, z = near[0, skip:size], near[1, skip:size], near[2, skip:size]
@@ -266,6 +319,10 @@ def _add_near(points, weights, mine, near, near_weights, size, origin, square, b
             u, u_i = near[axis, skip:size], points[axis, i]
             for k in range(len(u)):
                 squares[k] += (u[k] - u_i) ** 2
+        if len(ranks) and lowest + ranks[i] <= 0.0:  # near the edge of a hemisphere
+            rank, rank_i = near_ranks[skip:size], ranks[i]
+            for k in range(len(rank)):
+                squares[k] = squares[k] if rank[k] + rank_i > 0.0 else square
         kept = np.uint64(0)
         for k in range(len(w)):  # every pair is written, and the next one over it if it was too far
             close[kept] = squares[k]

@@ -152,8 +152,8 @@ class ZonalSpace(Space):
     def tile_cosines(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """cos d(x_i, y_j) for two tiles, in [-1, 1], by matrix product."""
 
-    #: Bound on the rounding error of a distance in the embedding; zero where embedding rounds nothing.
-    embed_error: float = 0.0
+    #: True where an embedded point and its negative are one point of the space, so that the nearer of them counts.
+    antipodal: bool = False
 
     @abstractmethod
     def embed(self, points: NDArray[Any]) -> FloatArray:

@@ -131,22 +131,19 @@ class Projective(ZonalSpace):
         cosines = self._sphere.tile_cosines(left, right)
         return np.abs(cosines, out=cosines)
 
-    #: Products of coordinates are rounded.
-    embed_error = 4 * float(np.finfo(np.float64).eps)
+    antipodal = True
 
     def embed(self, points: NDArray[Any]) -> FloatArray:
-        """The Veronese map: the matrix x x^T, as its upper triangle with sqrt(2) off the diagonal."""
-        x = self.tile(points, slice(None))
-        first, second = np.triu_indices(self._dim + 1)
-        return x[:, first] * x[:, second] * np.where(first == second, 1.0, math.sqrt(2))
+        """The unit vectors, up to their sign, with the coordinate that is not negative last."""
+        return np.roll(self.tile(points, slice(None)), -1, axis=1)
 
     def chord(self, distance: Any) -> FloatArray:
-        """sqrt(2) sin(distance)."""
-        return np.asarray(math.sqrt(2) * np.sin(np.asarray(distance)))
+        """2 sin(distance / 2)."""
+        return self._sphere.chord(distance)
 
     def from_chord(self, chord: Any) -> FloatArray:
-        """arcsin(chord / sqrt(2))."""
-        return np.asarray(np.arcsin(np.minimum(np.asarray(chord) / math.sqrt(2), 1.0)))
+        """2 arcsin(chord / 2)."""
+        return self._sphere.from_chord(chord)
 
     # The Laplacian.
 

@@ -59,7 +59,6 @@ class Rotations(ZonalSpace):
 
     transform_limit = 200
     basis = "sum of w sum_k Delta^l_km Delta^l_kn exp(i (m a + k b + n c)), ZYZ angles; [l][m >= 0][n] in one row"
-    embed_error = 4 * float(np.finfo(np.float64).eps)
 
     def __repr__(self) -> str:
         return "Rotations()"
@@ -144,29 +143,19 @@ class Rotations(ZonalSpace):
         product -= 1
         return product
 
+    antipodal = True
+
     def embed(self, points: NDArray[Any]) -> FloatArray:
-        """Rotation matrices over sqrt(3), as unit vectors of 9 coordinates, three that tell most apart first."""
-        x, y, z, w = points.T
-        entries = [
-            x * x - y * y - z * z + w * w,
-            2 * (x * y - z * w),
-            2 * (y * z - x * w),
-            2 * (x * z + y * w),
-            2 * (x * y + z * w),
-            y * y - x * x - z * z + w * w,
-            2 * (x * z - y * w),
-            2 * (y * z + x * w),
-            z * z - x * x - y * y + w * w,
-        ]
-        return np.stack(entries, axis=1) / math.sqrt(3)
+        """The quaternions, up to their sign, with the coordinate that is not negative last."""
+        return _QUATERNIONS.embed(points)
 
     def chord(self, distance: Any) -> FloatArray:
-        """sqrt(8/3) sin(distance / 2)."""
-        return np.asarray(math.sqrt(8 / 3) * np.sin(np.asarray(distance) / 2))
+        """2 sin(distance / 4)."""
+        return _QUATERNIONS.chord(np.asarray(distance) / 2)
 
     def from_chord(self, chord: Any) -> FloatArray:
-        """2 arcsin(chord / sqrt(8/3))."""
-        return np.asarray(2 * np.arcsin(np.minimum(np.asarray(chord) / math.sqrt(8 / 3), 1.0)))
+        """4 arcsin(chord / 2)."""
+        return 2 * _QUATERNIONS.from_chord(chord)
 
     # The Laplacian.
 
@@ -205,11 +194,11 @@ class Rotations(ZonalSpace):
         One nonuniform Fourier transform in the three Euler angles, contracted level by level. Points are taken in
         blocks, so that the memory needed does not grow with their number.
         """
-        from .wigner import contract, fourier  # compiles, so only when it is needed
+        from . import wigner  # compiles, so only when it is needed
 
         total = self.no_coefficients(count)
         for rows in slices(len(points), TRANSFORM_BLOCK):
-            total += contract(fourier(points[rows], weights[rows], count, epsilon, threads), threads)
+            total += wigner.coefficients(points[rows], weights[rows], count, epsilon, threads)
         return total
 
     def no_coefficients(self, count: int) -> NDArray[np.complex128]:

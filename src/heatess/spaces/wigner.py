@@ -18,8 +18,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import map_rows
+from ..blocks import map_rows, slices
 from .base import FloatArray
+
+#: Fourier sums held at once; a quarter of a gigabyte, and five times that inside the transform.
+MODES = 2**24
 
 
 @lru_cache(maxsize=4)
@@ -73,16 +76,25 @@ def start(level: int) -> int:
     return level * (level + 1) * (4 * level - 1) // 6
 
 
-def fourier(
+def coefficients(
     points: FloatArray, weights: FloatArray, count: int, epsilon: float, threads: int
 ) -> NDArray[np.complex128]:
-    """Sums of w exp(i (m a + k b + n c)) over quaternions (x, y, z, w) of rotations Rz(a) Ry(b) Rz(c).
+    """Matrix elements sum w D^l_mn of weighted quaternions (x, y, z, w), shape (start(count),).
 
-    The shape is (count, 2 count - 1, 2 count - 1): for m >= 0 only, since the weights are real.
+    Level after level, a row of n = -l, ..., l for each m = 0, ..., l. Orders m are taken some at a time, because the
+    Fourier transform needs five times the room of its result.
     """
+    angles = euler_angles(points)
+    found = np.empty(start(count), dtype=np.complex128)
+    runs = -(-count * (2 * count - 1) ** 2 // MODES)
+    for orders in slices(count, -(-count // runs)):
+        contract(fourier(angles, weights, count, orders, epsilon, threads), orders.start, found, threads)
+    return found
+
+
+def euler_angles(points: FloatArray) -> FloatArray:
+    """Angles a, b, c of the rotations Rz(a) Ry(b) Rz(c) given as quaternions (x, y, z, w), shape (n, 3)."""
     angles = np.empty((len(points), 3))
-    strengths = np.empty(len(points), dtype=np.complex128)
-    middle = count // 2  # frequencies come centred; turning the weights shifts them to m = 0, ..., count - 1
 
     def fill(rows: slice) -> None:
         x, y, z, w = points[rows].T
@@ -90,48 +102,62 @@ def fourier(
         angles[rows, 0] = half_sum + half_difference
         angles[rows, 1] = 2 * np.arctan2(np.hypot(x, y), np.hypot(z, w))
         angles[rows, 2] = half_sum - half_difference
-        strengths[rows] = weights[rows] * np.exp(1j * middle * angles[rows, 0])
 
     map_rows(fill, len(points))
-    modes = np.empty((count, 2 * count - 1, 2 * count - 1), dtype=np.complex128)
+    return angles
+
+
+def fourier(
+    angles: FloatArray, weights: FloatArray, count: int, orders: slice, epsilon: float, threads: int
+) -> NDArray[np.complex128]:
+    """Sums of w exp(i (m a + k b + n c)), shape (orders, 2 count - 1, 2 count - 1), for some of the orders m >= 0.
+
+    Negative orders are not needed, since the weights are real.
+    """
+    width = orders.stop - orders.start
+    middle = orders.start + width // 2  # frequencies come centred; turning the weights shifts them to the orders
+    strengths = np.empty(len(angles), dtype=np.complex128)
+
+    def fill(rows: slice) -> None:
+        strengths[rows] = weights[rows] * np.exp(1j * middle * angles[rows, 0])
+
+    map_rows(fill, len(angles))
+    modes = np.empty((width, 2 * count - 1, 2 * count - 1), dtype=np.complex128)
     ducc0.nufft.nu2u(points=strengths, coord=angles, forward=False, epsilon=epsilon, nthreads=threads, out=modes)
     return modes
 
 
-def contract(modes: NDArray[np.complex128], threads: int) -> NDArray[np.complex128]:
-    """Coefficients of all levels from Fourier sums; *modes* are used up.
+def contract(modes: NDArray[np.complex128], lowest: int, found: NDArray[np.complex128], threads: int) -> None:
+    """Write the coefficients of orders m = lowest, lowest + 1, ... into *found*; *modes* are used up.
 
     Parameters
     ----------
-    modes : ndarray, shape (count, 2 count - 1, 2 count - 1)
-        Sums of w exp(i (m a + k b + n c)) for 0 <= m < count and k, n from -(count - 1) to count - 1.
+    modes : ndarray, shape (orders, 2 count - 1, 2 count - 1)
+        Sums of w exp(i (m a + k b + n c)), with k and n from -(count - 1) to count - 1.
+    lowest : int
+        The first of the orders m.
+    found : ndarray, shape (start(count),)
+        Coefficients of all levels and orders.
     threads : int
         Threads to use.
-
-    Returns
-    -------
-    ndarray, shape (start(count),)
-        Level after level, a row of n = -l, ..., l for each m = 0, ..., l.
     """
-    count = len(modes)
-    found = np.empty(start(count), dtype=np.complex128)
-    table = right_angle(count)
+    table = right_angle((modes.shape[1] + 1) // 2)
     if threads == 1:
-        _contract(modes, table, found, 0, 1)
-        return found
+        _contract(modes, lowest, table, found, 0, 1)
+        return
     # Python threads, because compiled ones must not be started from several threads at once.
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda first: _contract(modes, table, found, first, threads), range(threads)))
-    return found
+        list(pool.map(lambda first: _contract(modes, lowest, table, found, first, threads), range(threads)))
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
-def _contract(modes, table, found, first, step):  # type: ignore[no-untyped-def]
-    """The orders m = first, first + step, ..., so that all threads have equal work."""
-    count = modes.shape[0]
+def _contract(modes, lowest, table, found, first, step):  # type: ignore[no-untyped-def]
+    """The orders m = lowest + first, lowest + first + step, ..., so that all threads have equal work."""
+    count = (modes.shape[1] + 1) // 2
     top = count - 1
-    for m in range(first, count, step):
-        folded = modes[m]  # (k, n)
+    for row in range(first, len(modes), step):
+        m = lowest + row
+        folded = modes[row]  # (k, n)
         for k in range(1, count):
             for n in range(-top, count):
                 sign = 1.0 - 2.0 * ((m + n) & 1)
@@ -149,14 +175,14 @@ def _contract(modes, table, found, first, step):  # type: ignore[no-untyped-def]
             origin = l * (l + 1) * (2 * l + 1) // 6
             sums[:, :width] = 0.0
             for k in range(width):
-                row = table[origin + k * width : origin + (k + 1) * width]
-                plus = row[m]
+                delta = table[origin + k * width : origin + (k + 1) * width]
+                plus = delta[m]
                 minus = plus * (1.0 - 2.0 * ((l + k) & 1))
                 for n in range(width):
-                    sums[0, n] += plus * row[n] * up_re[k, n]
-                    sums[1, n] += plus * row[n] * up_im[k, n]
-                    sums[2, n] += minus * row[n] * down_re[k, n]
-                    sums[3, n] += minus * row[n] * down_im[k, n]
+                    sums[0, n] += plus * delta[n] * up_re[k, n]
+                    sums[1, n] += plus * delta[n] * up_im[k, n]
+                    sums[2, n] += minus * delta[n] * down_re[k, n]
+                    sums[3, n] += minus * delta[n] * down_im[k, n]
             centre = l * (l + 1) * (4 * l - 1) // 6 + m * (2 * l + 1) + l
             for n in range(width):
                 found[centre + n] = complex(sums[0, n], sums[1, n])
