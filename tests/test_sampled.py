@@ -51,6 +51,85 @@ def test_atoms_overlap_with_themselves_exactly():
     assert found.gess[0] == pytest.approx(300, rel=1e-9)
 
 
+def clouds():
+    """Points, space and times: periodic, flat, hyperbolic and of several parts."""
+    rng = np.random.default_rng(8)
+    n = 700
+    angles, flat = 3 * rng.random((n, 2)), rng.standard_normal((n, 3))
+    bent = np.column_stack([np.sqrt(1 + (flat[:, :2] ** 2).sum(axis=1)), flat[:, :2]])
+    directions, turns = he.Sphere(2).uniform(n, rng), he.Rotations().uniform(n, rng)
+    return [
+        pytest.param(angles, he.Torus(2), [0.02, 0.2, 1.0], id="torus"),
+        pytest.param(flat, he.Euclidean(3), [0.05, 0.2, 1.0], id="flat"),
+        pytest.param(bent, he.Hyperbolic(2), [0.05, 0.2, 1.0], id="hyperbolic"),
+        pytest.param((directions, angles[:, 0]), he.Product(he.Sphere(2), he.Circle()), [0.1, 0.3], id="product"),
+        pytest.param((flat, turns), he.Product(he.Euclidean(3), he.Rotations()), [0.3, 1.0], id="poses"),
+    ]
+
+
+@pytest.mark.parametrize(("points", "space", "times"), clouds())
+def test_pair_spaces_are_unbiased_within_the_stated_error(points, space, times):
+    weights = np.random.default_rng(9).random(700) ** 3
+    exact = he.heat_profile(points, weights, space=space, times=times, method="pairwise")
+    found = [he.heat_profile(points, weights, space=space, times=times, pairs=20_000, rng=seed) for seed in range(40)]
+    off = np.array([exact.gess / one.gess - 1 for one in found])
+    error = np.array([one.error for one in found])
+    assert (np.abs(off) < error).mean() > 0.97
+    assert (np.abs(off) < 1.5 * error).all()
+    assert np.abs(off.mean(axis=0) / off.std(axis=0)).max() < 4.5 / np.sqrt(40)
+    assert (error[:, -1] < 6 * off[:, -1].std()).all()  # and not more than three sigmas would explain
+    slopes = np.mean([one.dimension / one.gess for one in found], axis=0)  # the derivative of 1 / gESS is unbiased
+    np.testing.assert_allclose(slopes, exact.dimension / exact.gess, rtol=0.06)
+    if space.compact:
+        powers = np.mean([1 + one.mmd2[0] for one in found])
+        assert powers == pytest.approx(1 + exact.mmd2[0], rel=0.05)
+    else:
+        assert np.isnan([found[0].mmd2, found[0].volume, found[0].divergence]).all()
+
+
+def test_a_circle_too_small_to_matter_leaves_the_estimate_on_the_sphere():
+    x = he.samplers.uniform(400, rng=1)
+    with_circle = he.Product(he.Sphere(2), he.Circle(), scales=(1, 1e-3))
+    one, both = (
+        he.heat_profile(points, space=space, times=[0.05, 0.5], pairs=100_000, rng=2)  # the same atoms are drawn
+        for points, space in ((x, he.Sphere(2)), ((x, np.zeros(400)), with_circle))
+    )
+    np.testing.assert_allclose(both.gess, one.gess, rtol=1e-10)
+    np.testing.assert_allclose(both.error, one.error, rtol=1e-7)
+    np.testing.assert_allclose(both.dimension, one.dimension, rtol=1e-3)  # the slope of the constant is sampled
+    np.testing.assert_allclose(both.mmd2, one.mmd2, rtol=1e-8)
+
+
+def test_at_large_scales_mmd2_is_not_lost_in_chance():
+    x = 0.1 * np.random.default_rng(3).standard_normal((300, 2))
+    exact = he.heat_profile(x, space=he.Torus(2), times=[12.0])  # where it is 1e-10
+    found = he.heat_profile(x, space=he.Torus(2), times=[12.0], pairs=20_000, rng=0)
+    assert found.mmd2[0] == pytest.approx(exact.mmd2[0], rel=1e-2)
+
+
+@pytest.mark.parametrize("space", [he.Circle(), he.Euclidean(1)])
+def test_identical_atoms_are_one(space):
+    found = he.heat_profile(np.zeros(500), space=space, times=[0.01, 1.0], pairs=2000, rng=0)
+    np.testing.assert_array_equal(found.gess, 1.0)
+    assert (found.dimension == 0).all()
+
+
+def test_close_pairs_too_rare_to_be_drawn_are_within_the_error():
+    x = np.repeat(np.random.default_rng(4).random((1000, 3)), 2, axis=0)
+    x[::2, 0] += 1e-4  # every atom has a twin, one pair in 2000
+    found = he.heat_profile(x, space=he.Euclidean(3), times=[1e-6], pairs=1000, rng=0)
+    exact = he.heat_profile(x, space=he.Euclidean(3), times=[1e-6])
+    assert exact.gess[0] == pytest.approx(1000, rel=1e-2)
+    assert abs(exact.gess[0] / found.gess[0] - 1) > 0.1
+    assert abs(exact.gess[0] / found.gess[0] - 1) < found.error[0]
+
+
+def test_spaces_known_by_eigenpairs_are_refused_with_the_reason():
+    ring = np.roll(np.eye(12), 1, axis=1)
+    with pytest.raises(he.InputError, match=r"random pairs are of no use on Graph.* eigenpairs.* leave out pairs="):
+        he.heat_profile(np.arange(12), space=he.Graph(ring + ring.T), times=[1.0], pairs=5000, rng=0)
+
+
 def test_bad_arguments_are_refused():
     x = np.eye(5)
     with pytest.raises(he.InputError, match="pairs must be a whole number of at least 1000, but is 10"):

@@ -273,7 +273,9 @@ def heat_profile(
         Force an engine. All agree to *rtol*.
     pairs : int, optional
         Estimate from about this many random pairs instead: unbiased in 1 / gESS, and `error` then includes
-        three standard errors. For a million embeddings, where all pairs would take hours.
+        three standard errors, and 6 gESS / pairs for close pairs too rare to be drawn. For a million embeddings
+        or poses, where all pairs would take hours; on any space but meshes, point clouds and graphs, which take a
+        time linear in n anyway.
     rng : Generator or int, optional
         Source of randomness for *pairs*.
     progress : bool
@@ -305,7 +307,7 @@ def heat_profile(
     bar = Progress(progress)
     if pairs is not None:
         generator = sampled.check_arguments(pairs, rng)
-        sums = sampled.heat_sums(measure, plan.zonal(measure), at.times, rtol, pairs, generator, bar)
+        sums = sampled.heat_sums(measure, at.times, rtol, pairs, generator, bar)
         return build_profile(sums, at, measure.ess, measure.n, measure.space, "pairs", None)
     sums, ran, moments = plan.run(measure, at.times, rtol, method, bar)
     return build_profile(sums, at, measure.ess, measure.n, measure.space, ran, moments)

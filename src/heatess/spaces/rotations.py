@@ -184,7 +184,7 @@ class Rotations(ZonalSpace):
 
     def transform_cost(self, n: int, count: int) -> float:
         """Linear in the points, and a Fourier grid of 4 L^3 places, at some 2 oversampled."""
-        return 2.5e-6 * n + 3e-7 * count**3
+        return 8e-7 * n + 3e-7 * count**3
 
     def coefficients(
         self, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
