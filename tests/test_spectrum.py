@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import eval_gegenbauer, eval_legendre
 
 import heatess as he
+from meshes import icosphere
 from reference import multiplicities, sphere_levels
 
 DIMS = (1, 2, 3, 9, 40)
@@ -164,3 +165,103 @@ def test_facts_about_the_cloud_are_kept():
 def test_a_bad_degree_is_refused(degree):
     with pytest.raises(he.InputError, match="max_degree must be a whole number >= 2, but is"):
         he.power_spectrum(np.eye(3), max_degree=degree)
+
+
+# Spaces whose levels are not a function of the distance.
+
+
+def direct_torus_levels(x, w, periods, count):
+    """Eigenvalues, multiplicities and energies by exact arithmetic on k and a sum over atoms for each of them."""
+    from fractions import Fraction
+    from itertools import product
+
+    squares = [1 / Fraction(period) ** 2 for period in periods]
+    levels = {}
+    for k in product(range(-9, 10), repeat=len(periods)):
+        levels.setdefault(sum(s * j * j for s, j in zip(squares, k, strict=True)), []).append(k)
+    rows = []
+    for value in sorted(levels)[:count]:
+        waves = np.exp(2j * np.pi * (x / np.array(periods)) @ np.array(levels[value]).T)  # (n, modes)
+        rows.append((4 * np.pi**2 * float(value), len(levels[value]), np.sum(np.abs(normalised(w) @ waves) ** 2)))
+    return np.array(rows).T
+
+
+@pytest.mark.parametrize("periods", [(1,), (1, 1), (2, 1), (1, 1, 1), (1, 2, 3)])
+def test_torus_levels_are_its_distinct_eigenvalues(periods):
+    rng = np.random.default_rng(len(periods))
+    x, w = rng.random((40, len(periods))) ** 2 * periods, rng.random(40)
+    count = {1: 10, 2: 12, 3: 12}[len(periods)]
+    found = he.power_spectrum(x + 7 * np.array(periods), w, space=he.Torus(len(periods), periods), max_degree=count - 1)
+    eigenvalues, multiplicities, energies = direct_torus_levels(x, w, periods, count)
+    assert_array_equal(found.degrees, np.arange(count))
+    assert_allclose(found.eigenvalues, eigenvalues, rtol=1e-14)
+    assert_array_equal(found.multiplicities, multiplicities)
+    assert_allclose(found.energies, energies, rtol=1e-11, atol=1e-12)
+    assert math.isnan(found.resultant_length)
+    assert math.isnan(found.bingham_energy)
+
+
+def test_the_circle_of_angles_is_the_circle_of_unit_vectors():
+    angle, w = np.random.default_rng(5).random(30) * 4, np.random.default_rng(6).random(30)
+    by_angle = he.power_spectrum(angle, w, space=he.Circle())
+    by_vector = he.power_spectrum(np.column_stack([np.cos(angle), np.sin(angle)]), w)
+    assert_allclose(by_angle.eigenvalues, by_vector.eigenvalues, rtol=1e-14)
+    assert_array_equal(by_angle.multiplicities, by_vector.multiplicities)
+    assert_allclose(by_angle.energies, by_vector.energies, rtol=1e-10, atol=1e-12)
+
+
+def test_modes_of_a_ring_are_its_discrete_fourier_transform():
+    n = 31
+    ring = np.roll(np.eye(n), 1, axis=1)
+    nodes, w = np.array([0, 3, 4, 4, 17]), np.array([1.0, 2.0, 1.0, 3.0, 0.5])
+    found = he.power_spectrum(nodes, w, space=he.Graph(ring + ring.T))  # 64 degrees, of which there are 31
+    assert_array_equal(found.degrees, np.arange(n))
+    assert_array_equal(found.multiplicities, 1)
+    k = np.arange(1, n // 2 + 1)
+    assert_allclose(found.eigenvalues[1::2], 2 - 2 * np.cos(2 * np.pi * k / n), rtol=1e-10)
+    coefficients = np.exp(2j * np.pi * np.outer(k, nodes) / n) @ normalised(w)
+    assert_allclose(found.energies[1::2] + found.energies[2::2], 2 * np.abs(coefficients) ** 2, rtol=1e-9)
+
+
+def spaces_without_zonal_functions():
+    rng = np.random.default_rng(7)
+    vertices, faces = icosphere(2)
+    nodes = he.samplers.fibonacci(400)
+    ring = np.roll(np.eye(40), 1, axis=1)
+    return [
+        pytest.param(rng.random((50, 2)), he.Torus(2, (1.0, 2.3)), 0.012, 64, id="torus"),
+        pytest.param(rng.integers(0, len(vertices), 50), he.Mesh(vertices, faces), 0.12, 200, id="mesh"),
+        pytest.param(rng.integers(0, 400, 50), he.PointCloud(nodes), 0.4, 100, id="cloud"),
+        pytest.param(rng.integers(0, 40, 50), he.Graph(ring + ring.T), 0.3, 64, id="graph"),
+    ]
+
+
+@pytest.mark.parametrize(("points", "space", "time", "degree"), spaces_without_zonal_functions())
+def test_energies_sum_to_the_profile_on_other_spaces(points, space, time, degree):
+    w = np.random.default_rng(8).random(50)
+    found = he.power_spectrum(points, w, space=space, max_degree=degree)
+    for t in (time, 5 * time):
+        profile = he.heat_profile(points, w, space=space, times=[t])
+        total = np.exp(-2 * found.eigenvalues[1:] * t) @ found.energies[1:]
+        assert total == pytest.approx(profile.mmd2[0], rel=1e-9)
+
+
+def test_spaces_without_levels_are_refused_with_the_reason():
+    spheres = he.Product(he.Sphere(2), he.Circle())
+    for points, space, reason in (
+        (np.zeros((2, 3)), he.Euclidean(3), "spectrum continuous"),
+        ([[1.0, 0.0, 0.0]], he.Hyperbolic(2), "spectrum continuous"),
+        ((np.zeros((1, 3)), [[0.0, 0, 0, 1]]), he.Product(he.Euclidean(3), he.Rotations()), "spectrum continuous"),
+        ((np.eye(3), np.zeros(3)), spheres, "the power spectrum of each factor"),
+        (np.zeros((2, 4)), he.Torus(4), "above three dimensions"),
+    ):
+        with pytest.raises(he.InputError, match=f"there is no power spectrum on .*{reason}"):
+            he.power_spectrum(points, space=space)
+
+
+def test_more_levels_than_can_be_found_are_refused():
+    vertices, faces = icosphere(2)
+    with pytest.raises(he.InputError, match=r"max_degree=64 needs 65 eigenpairs, but Mesh.* has 20 .*max_degree=19"):
+        he.power_spectrum([0], space=he.Mesh(vertices, faces, modes=20))
+    with pytest.raises(he.InputError, match=r"max_degree=1000000 on Circle\(\) needs more than 524,288 Fourier modes"):
+        he.power_spectrum([0.0], space=he.Circle(), max_degree=1_000_000)

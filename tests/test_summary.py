@@ -80,3 +80,38 @@ def test_one_atom_is_one_particle():
         | {"D_LC(15deg)": 1, "D_LC(45deg)": 1},
         rel=1e-12,
     )
+
+
+def test_what_makes_no_sense_on_a_space_is_nan():
+    rng = np.random.default_rng(4)
+    ring = np.roll(np.eye(30), 1, axis=1)
+    for points, space, scales in (
+        (rng.random((20, 2)), he.Torus(2), {}),
+        (rng.random((20, 5)), he.Euclidean(5), {"times": [0.1]}),
+        (rng.random(20), he.Torus(1, periods=3), {"resolutions": [0.2, 0.4]}),
+        (
+            (rng.random((20, 3)), he.Rotations().uniform(20, rng)),
+            he.Product(he.Euclidean(3), he.Rotations()),
+            {"times": 1},
+        ),
+        (rng.integers(0, 30, 20), he.Graph(ring + ring.T), {"times": [0.5, 2.0]}),
+    ):
+        found = he.summarize(points, space=space, **scales)
+        profile = he.heat_profile(points, space=space, **(scales or {"angles": [15, 45]}))
+        assert np.isnan([found.resultant_length, found.bingham_energy, *found.leinster_cobbold]).all()
+        assert found.gess == pytest.approx(tuple(profile.gess), rel=1e-12)
+        assert found.angles == pytest.approx(tuple(profile.angles), rel=1e-14)
+        assert (found.n, found.ess) == (20, pytest.approx(20))
+
+
+def test_rotations_have_no_resultant_but_a_diversity():
+    found = he.summarize(he.Rotations().uniform(30, np.random.default_rng(1)), space=he.Rotations())
+    assert np.isnan([found.resultant_length, found.bingham_energy]).all()
+    assert 1 < found.leinster_cobbold[1] < found.leinster_cobbold[0] < 30
+
+
+def test_scales_that_are_not_angles_are_named_without_degrees():
+    row = he.summarize([[0.0], [1.0]], space=he.Euclidean(1), times=[0.5]).to_dict()
+    assert list(row)[-2:] == ["gESS(2)", "D_LC(2)"]
+    with pytest.raises(he.InputError, match="are not angles; give resolutions"):
+        he.summarize([[0.0], [1.0]], space=he.Euclidean(1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,17 @@ from numpy.typing import ArrayLike
 from . import baselines
 from .measure import Measure
 from .profile import heat_profile
-from .spaces.base import Space
+from .spaces.base import Space, ZonalSpace
+from .spaces.sphere import Sphere
 from .spectrum import power_spectrum
+
+#: In degrees, those of the paper.
+DEFAULT_ANGLES = (15.0, 45.0)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Classical summaries of a weighted cloud, and gESS at a few angles.
+    """Classical summaries of a weighted cloud, and gESS at a few scales.
 
     Attributes
     ----------
@@ -27,9 +32,12 @@ class Summary:
     ess, perplexity_ess : float
         1 / sum w^2 and exp(entropy of w).
     angles : tuple of float
-        Scales in degrees.
+        Scales sqrt(8 t), in degrees; in the unit of distance where distances are not angles.
     gess, leinster_cobbold : tuple of float
-        One entry per angle.
+        One entry per scale; Leinster and Cobbold's diversity is nan except on spheres, projective spaces and
+        rotations.
+    unit : str
+        "deg" or, where distances are not angles, empty.
     """
 
     n: int
@@ -40,6 +48,7 @@ class Summary:
     angles: tuple[float, ...]
     gess: tuple[float, ...]
     leinster_cobbold: tuple[float, ...]
+    unit: str = "deg"
 
     def to_dict(self) -> dict[str, float]:
         """A flat dictionary, with the keys of the paper's tables: R, B2, ESS, ESS_H, gESS(15deg), ..."""
@@ -50,10 +59,8 @@ class Summary:
             "ESS": self.ess,
             "ESS_H": self.perplexity_ess,
         }
-        row.update({f"gESS({angle:g}deg)": value for angle, value in zip(self.angles, self.gess, strict=True)})
-        row.update(
-            {f"D_LC({angle:g}deg)": value for angle, value in zip(self.angles, self.leinster_cobbold, strict=True)}
-        )
+        for name, values in (("gESS", self.gess), ("D_LC", self.leinster_cobbold)):
+            row.update({f"{name}({at:g}{self.unit})": value for at, value in zip(self.angles, values, strict=True)})
         return row
 
     def __str__(self) -> str:
@@ -66,11 +73,15 @@ def summarize(
     *,
     log_weights: ArrayLike | None = None,
     space: Space | None = None,
-    angles: tuple[float, ...] = (15, 45),
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
 ) -> Summary:
     """Classical and geometric summaries of a weighted cloud, as in the paper's tables.
 
-    The Leinster-Cobbold baseline sums all pairs, so the cost is quadratic in n.
+    Scales are those of `heat_profile`, by default 15 and 45 degrees; where distances are not angles, give *times* or
+    *resolutions*. What makes no sense on a space is nan. On spheres, projective spaces and rotations the
+    Leinster-Cobbold baseline sums all pairs, so the cost is quadratic in n.
 
     >>> import heatess as he
     >>> import numpy as np
@@ -79,16 +90,24 @@ def summarize(
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     points, weights, space = measure.points, measure.weights, measure.space
-    spectrum = power_spectrum(points, weights, space=space, max_degree=2)
-    profile = heat_profile(points, weights, space=space, angles=angles)
+    if angles is None and times is None and resolutions is None:
+        angles = DEFAULT_ANGLES
+    profile = heat_profile(points, weights, space=space, angles=angles, times=times, resolutions=resolutions)
+    spectrum = power_spectrum(points, weights, space=space, max_degree=2) if isinstance(space, Sphere) else None
     at = tuple(float(angle) for angle in profile.angles)
     return Summary(
         n=measure.n,
-        resultant_length=spectrum.resultant_length,
-        bingham_energy=spectrum.bingham_energy,
+        resultant_length=spectrum.resultant_length if spectrum else math.nan,
+        bingham_energy=spectrum.bingham_energy if spectrum else math.nan,
         ess=measure.ess,
         perplexity_ess=baselines.perplexity_ess(weights),
         angles=at,
         gess=tuple(float(value) for value in profile.gess),
-        leinster_cobbold=tuple(baselines.leinster_cobbold(points, weights, angle=a, space=space) for a in at),
+        leinster_cobbold=tuple(
+            baselines.leinster_cobbold(points, weights, angle=a, space=space)
+            if isinstance(space, ZonalSpace)
+            else math.nan
+            for a in at
+        ),
+        unit="deg" if space.angular else "",
     )

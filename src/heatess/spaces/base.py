@@ -269,6 +269,10 @@ class EigenSpace(Space):
     def eigenpairs(self, points: NDArray[Any], time: float) -> Eigenpairs:
         """Eigenpairs that suffice at *time* and above, orthonormal for the normalised volume; the first is (0, 1)."""
 
+    @abstractmethod
+    def lowest_eigenpairs(self, points: NDArray[Any], count: int) -> Eigenpairs:
+        """The *count* lowest eigenpairs, or all there are if they are fewer; refused if they cannot be found."""
+
     def discretisation_error(self, times: FloatArray) -> FloatArray:
         """Estimated relative error of gESS at each time from the eigenpairs themselves not being exact."""
         return np.zeros(len(times))

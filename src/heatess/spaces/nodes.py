@@ -70,6 +70,18 @@ class NodeSpace(EigenSpace):
         modes = self._modes_for(time)
         return Eigenpairs(modes.values, self.interpolate(points, modes.vectors))
 
+    def lowest_eigenpairs(self, points: NDArray[Any], count: int) -> Eigenpairs:
+        """The *count* lowest eigenpairs, or as many as there are nodes if they are fewer, at *points*."""
+        count = min(count, self.node_count)
+        most = _most_modes(self.node_count) if self._modes is None else self._modes
+        if count > most:
+            raise InputError(
+                f"max_degree={count - 1} needs {count} eigenpairs, but {self!r} has {most} at most; give "
+                f"max_degree={most - 1} or less"
+            )
+        modes = self._laplacian.lowest(count)
+        return Eigenpairs(modes.values, self.interpolate(points, modes.vectors))
+
     def _modes_for(self, time: float) -> Modes:
         if self._modes is not None:
             return self._laplacian.lowest(self._modes)
@@ -146,10 +158,15 @@ def check_modes(modes: Any, size: int) -> int | None:
     """The number of modes as an int, or None for a number chosen by the scale."""
     if modes is None:
         return None
-    most = size if size <= DENSE else min(MOST_MODES, size // 2)
+    most = _most_modes(size)
     if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or not 2 <= modes <= most:
         raise InputError(f"modes must be a whole number from 2 to {most} for {size} nodes, or None, but is {modes!r}")
     return int(modes)
+
+
+def _most_modes(size: int) -> int:
+    """Eigenpairs that can be found on *size* nodes."""
+    return size if size <= DENSE else min(MOST_MODES, size // 2)
 
 
 def refuse_components(adjacency: Any, what: str, remedy: str) -> None:
