@@ -189,5 +189,5 @@ def large_time(
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     t = resolve(measure.space, angles, times, resolutions).times
     spectrum = power_spectrum(measure.points, measure.weights, space=measure.space, max_degree=2)
-    first, second = (np.exp(-2 * spectrum.eigenvalues[level] * t) * spectrum.energies[level] for level in (1, 2))
-    return np.asarray(first - first**2 / 2 + second)
+    terms = np.exp(-2 * np.multiply.outer(t, spectrum.eigenvalues[1:3])) * spectrum.energies[1:3]
+    return np.asarray(terms.sum(axis=1) - terms[:, 0] ** 2 / 2)
