@@ -90,4 +90,4 @@ def test_bad_input_is_refused_with_the_reason() -> None:
     with pytest.raises(he.InputError, match="finite, but row 1"):
         he.gess([[0.0, 0.0], [0.0, math.inf]], space=he.Euclidean(2), time=1.0)
     with pytest.raises(he.InputError, match="has no fast transform"):
-        he.heat_profile([[0.0]], space=he.Euclidean(1), times=[1.0], method="spectral")
+        he.heat_profile(np.zeros((1, 4)), space=he.Euclidean(4), times=[1.0], method="spectral")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numba
 import numpy as np
@@ -28,6 +29,7 @@ _STEP = 2.0 / (1 << _SHIFT)
 #: Cells per cut-off length: finer cells hold fewer candidates but cost more to visit.
 _REACH = 2
 _GRID_AXES = 3
+_MOST_CELLS = 2**20  # along an axis, so that cell numbers fit in 63 bits
 _CHUNKS = 64
 
 #: Cells per atom up to which atoms are sorted by counting.
@@ -35,6 +37,9 @@ _DENSE = 16
 
 #: Atoms near a cell that are looked at together; their coordinates stay in the first-level cache.
 _BUFFER = 1024
+
+#: The period of a coordinate that has none.
+_OPEN = 1e300
 
 IntArray = NDArray[np.int64]
 
@@ -49,11 +54,24 @@ class Grid:
     starts: IntArray  # first point of each cell, and n
     offsets: IntArray  # rows of neighbouring cells, each counted once: first cell relative to a cell ...
     widths: IntArray  # ... and how many cells follow it
+    owned: NDArray[np.bool_]  # cells of points rather than of their images across the faces of a torus
+    periods: FloatArray  # of each coordinate, used for those that cells are not made of
     ranks: FloatArray  # empty, or (n,), sorted: a pair counts if the sum of its ranks is positive
 
     @classmethod
-    def of(cls, points: FloatArray, weights: FloatArray, radius: float, *, antipodal: bool = False) -> Grid:
+    def of(
+        cls,
+        points: FloatArray,
+        weights: FloatArray,
+        radius: float,
+        *,
+        periods: FloatArray | None = None,
+        antipodal: bool = False,
+    ) -> Grid:
         """A grid for pairs closer than *radius*, over at most three of the coordinates.
+
+        *periods* has an entry per coordinate, infinite where it does not close. Periodic ones lie within half a period
+        of zero, and have a period of at least four times the radius.
 
         Where points are *antipodal*, unit vectors of which x and -x are one, the nearer of the two counts; then the
         radius must be less than sqrt(2), so that both are never within it.
@@ -62,13 +80,25 @@ class Grid:
         if antipodal:
             points, copied, ranks = _hemisphere(points, radius)
             weights = np.concatenate([weights, weights[copied]])
-        axes = min(points.shape[1], _GRID_AXES)
-        low = np.array([points[:, axis].min() for axis in range(axes)])
-        extent = max(float(points[:, axis].max() - low[axis]) for axis in range(axes))
-        side = max(radius / _REACH, extent / 2**20)  # so that cell numbers fit in 63 bits
-        per_axis = int(extent / side) + 4 * _REACH
-        number = np.empty(len(points), dtype=np.int64)
-        map_rows(lambda rows: _number(points[rows], low, 1 / side, per_axis, number[rows]), len(points))
+        count, columns = points.shape
+        axes = min(columns, _GRID_AXES)
+        closing = np.full(max(columns, 3), _OPEN)
+        if periods is not None:
+            closing[:columns] = np.minimum(periods, _OPEN)
+        periodic = closing[:axes] < _OPEN
+        lowest = np.array([points[:, axis].min() for axis in range(axes)])
+        extents = np.array([points[:, axis].max() for axis in range(axes)]) - lowest
+        low = np.where(periodic, -closing[:axes] / 2, lowest)
+        lengths = np.where(periodic, closing[:axes], extents)
+        least = np.maximum(radius / _REACH, lengths / _MOST_CELLS)
+        # A whole number of cells to a period, so that a cell holds points or images of points, never both.
+        counts = np.where(periodic, np.maximum(lengths // least, 1), lengths // least + 1).astype(np.int64)
+        sides = np.where(periodic, lengths / counts, least)
+        per_axis = int(counts.max()) + 4 * _REACH
+        number = np.empty(count, dtype=np.int64)
+        map_rows(lambda rows: _number(points[rows], low, 1 / sides, counts, per_axis, number[rows]), count)
+        if periodic.any():
+            points, weights, number = _with_images(points, weights, number, counts, per_axis, closing[:axes])
         dense = per_axis**axes <= _DENSE * len(points)
         order = (
             _counting_order(number, np.zeros(per_axis**axes + 1, np.int32 if len(points) < 2**31 else np.int64))
@@ -77,15 +107,38 @@ class Grid:
         )
         number = number[order]
         first = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1])
-        columns = np.zeros((max(points.shape[1], 3), len(points)))
-        map_rows(lambda rows: _take(points, order[rows], columns[:, rows]), len(points))
+        sorted_columns = np.zeros((max(columns, 3), len(points)))
+        map_rows(lambda rows: _take(points, order[rows], sorted_columns[:, rows]), len(points))
         starts = np.append(first, len(points))
+        neighbours = _rows(axes, per_axis)
         ranks = ranks[order] if antipodal else ranks
-        return cls(columns, np.take(weights, order), number[first], starts, *_rows(axes, per_axis), ranks)
+        mine = order[first] < count
+        return cls(sorted_columns, np.take(weights, order), number[first], starts, *neighbours, mine, closing, ranks)
+
+    @classmethod
+    def whole(cls, points: FloatArray, weights: FloatArray) -> Grid:
+        """A grid in which every cell is next to every other, for all pairs."""
+        columns = np.zeros((max(points.shape[1], 3), len(points)))
+        columns[: points.shape[1]] = points.T
+        first = np.arange(0, len(points), _BUFFER // 4)
+        cells = np.arange(len(first))
+        offsets, widths = np.zeros(1, dtype=np.int64), np.array([len(first)])
+        closing = np.full(len(columns), _OPEN)
+        return cls(
+            columns,
+            np.ascontiguousarray(weights),
+            cells,
+            np.append(first, len(points)),
+            offsets,
+            widths,
+            np.ones(len(first), dtype=bool),
+            closing,
+            np.empty(0),
+        )
 
     def candidates(self) -> IntArray:
         """Pairs of points in neighbouring cells, for each cell: what a sum over close pairs has to look at."""
-        return np.asarray(_candidates(self.cells, self.starts, self.offsets, self.widths))
+        return np.asarray(_candidates(self.cells, self.starts, self.offsets, self.widths, self.owned))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +180,8 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
             grid.starts,
             grid.offsets,
             grid.widths,
+            grid.owned,
+            grid.periods,
             first,
             last,
             radius**2,
@@ -181,13 +236,52 @@ def _rows(axes: int, per_axis: int) -> tuple[IntArray, IntArray]:
     return offsets, widths
 
 
+def _with_images(
+    points: FloatArray,
+    weights: FloatArray,
+    number: IntArray,
+    counts: IntArray,
+    per_axis: int,
+    periods: FloatArray,
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Add the images of points near a face of a torus that lie near the opposite face, outside.
+
+    If an image of j is near i then so is an image of i near j, as many cells ahead as the other is behind. Half of the
+    neighbourhood of the cells that are not images therefore has each pair once.
+    """
+    axes = len(counts)
+    places = [number // per_axis**axis % per_axis - _REACH for axis in range(axes)]
+    found = [(points, weights, number)]
+    steps = [(-1, 0, 1) if period < _OPEN else (0,) for period in periods]
+    for shift in product(*steps):
+        moved = [axis for axis in range(axes) if shift[axis]]
+        if not moved:
+            continue
+        near = np.ones(len(points), dtype=bool)
+        for axis in moved:
+            near &= places[axis] < _REACH if shift[axis] > 0 else places[axis] >= counts[axis] - _REACH
+        rows = np.flatnonzero(near)
+        images = points[rows]
+        step = 0
+        for axis in moved:
+            images[:, axis] += shift[axis] * periods[axis]
+            step += shift[axis] * int(counts[axis]) * per_axis**axis
+        found.append((images, weights[rows], number[rows] + step))
+    return (
+        np.concatenate([part[0] for part in found]),
+        np.concatenate([part[1] for part in found]),
+        np.concatenate([part[2] for part in found]),
+    )
+
+
 @numba.njit(cache=True, nogil=True)
-def _number(points, low, inverse_side, per_axis, number):  # type: ignore[no-untyped-def]
-    """The number of each point's cell."""
+def _number(points, low, inverse_sides, counts, per_axis, number):  # type: ignore[no-untyped-def]
+    """The number of each point's cell, counts[axis] of which there are along an axis."""
     for i in range(len(points)):
         cell, stride = np.int64(0), np.int64(1)
         for axis in range(len(low)):
-            cell += np.int64((points[i, axis] - low[axis]) * inverse_side + _REACH) * stride
+            place = min(np.int64((points[i, axis] - low[axis]) * inverse_sides[axis]), counts[axis] - 1)
+            cell += (place + _REACH) * stride
             stride *= per_axis
         number[i] = cell
 
@@ -230,14 +324,14 @@ def _neighbour_runs(cells, starts, offset, width, first, last, low, high):  # ty
 
 
 @numba.njit(cache=True)
-def _candidates(cells, starts, offsets, widths):  # type: ignore[no-untyped-def]
+def _candidates(cells, starts, offsets, widths, owned):  # type: ignore[no-untyped-def]
     count = len(cells)
     low, high = np.empty(count, np.int64), np.empty(count, np.int64)
     found = np.zeros(count, np.int64)
     for row in range(len(offsets)):
         _neighbour_runs(cells, starts, offsets[row], widths[row], 0, count, low, high)
         for cell in range(count):
-            mine = starts[cell + 1] - starts[cell]
+            mine = starts[cell + 1] - starts[cell] if owned[cell] else 0
             found[cell] += mine * (high[cell] - low[cell])
             if row == 0:
                 found[cell] -= mine * (mine + 1) // 2
@@ -245,7 +339,9 @@ def _candidates(cells, starts, offsets, widths):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)
-def _pair_moments(points, weights, ranks, cells, starts, offsets, widths, first, last, square, base, found):  # type: ignore[no-untyped-def]
+def _pair_moments(  # type: ignore[no-untyped-def]
+    points, weights, ranks, cells, starts, offsets, widths, owned, periods, first, last, square, base, found
+):
     """Add the pairs of the cells first ... last - 1 to *found*.
 
     The atoms near a cell are copied side by side, so that the loops over them are long enough for vector registers.
@@ -261,6 +357,8 @@ def _pair_moments(points, weights, ranks, cells, starts, offsets, widths, first,
     near, near_weights, near_ranks = room[: len(points)], room[len(points)], room[len(points) + 1]
     work = room[len(points) + 2 :]
     for cell in range(first, last):
+        if not owned[cell]:
+            continue
         size, origin = 0, 0
         for row in range(rows):
             j = starts[cell] if row == 0 else low[row, cell - first]
@@ -283,6 +381,7 @@ def _pair_moments(points, weights, ranks, cells, starts, offsets, widths, first,
                         points,
                         weights,
                         ranks,
+                        periods,
                         mine,
                         near,
                         near_weights,
@@ -299,7 +398,7 @@ def _pair_moments(points, weights, ranks, cells, starts, offsets, widths, first,
 
 @numba.njit(inline="always")
 def _add_near(  # type: ignore[no-untyped-def]
-    points, weights, ranks, mine, near, near_weights, near_ranks, size, origin, square, base, work, found
+    points, weights, ranks, periods, mine, near, near_weights, near_ranks, size, origin, square, base, work, found
 ):
     """Add the pairs of the atoms *mine* with those copied, of which atom *origin* and its successors come first.
 
@@ -316,9 +415,10 @@ def _add_near(  # type: ignore[no-untyped-def]
         for k in range(len(x)):
             squares[k] = (x[k] - x_i) ** 2 + (y[k] - y_i) ** 2 + (z[k] - z_i) ** 2
         for axis in range(3, len(points)):
-            u, u_i = near[axis, skip:size], points[axis, i]
+            u, u_i, period = near[axis, skip:size], points[axis, i], periods[axis]
             for k in range(len(u)):
-                squares[k] += (u[k] - u_i) ** 2
+                gap = abs(u[k] - u_i)
+                squares[k] += min(gap, period - gap) ** 2
         if len(ranks) and lowest + ranks[i] <= 0.0:  # near the edge of a hemisphere
             rank, rank_i = near_ranks[skip:size], ranks[i]
             for k in range(len(rank)):

@@ -7,6 +7,8 @@ import numpy as np
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import FloatArray, PairSpace
+from ..spaces.euclidean import SCALE_BY_SCALE
+from . import flat
 from .pairwise import tiles
 from .sums import EPS, HeatSums
 
@@ -14,9 +16,15 @@ from .sums import EPS, HeatSums
 TILE = 128
 
 
-def heat_sums(measure: Measure, space: PairSpace, times: FloatArray, progress: Progress) -> HeatSums:
-    """sum_ij w_i w_j s_t(x_i, x_j), its derivative, and A - 1 = sum_ij w_i w_j (k_2t(x_i, x_j) - 1)."""
+def heat_sums(measure: Measure, space: PairSpace, times: FloatArray, rtol: float, progress: Progress) -> HeatSums:
+    """sum_ij w_i w_j s_t(x_i, x_j), its derivative, and A - 1 = sum_ij w_i w_j (k_2t(x_i, x_j) - 1).
+
+    Many atoms of flat space are summed at all scales at once, because there only the squared distances matter.
+    """
     atoms = measure.coalesced()
+    periods = space.flat_periods
+    if periods is not None and np.isinf(periods).all() and atoms.n > SCALE_BY_SCALE and rtol >= flat.LEAST_RTOL:
+        return flat.all_pair_sums(atoms, space, times)
     overlap, change, excess = np.zeros((3, len(times)))
     for rows, columns in progress.track(list(tiles(atoms.n, TILE)), "pairs"):
         left, right = atoms.points[rows], atoms.points[columns]

@@ -17,11 +17,9 @@ from ..kernel import SERIES_LIMIT, gess_level_count, level_count, level_probabil
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import EigenSpace, FloatArray, LevelMoments, PairSpace, Space, ZonalSpace
-from . import costs, local, pairwise, spectral
+from . import costs, flat, local, overlaps, pairwise, spectral
+from .doubt import warn_of_mmd2
 from .sums import HeatSums, mmd2_error, sum_levels
-
-#: Uncertainty of mmd2 that is worth a warning.
-MMD2_TOLERANCE = 1e-4
 
 METHODS = ("auto", "spectral", "pairwise", "local")
 
@@ -96,43 +94,122 @@ def _run_levels(
         if not (missing > rtol).any() or not cheap or 2 * count > min(costs.CHEAP_LEVELS, SERIES_LIMIT):
             break
         count *= 2
-    _warn_of_mmd2(times, mmd2_error(space, times, moments, sums.log_mmd2), sums.log_mmd2, max(rtol, MMD2_TOLERANCE))
+    warn_of_mmd2(times, mmd2_error(space, times, moments, sums.log_mmd2), sums.log_mmd2, rtol)
     return sums, moments
 
 
-def _warn_of_mmd2(times: FloatArray, uncertain: FloatArray, log_mmd2: FloatArray, tolerance: float) -> None:
-    """Say so where MMD^2 is small beyond what floating-point sums can tell."""
-    bad = uncertain > tolerance
-    if bad.any():
-        worst = int(np.argmax(uncertain))
-        warnings.warn(
-            f"mmd2 (and divergence) may be off by {min(float(uncertain[worst]), 1.0):.0e} relatively at "
-            f"{int(bad.sum())} of {len(times)} scales, worst at time {times[worst]:.3g}, where it is "
-            f"{np.exp(log_mmd2[worst]):.0e}: this cloud is more balanced than floating-point sums can certify; gess is "
-            "not affected",
-            PrecisionWarning,
-            stacklevel=6,
-        )
+@dataclass(frozen=True, eq=False)
+class PairPlan:
+    """Engines for the scales of one call on a pair space: neighbours, then all pairs, then the transform.
+
+    Attributes
+    ----------
+    local, pairs : float
+        Times below which neighbours are summed, and from there on all pairs; the transform takes the rest.
+    seconds : float
+        Estimated time on two cores.
+    """
+
+    local: float
+    pairs: float
+    seconds: float
 
 
 def _run_pairs(
     measure: Measure, space: PairSpace, times: FloatArray, rtol: float, method: str, progress: Progress
 ) -> tuple[HeatSums, str]:
-    """Pair spaces: the fast transform if there is one, else all pairs."""
-    from . import overlaps
+    """Pair spaces: by neighbours, by all pairs and by the fast transform, whatever they have and is cheapest."""
+    fitted = space.fitted(measure.points)
+    plan = choose_pairs(measure, fitted, times, rtol, method)
+    parts = {"spectral": times >= plan.pairs}
+    if parts["spectral"].any():
+        coarse = fitted.spectral_sums(measure.points, measure.weights, times[parts["spectral"]], rtol)
+        if coarse is None:
+            if method == "spectral":
+                raise InputError(_no_transform(space))
+            plan = choose_pairs(measure, fitted, times, rtol, method, transform=False)
+            parts = {"spectral": times == np.inf}
+    parts["local"] = times < plan.local
+    parts["pairwise"] = ~(parts["local"] | parts["spectral"])
+    sums = HeatSums.empty(len(times))
+    ran = [name for name in ("local", "pairwise", "spectral") if parts[name].any()]
+    for name in ran:
+        if name == "local":
+            part = flat.neighbour_sums(measure, space, times[parts[name]], rtol)
+            if space.compact:  # the error of A, as a share of A - 1
+                uncertain = part.error * np.exp(np.logaddexp(0.0, -part.log_mmd2))
+                warn_of_mmd2(times[parts[name]], uncertain, part.log_mmd2, rtol)
+        elif name == "pairwise":
+            part = overlaps.heat_sums(measure, space, times[parts[name]], rtol, progress)
+        else:
+            part = coarse
+        sums.put(parts[name], part)
+    return sums, "+".join(ran)
 
+
+def choose_pairs(
+    measure: Measure, space: PairSpace, times: FloatArray, rtol: float, method: str, *, transform: bool = True
+) -> PairPlan:
+    """The plan for *times* on a pair space: what was asked for, else the seams of least cost."""
+    finest, coarsest = float(times.min()), float(times.max())
+    if method == "pairwise":
+        return PairPlan(0.0, np.inf, 0.0)
     if method == "local":
-        raise InputError(f"{space!r} has no neighbour sums; use method='pairwise' or 'auto'")
-    if method != "pairwise":
-        sums = space.spectral_sums(measure.points, measure.weights, times, rtol)
-        if sums is not None:
-            return sums, "spectral"
-        if method == "spectral":
-            raise InputError(f"{space!r} has no fast transform at these scales; use method='pairwise' or 'auto'")
-        seconds = costs.overlap_seconds(measure.n, len(times))
-        if seconds > costs.PATIENCE:
-            raise CostError(_too_dear(measure, space, seconds))
-    return overlaps.heat_sums(measure, space, times, progress), "pairwise"
+        _check_flat(measure, space, coarsest, rtol)
+        return PairPlan(np.inf, np.inf, 0.0)
+    seconds = space.spectral_seconds(measure.n, finest, rtol, measure.ess) if transform else np.inf
+    if method == "spectral":
+        if seconds == np.inf:
+            raise InputError(_no_transform(space))
+        return PairPlan(0.0, 0.0, seconds)
+    if space.compact and seconds < costs.CHEAP_TRANSFORM:
+        return PairPlan(0.0, 0.0, seconds)
+    plan = _cheapest_pairs(measure, space, times, rtol, transform)
+    if plan.seconds > costs.PATIENCE:
+        raise CostError(_too_dear(measure, space, plan.seconds))
+    return plan
+
+
+def _cheapest_pairs(measure: Measure, space: PairSpace, times: FloatArray, rtol: float, transform: bool) -> PairPlan:
+    """The seams of least cost among the scales, in increasing order of time."""
+    order, n, ess = np.sort(times), measure.n, measure.ess
+    reaches = [flat.cutoff(space, float(t), ess, rtol) for t in order]
+    local = np.full(len(order) + 1, np.inf)  # seconds if so many scales are summed over neighbours, ...
+    local[0] = 0.0
+    known = [reach for reach in reaches if reach is not None]
+    if known and space.flat_periods is not None:
+        neighbours = costs.Neighbours.flat(measure, space.flat_periods, max(known))
+        local[1:] = [np.inf if reach is None else neighbours.seconds(reach) for reach in reaches]
+    fast = np.full(len(order) + 1, np.inf)  # ... and if all but so many are transformed
+    fast[-1] = 0.0
+    if transform:
+        fast[:-1] = [space.spectral_seconds(n, float(t), rtol, ess) for t in order]
+    best = PairPlan(0.0, np.inf, np.inf)
+    bounds = np.append(order, np.inf)
+    for first in np.flatnonzero(np.isfinite(local)).tolist():
+        for last in range(first, len(order) + 1):
+            between = space.pair_seconds(n, last - first) if last > first else 0.0
+            seconds = float(local[first] + between + fast[last])
+            if seconds < best.seconds:
+                best = PairPlan(float(bounds[first]) if first else 0.0, float(bounds[last]), seconds)
+    return best
+
+
+def _no_transform(space: PairSpace) -> str:
+    return f"{space!r} has no fast transform at these scales; use method='pairwise' or 'auto'"
+
+
+def _check_flat(measure: Measure, space: PairSpace, coarsest: float, rtol: float) -> None:
+    """Refuse neighbours where there are none, or where they do not suffice."""
+    periods = space.flat_periods
+    if periods is None or len(periods) > local.FEW_COLUMNS:
+        why = f"in more than {local.FEW_COLUMNS} coordinates" if periods is not None else "on this space"
+        raise InputError(f"{space!r} has no neighbour sums, which do not exist {why}; use method='pairwise' or 'auto'")
+    if flat.cutoff(space, coarsest, measure.ess, rtol) is None:
+        raise PrecisionError(
+            f"neighbours do not suffice at sqrt(8 t) = {np.sqrt(8 * coarsest):g}, where atoms overlap across "
+            f"{space!r}, or not to rtol={rtol:g}; use method='auto' or a larger rtol"
+        )
 
 
 def _run_eigenpairs(measure: Measure, space: EigenSpace, times: FloatArray, method: str) -> tuple[HeatSums, str]:

@@ -245,8 +245,35 @@ class PairSpace(Space):
         """`pair_terms` of two tiles as a function of time; what does not depend on the time is worked out once."""
         return lambda time: self.pair_terms(left, right, time)
 
+    def pair_seconds(self, n: int, scales: int) -> float:
+        """Rough seconds on two cores of all pairs at so many scales."""
+        return 0.5 * float(n) ** 2 * scales * 4e-8
+
+    # Optional: a fast transform.
+
+    def fitted(self, points: NDArray[Any]) -> PairSpace:
+        """The same space, told where the points are if its transform has to know."""
+        return self
+
+    def spectral_seconds(self, n: int, time: float, rtol: float, ess: float) -> float:
+        """Rough seconds on two cores of `spectral_sums` when *time* is the finest; inf where there is no transform."""
+        return float("inf")
+
     def spectral_sums(self, points: NDArray[Any], weights: FloatArray, times: FloatArray, rtol: float) -> Any:
-        """`engines.sums.HeatSums` by a fast transform, or None where there is none or pairs are cheaper."""
+        """`engines.sums.HeatSums` by a fast transform, or None where that turns out not to be possible.
+
+        It is called only where `spectral_seconds` is finite.
+        """
+        return None
+
+    # Optional: neighbours.
+
+    @property
+    def flat_periods(self) -> FloatArray | None:
+        """The period of each column of the points if these are Cartesian coordinates, inf where one does not close.
+
+        None where they are not, because the space is curved.
+        """
         return None
 
 

@@ -92,11 +92,38 @@ def gap_of_time(time: float, period: float) -> float:
 # A transform: how many modes, what it costs, how they are summed.
 
 
-def least_power(time: float, periods: tuple[float, ...], ess: float) -> float:
-    """What must be certain, as a share of k_2t(x,x): a lower bound of A - 1, as in `kernel.level_count`."""
-    log_diagonal = sum(diagonal_factor(time, T).log for T in periods)
-    lowest = 2 * math.exp(-2 * (2 * math.pi / max(periods)) ** 2 * time - log_diagonal)
-    return max(1 / ess - math.exp(-log_diagonal), lowest / ess, 1e-300)
+def log_allowed(log_diagonal: float, ess: float, share: float) -> float:
+    """Log of the share of A that may be left out if that of MMD^2 = A - 1 is to be at most *share*.
+
+    MMD^2 is rarely below f = (k_2t(x,x) - 1) / ESS, what independent draws have; its share of A is then f / (1 + f).
+    """
+    excess = -math.expm1(-log_diagonal)
+    log_mmd2 = log_diagonal + (math.log(excess) if excess > 0 else -700.0) - math.log(ess)
+    return math.log(share) - float(np.logaddexp(0.0, -log_mmd2))
+
+
+def log_axis_share(y: Any) -> FloatArray:
+    """Upper bound on the log of the share of A(t) in modes of one coordinate with 2 lambda t > y, whatever the atoms.
+
+    sqrt(t) k_t does not fall with t in one dimension, so with c < 1 modes from lambda on hold at most exp(-y (1 - c))
+    c^(-1/2) of A: sqrt(2 e y) exp(-y) at the best c = 1 / 2y. The same holds, because A does not grow with t, for the
+    share of the pairs and images that are further apart along one coordinate than R, with y = R^2 / 8t.
+    """
+    y = np.maximum(y, 0.5)
+    return np.asarray(0.5 * np.log(2 * y) + 0.5 - y)
+
+
+def axis_exponent(log_share: float) -> float:
+    """The least y at which `log_axis_share` is no more than *log_share*."""
+    y = 1.0
+    for _ in range(60):  # a contraction, faster the larger y is
+        y = max(0.5 * math.log(2 * y) + 0.5 - log_share, 0.5)
+    return y * (1 + 1e-9)
+
+
+def side_of(time: float, period: float, y: float) -> int:
+    """Modes |k| up to which, along one coordinate, 2 lambda t does not exceed y."""
+    return max(2, math.ceil(min(period * math.sqrt(y / (8 * time)) / math.pi, 2.0**40)) - 1)
 
 
 def tail(times: Any, period: float, side: Any) -> Any:
@@ -106,36 +133,41 @@ def tail(times: Any, period: float, side: Any) -> Any:
     return first / np.exp([diagonal_factor(float(t), period).log for t in np.atleast_1d(times)])
 
 
-def mode_count(time: float, period: float, goal: float) -> int:
-    """The least side with a tail below *goal*, to a few percent."""
-    rate = (2 * math.pi / period) ** 2 * 2 * time
-    side = max(2.0, math.sqrt(max(-math.log(goal) / rate, 0.0)) - 1)
-    if side > 2**20:
-        return 2**20
-    while tail(time, period, math.ceil(side))[0] > goal:
-        side = 1.02 * side + 1
-    return math.ceil(side)
+#: Most Fourier modes of a transform, by dimension: frequencies up to 2^18 on the circle; half a gigabyte of memory in
+#: two dimensions, two in three.
+MODE_LIMIT = {1: 2**19, 2: 2**23, 3: 2**24}
+
+#: Seconds on two cores of a transform, by dimension: for each point, and for each mode.
+_PER_POINT = {1: 6e-8, 2: 2e-7, 3: 1.2e-6}
+_PER_MODE = {1: 1e-7, 2: 1.5e-7, 3: 4.5e-7}
 
 
-def transform_seconds(n: int, total: int, dim: int) -> float:
-    """Roughly, on two cores."""
-    return float((5e-8 * 4**dim / 4) * n + 1e-7 * total)
+def transform_seconds(n: int, sides: list[int]) -> float:
+    """Rough seconds on two cores of a transform to modes |k_j| <= side_j; inf where these are too many."""
+    dim, total = len(sides), math.prod(2 * side + 1 for side in sides)
+    return 1e-3 + _PER_POINT[dim] * n + _PER_MODE[dim] * total if total <= MODE_LIMIT[dim] else math.inf
 
 
-def pair_seconds(n: int, scales: int, dim: int) -> float:
-    """Roughly, on two cores."""
-    return float(0.5 * n**2 * scales * dim * 2e-8)
+def folded(energies: FloatArray) -> FloatArray:
+    """Energies by |k_j|, 0 <= |k_j| <= side_j, summed over the signs of each k_j."""
+    for axis in range(energies.ndim):
+        side = energies.shape[axis] // 2
+        centred = np.moveaxis(energies, axis, 0)
+        half = centred[side:].copy()
+        half[1:] += centred[side - 1 :: -1]
+        energies = np.moveaxis(half, 0, axis)
+    return np.ascontiguousarray(energies)
 
 
 def weighted_sums(energies: FloatArray, times: FloatArray, periods: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
-    """sum_k exp(-2 lambda_k t) e_k, and its derivative in log t."""
+    """sum_k exp(-2 lambda_k t) e_k, and its derivative in log t, from `folded` energies."""
     total, change = np.empty((2, len(times)))
     for row, time in enumerate(times):
-        value, slope = energies, np.zeros_like(energies)
+        value, slope = energies, np.zeros(())
         for size, period in zip(reversed(energies.shape), reversed(periods), strict=True):
-            k = np.arange(size) - size // 2
-            exponent = (2 * math.pi * k / period) ** 2 * (2 * time)
+            exponent = (2 * math.pi * np.arange(size) / period) ** 2 * (2 * time)
             decay = np.exp(-exponent)
-            value, slope = value @ decay, slope @ decay - value @ (exponent * decay)
+            slope = (slope @ decay if slope.ndim else 0.0) - value @ (exponent * decay)
+            value = value @ decay
         total[row], change[row] = value, slope
     return total, change

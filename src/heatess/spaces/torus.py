@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ducc0
 import numpy as np
@@ -20,13 +20,13 @@ from . import theta
 from .base import FloatArray, PairSpace, PairTerms
 from .coordinates import coordinate_rows
 
+if TYPE_CHECKING:
+    from ..engines.sums import HeatSums
+
 EPS = float(np.finfo(np.float64).eps)
 
-#: Most Fourier modes of a transform, by dimension: frequencies up to 2^18 on the circle, 134 MB of coefficients above.
-MODE_LIMIT = {1: 2**19, 2: 2**23, 3: 2**23}
-
-#: A transform of fewer seconds is run without asking whether pairs would be cheaper.
-WORTH_COMPARING = 0.05
+#: A transform to fewer modes is cheap enough to be run a second time.
+CHEAP_MODES = 2**18
 
 #: Points transformed at once.
 BLOCK = 2**21
@@ -178,47 +178,94 @@ class Torus(PairSpace):
 
         return terms
 
-    def spectral_sums(self, points: NDArray[Any], weights: FloatArray, times: FloatArray, rtol: float) -> Any:
-        """Heat sums through the Fourier coefficients of the measure; None if they are too many, or dearer than pairs.
+    @property
+    def flat_periods(self) -> FloatArray:
+        """The periods, as an array."""
+        return self._periods
 
-        A - 1 = sum_{k != 0} exp(-2 lambda_k t) |a_k|^2, with a_k = sum_i w_i exp(2 pi i sum_j k_j x_ij / T_j).
+    def pair_seconds(self, n: int, scales: int) -> float:
+        """Rough seconds on two cores of all pairs at so many scales."""
+        return float(0.5 * n**2 * scales * self.dim * 2e-8)
+
+    # The transform.
+
+    def spectral_seconds(self, n: int, time: float, rtol: float, ess: float) -> float:
+        """Rough seconds on two cores of `spectral_sums` when *time* is the finest; inf where that is too fine."""
+        return theta.transform_seconds(n, self._sides(time, rtol, ess)) if self.dim <= 3 else math.inf
+
+    def _sides(self, time: float, rtol: float, ess: float) -> list[int]:
+        """Modes of each coordinate that certify gESS and MMD^2 at *time* to a small share of *rtol*."""
+        from ..kernel import truncation
+
+        log_diagonal = float(self.log_diagonal(np.array([time]))[0])
+        allowed = theta.log_allowed(log_diagonal, ess, truncation(rtol, ess) / self.dim)
+        return [theta.side_of(time, T, theta.axis_exponent(allowed)) for T in self.periods]
+
+    def spectral_sums(self, points: NDArray[Any], weights: FloatArray, times: FloatArray, rtol: float) -> Any:
+        """Heat sums through the Fourier coefficients of the measure.
+
+        A - 1 = sum_{k != 0} exp(-2 lambda_k t) |a_k|^2, with a_k = sum_i w_i exp(2 pi i sum_j k_j x_ij / T_j). If a
+        balanced cloud's MMD^2 turns out to need more modes than expected, the transform is repeated, while it is cheap.
+        """
+        from ..engines.doubt import warn_of_mmd2
+
+        sides = self._sides(float(times.min()), rtol, 1 / float(weights @ weights))
+        while True:
+            sums, uncertain, missing = self.transform_sums(points, weights, times, sides, rtol)
+            total = math.prod(4 * side + 1 for side in sides)
+            if not (missing > rtol).any() or total > CHEAP_MODES:
+                break
+            sides = [2 * side for side in sides]
+        warn_of_mmd2(times, uncertain + missing, sums.log_mmd2, rtol)
+        return sums
+
+    def transform_sums(
+        self, points: NDArray[Any], weights: FloatArray, times: FloatArray, sides: list[int], rtol: float
+    ) -> tuple[HeatSums, FloatArray, FloatArray]:
+        """Heat sums from the modes |k_j| <= side_j.
+
+        With them, relative to MMD^2, bounds on the error of the transform and on what is left out.
         """
         from ..engines.sums import HeatSums
 
-        if self.dim > 3:
-            return None
-        finest = float(times.min())
-        ess = 1 / float(weights @ weights)
-        least = theta.least_power(finest, self.periods, ess)
-        sides = [theta.mode_count(finest, T, rtol / 1000 * least / self.dim) for T in self.periods]
-        total = math.prod(2 * side + 1 for side in sides)
-        if total > MODE_LIMIT[self.dim]:
-            return None
-        dear = theta.transform_seconds(len(points), total, self.dim)
-        if dear > WORTH_COMPARING and dear > theta.pair_seconds(len(points), len(times), self.dim):
-            return None
         epsilon = min(max(1e-4 * rtol, 3e-13), 1e-6)
         energies = self._energies(points, weights, sides, epsilon)
-        self._mend_lowest(energies, points, weights, 4 * (epsilon / rtol) ** 2)
-        mmd2, falling = theta.weighted_sums(energies, times, self.periods)
+        mended = self._mend_lowest(energies, points, weights, 4 * (epsilon / rtol) ** 2)
+        mmd2, falling = theta.weighted_sums(theta.folded(energies), times, self.periods)
         diagonals = [[theta.diagonal_factor(float(t), T) for T in self.periods] for t in times]
         log_diagonal = np.array([sum(factor.log for factor in row) for row in diagonals])
         rate = np.array([sum(factor.slope for factor in row) for row in diagonals])  # d log k_2t(x,x) / d log t
         overlap = (1 + mmd2) * np.exp(-log_diagonal)
-        tail = sum(theta.tail(times, T, side) for T, side in zip(self.periods, sides, strict=True))
+        left_out = self._left_out(times, sides, overlap)
         moved = 4 * EPS * max(self.periods) * np.sqrt(-rate / (2 * times))  # coordinates rounded in the transform
-        error = tail / overlap + 2 * epsilon / np.sqrt(overlap) + epsilon**2 / overlap + moved + 64 * EPS
-        with np.errstate(divide="ignore"):
-            return HeatSums(overlap, np.log(mmd2), falling / (1 + mmd2) - rate, error)
+        error = left_out + 2 * epsilon / np.sqrt(overlap) + epsilon**2 / overlap + moved + 64 * EPS
+        certain = sum(2 * np.exp(-2 * (2 * math.pi / self.periods[j]) ** 2 * times) for j in mended)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            doubt = np.maximum(np.expm1(log_diagonal) - certain, 0.0) / mmd2  # sum of the factors of uncertain energies
+            uncertain = 2 * epsilon * np.sqrt(doubt) + epsilon**2 * doubt
+            missing = left_out * (1 + 1 / mmd2)
+            sums = HeatSums(overlap, np.log(mmd2), falling / (1 + mmd2) - rate, error)
+        return sums, np.where(mmd2 > 0, uncertain, 0.0), np.where(mmd2 > 0, missing, 0.0)
+
+    def _left_out(self, times: FloatArray, sides: list[int], overlap: FloatArray) -> FloatArray:
+        """Upper bound on the share of A in the other modes, by their number or by `theta.log_axis_share`."""
+        total = np.zeros(len(times))
+        for T, side in zip(self.periods, sides, strict=True):
+            share = np.exp(theta.log_axis_share(8 * (math.pi * (side + 1) / T) ** 2 * times))
+            with np.errstate(divide="ignore"):
+                total += np.minimum(theta.tail(times, T, side) / overlap, share / np.maximum(1 - share, 0.0))
+        return total
 
     def _energies(self, points: NDArray[Any], weights: FloatArray, sides: list[int], epsilon: float) -> FloatArray:
         """|a_k|^2 for |k_j| <= side_j, with zero at k = 0."""
         shape = tuple(2 * side + 1 for side in sides)
-        modes = np.zeros(shape, dtype=np.complex128)
-        part = np.empty_like(modes)
+        modes = np.empty(shape, dtype=np.complex128)
+        part = modes
         threads = 1 if len(points) * 64 + modes.size < 2_000_000 else thread_count()
         for rows in slices(len(points), BLOCK):
-            modes += ducc0.nufft.nu2u(
+            if rows.start and part is modes:
+                part = np.empty_like(modes)
+            ducc0.nufft.nu2u(
                 points=weights[rows].astype(np.complex128),
                 coord=np.ascontiguousarray(points[rows]),
                 forward=False,
@@ -227,13 +274,19 @@ class Torus(PairSpace):
                 periodicity=list(self.periods),
                 out=part,
             )
+            if part is not modes:
+                modes += part
         energies = np.asarray(modes.real**2 + modes.imag**2)
         energies[tuple(sides)] = 0.0
         return energies
 
-    def _mend_lowest(self, energies: FloatArray, points: NDArray[Any], weights: FloatArray, least: float) -> None:
-        """Sum the lowest mode of each coordinate directly if it is below *least*: large scales rest on it alone."""
+    def _mend_lowest(self, energies: FloatArray, points: NDArray[Any], weights: FloatArray, least: float) -> list[int]:
+        """Sum the lowest mode of each coordinate directly if it is below *least*: large scales rest on it alone.
+
+        Returns those coordinates.
+        """
         middle = [size // 2 for size in energies.shape]
+        mended = []
         for j, period in enumerate(self.periods):
             places = [tuple(m + step * (i == j) for i, m in enumerate(middle)) for step in (-1, 1)]
             if energies[places[0]] < least:
@@ -241,6 +294,8 @@ class Torus(PairSpace):
                 energy = float(weights @ np.cos(angle)) ** 2 + float(weights @ np.sin(angle)) ** 2
                 for place in places:
                     energies[place] = energy
+                mended.append(j)
+        return mended
 
     # Resolutions: along the coordinate of largest period.
 
