@@ -78,15 +78,15 @@ class _Frame:
         for place, axis in enumerate(order):
             x = points[:, axis]
             if not np.isfinite(periods[axis]):
-                far = high[axis] / radius - low[axis] / radius > _CLOSE
+                far = high[axis] / 2 - low[axis] / 2 > _CLOSE * radius
                 x = _without_gaps(x, 2 * radius) if far else x - (low[axis] / 2 + high[axis] / 2)
             columns[:, place] = x / unit
         extent = float((columns.max(axis=0) - columns.min(axis=0)).max())
         return cls(columns, periods[order] / unit, unit, extent)
 
 
-#: Extent, in units of the cut-off, up to which cells are as small as they should be.
-_CLOSE = 2.0**18
+#: Half the extent, in units of the cut-off, up to which cells are as small as they should be.
+_CLOSE = 2.0**17
 
 
 def _without_gaps(x: FloatArray, most: float) -> FloatArray:

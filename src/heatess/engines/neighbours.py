@@ -250,23 +250,18 @@ def _with_images(
     neighbourhood of the cells that are not images therefore has each pair once.
     """
     axes = len(counts)
-    places = [number // per_axis**axis % per_axis - _REACH for axis in range(axes)]
+    strides = [per_axis**axis for axis in range(axes)]
+    places = [number // stride % per_axis - _REACH for stride in strides]
+    near = [{1: place < _REACH, -1: place >= count - _REACH} for place, count in zip(places, counts, strict=True)]
     found = [(points, weights, number)]
-    steps = [(-1, 0, 1) if period < _OPEN else (0,) for period in periods]
-    for shift in product(*steps):
+    for shift in product(*((-1, 0, 1) if period < _OPEN else (0,) for period in periods)):
         moved = [axis for axis in range(axes) if shift[axis]]
-        if not moved:
-            continue
-        near = np.ones(len(points), dtype=bool)
-        for axis in moved:
-            near &= places[axis] < _REACH if shift[axis] > 0 else places[axis] >= counts[axis] - _REACH
-        rows = np.flatnonzero(near)
-        images = points[rows]
-        step = 0
-        for axis in moved:
-            images[:, axis] += shift[axis] * periods[axis]
-            step += shift[axis] * int(counts[axis]) * per_axis**axis
-        found.append((images, weights[rows], number[rows] + step))
+        if moved:
+            rows = np.flatnonzero(np.logical_and.reduce([near[axis][shift[axis]] for axis in moved]))
+            step = sum(shift[axis] * int(counts[axis]) * strides[axis] for axis in moved)
+            images = points[rows]
+            images[:, moved] += [shift[axis] * periods[axis] for axis in moved]
+            found.append((images, weights[rows], number[rows] + step))
     return (
         np.concatenate([part[0] for part in found]),
         np.concatenate([part[1] for part in found]),

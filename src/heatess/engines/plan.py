@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +120,7 @@ def _run_pairs(
     measure: Measure, space: PairSpace, times: FloatArray, rtol: float, method: str, progress: Progress
 ) -> tuple[HeatSums, str]:
     """Pair spaces: by neighbours, by all pairs and by the fast transform, whatever they have and is cheapest."""
+    measure = measure.support()
     fitted = space.fitted(measure.points)
     plan = choose_pairs(measure, fitted, times, rtol, method)
     parts = {"spectral": times >= plan.pairs}
@@ -184,11 +186,13 @@ def _cheapest_pairs(measure: Measure, space: PairSpace, times: FloatArray, rtol:
     fast[-1] = 0.0
     if transform:
         fast[:-1] = [space.spectral_seconds(n, float(t), rtol, ess) for t in order]
+    # Below the tolerance of distance moments all pairs are summed one scale after another.
+    pair_seconds = space.pair_seconds if rtol >= flat.LEAST_RTOL else partial(PairSpace.pair_seconds, space)
     best = PairPlan(0.0, np.inf, np.inf)
     bounds = np.append(order, np.inf)
     for first in np.flatnonzero(np.isfinite(local)).tolist():
         for last in range(first, len(order) + 1):
-            between = space.pair_seconds(n, last - first) if last > first else 0.0
+            between = pair_seconds(n, last - first) if last > first else 0.0
             seconds = float(local[first] + between + fast[last])
             if seconds < best.seconds:
                 best = PairPlan(float(bounds[first]) if first else 0.0, float(bounds[last]), seconds)
