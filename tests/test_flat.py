@@ -94,7 +94,7 @@ def test_the_error_bounds_the_distance_to_forty_digits(name: str, method: str) -
 def test_the_seam_is_invisible(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     space = SPACES[name]
     points, weights = cloud(space, 3000, seed=8)
-    times = np.geomspace(2e-3, 2.0, 16) ** 2 / 8
+    times = np.geomspace(2e-3, 2.0, 40) ** 2 / 8
     both = [within(space, points, weights, times, method) for method in ("local", "spectral")]
     profiles = []
     for seam in np.intersect1d(*both)[:2]:

@@ -18,7 +18,8 @@ from .spaces.base import EigenSpace, FloatArray, Space, ZonalSpace
 from .spaces.lattice import lattice_levels
 from .spaces.product import Product
 from .spaces.sphere import Sphere
-from .spaces.torus import MODE_LIMIT, Torus
+from .spaces.theta import MODE_LIMIT
+from .spaces.torus import Torus
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,7 +168,7 @@ def _of_torus(measure: Measure, space: Torus, count: int) -> _Levels:
         raise InputError(
             f"max_degree={count - 1} on {space!r} needs more than {MODE_LIMIT[space.dim]:,} Fourier modes; give less"
         )
-    modes = space._energies(measure.points, measure.weights, levels.sides, 1e-4 * _RTOL)
+    modes = space.mode_energies(measure.points, measure.weights, levels.sides, 1e-4 * _RTOL)
     energies = np.bincount(levels.labels.ravel(), modes.ravel(), count + 1)[:count]
     energies[0] = 1.0
     return levels.eigenvalues, levels.multiplicities, np.minimum(energies, levels.multiplicities)

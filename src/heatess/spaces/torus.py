@@ -229,7 +229,7 @@ class Torus(PairSpace):
         from ..engines.sums import HeatSums
 
         epsilon = min(max(1e-4 * rtol, 3e-13), 1e-6)
-        energies = self._energies(points, weights, sides, epsilon)
+        energies = self.mode_energies(points, weights, sides, epsilon)
         mended = self._mend_lowest(energies, points, weights, 4 * (epsilon / rtol) ** 2)
         mmd2, falling = theta.weighted_sums(theta.folded(energies), times, self.periods)
         diagonals = [[theta.diagonal_factor(float(t), T) for T in self.periods] for t in times]
@@ -256,7 +256,7 @@ class Torus(PairSpace):
                 total += np.minimum(theta.tail(times, T, side) / overlap, share / np.maximum(1 - share, 0.0))
         return total
 
-    def _energies(self, points: NDArray[Any], weights: FloatArray, sides: list[int], epsilon: float) -> FloatArray:
+    def mode_energies(self, points: NDArray[Any], weights: FloatArray, sides: list[int], epsilon: float) -> FloatArray:
         """|a_k|^2 for |k_j| <= side_j, with zero at k = 0."""
         shape = tuple(2 * side + 1 for side in sides)
         modes = np.empty(shape, dtype=np.complex128)
