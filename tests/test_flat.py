@@ -107,6 +107,18 @@ def test_the_seam_is_invisible(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_allclose(one.mmd2, other.mmd2, rtol=1e-8)
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_mmd2_of_many_even_atoms_is_the_same_on_both_sides_of_the_seam(dim: int) -> None:
+    space = he.Torus(dim)
+    points = space.uniform(60_000, np.random.default_rng(dim))
+    times = np.array([0.23, 0.26]) ** 2 / 8
+    near = he.heat_profile(points, space=space, times=times, method="local")
+    far = he.heat_profile(points, space=space, times=times, method="spectral")
+    np.testing.assert_allclose(near.gess, far.gess, rtol=1e-9)
+    np.testing.assert_allclose(near.mmd2, far.mmd2, rtol=1e-7)
+    assert near.mmd2.max() < 0.2
+
+
 def test_the_plan_takes_the_cheapest_engine_at_each_scale() -> None:
     rng = np.random.default_rng(0)
     times = np.geomspace(1e-3, 3.0, 20) ** 2 / 8

@@ -140,3 +140,28 @@ def test_bad_input_is_refused_with_the_reason() -> None:
     with pytest.raises(he.InputError, match="below 1e"):
         he.gess([[1e100, 1e100, 0.0]], space=plane, time=1.0)
     assert he.gess([[1 + 1e-7, 0.0, 0.0]], space=plane, time=1.0) == 1
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_separations_tell_the_distances(dim: int) -> None:
+    space = he.Hyperbolic(dim)
+    points = space.check(awkward_cloud(dim, seed=5)[0])
+    found = space.separations(points, points)
+    np.testing.assert_allclose(found, 4 * np.sinh(space.distance(points[:, None], points) / 2) ** 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("spread", [1.0, 1e3])
+def test_all_pairs_of_many_atoms_at_all_scales_at_once(dim: int, spread: float) -> None:
+    rng = np.random.default_rng(dim)
+    x = spread * rng.normal(size=(2100, dim))
+    x[:1000] *= 1e-3 / spread
+    x[:20] = x[20:40]
+    points, weights = lifted(x), rng.random(len(x))
+    scales = {"space": he.Hyperbolic(dim), "times": np.geomspace(1e-3, 30, 5) ** 2 / 8}
+    fast = he.heat_profile(points, weights, **scales)
+    slow = he.heat_profile(points, weights, **scales, rtol=1e-12)  # below the tolerance of bins
+    assert (np.abs(fast.gess / slow.gess - 1) <= fast.error).all()
+    assert (fast.error < 1e-9).all()
+    np.testing.assert_allclose(fast.gess, slow.gess, rtol=1e-12)
+    np.testing.assert_allclose(fast.dimension, slow.dimension, rtol=1e-11, atol=1e-13)

@@ -143,7 +143,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class DistanceMoments:
-    """Sums over pairs i < j of w_i w_j d^q in each bin of squared distance, shape (bins, 4)."""
+    """Sums over pairs of w_i w_j d^q in each bin of squared distance, shape (bins, 4)."""
 
     centres: FloatArray
     half_widths: FloatArray
@@ -192,10 +192,30 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
 
     # Threads of our own rather than the compiler's, which do not survive a fork.
     chunks = np.sum(map_rows(chunk, _CHUNKS, 1), axis=0)
-    edges = (np.arange(base, base + bins + 1, dtype=np.int64) << _SHIFT).view(np.float64)
+    return _moments(base, chunks)
+
+
+class TileMoments:
+    """Distance moments of all pairs, given tile by tile; pairs closer than *least* go into one bin at distance zero."""
+
+    def __init__(self, least: float, threads: int) -> None:
+        self._base = _bin(least**2) - 1
+        self._tables = np.zeros((threads, _bin(_OPEN) - self._base + 1, MOMENTS))
+
+    def add(self, thread: int, squares: FloatArray, left: FloatArray, right: FloatArray) -> None:
+        """Add all pairs of a tile of squared distances, with the weights of its rows and columns."""
+        _add_tile(squares, left, np.ascontiguousarray(right), self._base, self._tables[thread])
+
+    def total(self) -> DistanceMoments:
+        """The sums so far, over all pairs that were added."""
+        return _moments(self._base, self._tables.sum(axis=0))
+
+
+def _moments(base: int, values: FloatArray) -> DistanceMoments:
+    edges = (np.arange(base, base + len(values) + 1, dtype=np.int64) << _SHIFT).view(np.float64)
     centres, half_widths = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     centres[0] = half_widths[0] = 0.0
-    return DistanceMoments(centres, half_widths, chunks)
+    return DistanceMoments(centres, half_widths, values)
 
 
 def _hemisphere(points: FloatArray, radius: float) -> tuple[FloatArray, IntArray, FloatArray]:
@@ -432,6 +452,21 @@ def _add_near(  # type: ignore[no-untyped-def]
             place, weight = close[k], close_weights[k] * weights[i]
             odd, even = weight * place, place * place
             row = found[np.uint64(bins[k])]
+            row[0] += weight
+            row[1] += odd
+            row[2] += weight * even
+            row[3] += odd * even
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _add_tile(squares, left, right, base, found):  # type: ignore[no-untyped-def]
+    """Add every pair of a tile to *found*."""
+    for i in range(len(squares)):
+        for k in range(squares.shape[1]):
+            bits = np.float64(squares[i, k]).view(np.int64)
+            place, weight = (bits & _MASK) * _STEP - 1.0, left[i] * right[k]
+            odd, even = weight * place, place * place
+            row = found[np.uint64(max((bits >> _SHIFT) - base, 0))]
             row[0] += weight
             row[1] += odd
             row[2] += weight * even

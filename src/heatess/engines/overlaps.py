@@ -1,16 +1,23 @@
-"""All pairs, one scale after another: for spaces whose overlap is more than a function of the distance."""
+"""All pairs of pair spaces: scale after scale, or all scales at once where only the distance matters."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from ..blocks import map_rows, slices, thread_count
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import FloatArray, PairSpace
 from ..spaces.euclidean import SCALE_BY_SCALE
 from . import flat
+from .local import COINCIDENT, MOMENT_ERROR
 from .pairwise import tiles
 from .sums import EPS, HeatSums
+
+if TYPE_CHECKING:
+    from .neighbours import DistanceMoments
 
 #: Rows of a tile; several arrays of its square are alive at once, and should stay in cache.
 TILE = 128
@@ -19,12 +26,15 @@ TILE = 128
 def heat_sums(measure: Measure, space: PairSpace, times: FloatArray, rtol: float, progress: Progress) -> HeatSums:
     """sum_ij w_i w_j s_t(x_i, x_j), its derivative, and A - 1 = sum_ij w_i w_j (k_2t(x_i, x_j) - 1).
 
-    Many atoms of flat space are summed at all scales at once, because there only the squared distances matter.
+    Many atoms are summed at all scales at once where only their distances matter: in flat and in hyperbolic space.
     """
     atoms = measure.coalesced()
     periods = space.flat_periods
-    if periods is not None and np.isinf(periods).all() and atoms.n > SCALE_BY_SCALE and rtol >= flat.LEAST_RTOL:
-        return flat.all_pair_sums(atoms, space, times)
+    if atoms.n > SCALE_BY_SCALE and rtol >= flat.LEAST_RTOL:
+        if periods is not None and np.isinf(periods).all():
+            return flat.all_pair_sums(atoms, space, times)
+        if space.radial:
+            return _radial_sums(atoms, space, times, progress)
     overlap, change, excess = np.zeros((3, len(times)))
     for rows, columns in progress.track(list(tiles(atoms.n, TILE)), "pairs"):
         left, right = atoms.points[rows], atoms.points[columns]
@@ -39,6 +49,44 @@ def heat_sums(measure: Measure, space: PairSpace, times: FloatArray, rtol: float
                 excess[k] += row_weights @ terms.excess @ column_weights
     error = np.full(len(times), space.accuracy) + 64 * EPS
     return HeatSums(overlap, _log_excess(space, times, overlap, excess), change / overlap, error)
+
+
+def _radial_sums(atoms: Measure, space: PairSpace, times: FloatArray, progress: Progress) -> HeatSums:
+    """The same from the separations of all pairs, gathered in bins."""
+    sums = _separation_moments(atoms, space, COINCIDENT * float(np.sqrt(8 * times.min())), progress)
+    found = np.empty((2, len(times)))
+    for k, time in enumerate(times):
+
+        def kernel(separations: FloatArray, time: float = float(time)) -> FloatArray:
+            terms = space.radial_terms(separations, time)
+            return np.stack([terms.overlap, terms.change])
+
+        found[:, k] = sums.sum(kernel, np.inf)
+    error = np.full(len(times), space.accuracy + MOMENT_ERROR)
+    return HeatSums(found[0], np.full(len(times), np.nan), found[1] / found[0], error)
+
+
+def _separation_moments(atoms: Measure, space: PairSpace, least: float, progress: Progress) -> DistanceMoments:
+    """Moments of the separations of all ordered pairs, an atom with itself included."""
+    from .neighbours import TileMoments  # compiles, so only when it is needed
+
+    moments = TileMoments(least, thread_count())
+    blocks = list(slices(atoms.n, TILE))
+
+    def add(top: slice, part: slice, thread: int) -> None:
+        left, weights = atoms.points[top], atoms.weights[top]
+        for block in blocks[part]:
+            twice = 1.0 if block == top else 2.0
+            moments.add(thread, space.separations(left, atoms.points[block]), twice * weights, atoms.weights[block])
+
+    for k, top in enumerate(progress.track(blocks, "pairs")):
+        share = -(-(len(blocks) - k) // thread_count())
+
+        def strip(part: slice, top: slice = top, first: int = k, share: int = share) -> None:
+            add(top, slice(first + part.start, first + part.stop), part.start // share)
+
+        map_rows(strip, len(blocks) - k, share)
+    return moments.total()
 
 
 def _log_excess(space: PairSpace, times: FloatArray, overlap: FloatArray, excess: FloatArray) -> FloatArray:

@@ -249,6 +249,19 @@ class PairSpace(Space):
         """Rough seconds on two cores of all pairs at so many scales."""
         return 0.5 * float(n) ** 2 * scales * 4e-8
 
+    # Optional: all pairs at all scales at once, where the overlap depends on the distance alone.
+
+    #: Whether there are `separations`.
+    radial: bool = False
+
+    def separations(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Functions of the distances of all pairs of two tiles that are their squares in the limit of small ones."""
+        raise TypeError(f"{self!r} has no separations; its overlap depends on more than the distance")
+
+    def radial_terms(self, separations: FloatArray, time: float) -> PairTerms:
+        """Overlaps as smooth functions of the `separations`."""
+        raise TypeError(f"{self!r} has no separations; its overlap depends on more than the distance")
+
     # Optional: a fast transform.
 
     def fitted(self, points: NDArray[Any]) -> PairSpace:
