@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .spaces.base import FloatArray, PairTerms, SmallTime, ZonalSpace
+from .spaces.base import FloatArray, PairTerms, ZonalSpace
 
 #: Above this many levels the small-time expansion is exact to rounding, on spheres of any dimension.
 SERIES_LIMIT = 1024
@@ -211,8 +211,28 @@ def _polynomial(coefficients: FloatArray, square: Any) -> Any:
 
 # Overlaps of tiles of pairs, for products of spaces.
 
-#: Order of the Taylor polynomials that `zonal_terms` evaluates, and their nodes per cosine; exact to rounding.
-_TAYLOR, _NODES_PER_COSINE = 8, 8
+#: Order of the polynomials that `zonal_terms` evaluates, and of the Taylor polynomials that they are made from.
+_ORDER, _TAYLOR = 10, 18
+
+#: Bound on their error, as a share of the sum of the cosines' coefficients.
+_TABLE_ERROR = 1e-15
+
+#: Overlaps below exp(-45) of a pair are taken for zero.
+_NEGLIGIBLE = -45.0
+
+
+class Radial(NamedTuple):
+    """s_t, d s_t / d log t and k_2t - 1 of a space at one time as functions of the distance r.
+
+    Either polynomials on even intervals around 0, step, 2 step, ..., of shape (intervals, powers, 2): of k_2t - 1 if
+    k_2t(x, x) is below two, else of s_t, and of d s_t / d log t. Or, if the step is zero, two polynomials in r^2, of
+    log s_t and of d log s_t / d log t, of shape (powers, 2), where k_2t(x, x) counts as two or more.
+    """
+
+    table: FloatArray  # lowest power first
+    step: float
+    diagonal: float  # k_2t(x, x), at most 1e150
+    cut: float  # the distance from which on s_t is negligible
 
 
 def zonal_terms(space: ZonalSpace, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
@@ -220,59 +240,106 @@ def zonal_terms(space: ZonalSpace, left: FloatArray, right: FloatArray) -> Calla
 
     Each is accurate to 1e-14 of its value at distance zero.
     """
-    from .tables import evaluate
-
-    r = _tile_distances(space, left, right)
-
-    def terms(time: float) -> PairTerms:
-        table = _taylor_table(space, time)
-        if table is None:
-            return _small_time_terms(space.small_time(time), r)
-        step = math.pi / (len(table) - 1)
-        return PairTerms(*evaluate(table, -step / 2, step, r))
-
-    return terms
+    r = tile_distances(space, left, right)
+    return lambda time: radial_terms(radial(space, time), r)
 
 
-def _small_time_terms(small: SmallTime, r: FloatArray) -> PairTerms:
-    near = r < small.reach
-    square = np.where(near, r * r, 0.0)
-    log = np.where(near, _polynomial(small.polynomial, square), -1000.0)
-    value = np.exp(log)
-    excess = np.expm1(np.minimum(small.log_diagonal + log, 700.0))
-    return PairTerms(value, value * _polynomial(small.slope, square), excess)
+def radial_terms(form: Radial, r: FloatArray) -> PairTerms:
+    """The three functions at distances r; few of them, as array passes without a compiled loop."""
+    if form.step == 0:
+        near = r < form.cut
+        square = np.where(near, r * r, 0.0)
+        logs, slope = (_polynomial(coefficients, square) for coefficients in form.table.T)
+        overlap = np.where(near, np.exp(logs), 0.0)
+        return PairTerms(overlap, overlap * slope, form.diagonal * overlap - 1)
+    place = np.minimum((r / form.step + 0.5).astype(np.int64), len(form.table) - 1)
+    rows = np.moveaxis(form.table, 0, 2)[:, :, place]  # (power, function, ...)
+    values = rows[-1]
+    for power in range(_ORDER - 2, -1, -1):
+        values = values * (r - place * form.step) + rows[power]
+    if form.diagonal < 2:
+        return PairTerms((1 + values[0]) / form.diagonal, values[1], values[0])
+    near = r < form.cut
+    overlap, change = np.where(near, values, 0.0)
+    return PairTerms(overlap, change, form.diagonal * overlap - 1)
 
 
-@lru_cache(maxsize=256)
-def _taylor_table(space: ZonalSpace, time: float) -> FloatArray | None:
-    """Taylor coefficients of the three functions of `zonal_terms` at even nodes, shape (nodes, 3, order).
-
-    None where the series is too long and the small-time expansion takes over.
-    """
-    from scipy.fft import dct, ifft
-
+@lru_cache(maxsize=2048)
+def radial(space: ZonalSpace, time: float) -> Radial:
+    """The kernel at one time, tabulated from the series or, where that is too long, by the small-time expansion."""
+    diagonal = math.exp(min(log_diagonal(space, time), 345.0))
     count = level_count(space, time, 1.0, 1e-15, SERIES_LIMIT)
     if count is None:
-        return None
+        small = space.small_time(time)
+        return Radial(np.stack([small.polynomial, small.slope], axis=1), 0.0, diagonal, small.reach)
+    series = _cosine_series(space, time, count, excess=diagonal < 2)
+    return Radial(*_polynomials(series), diagonal, _cut(space, time))
+
+
+def _cut(space: ZonalSpace, time: float) -> float:
+    """The distance from which on overlaps are negligible, by the small-time expansion; inf where that does not tell."""
+    if -8 * time * _NEGLIGIBLE > space.diameter**2:
+        return math.inf
+    small = space.small_time(time)
+    reaches = small.reach * np.linspace(0.0, 1.0, 257)
+    enough = _polynomial(small.polynomial, reaches**2) < _NEGLIGIBLE
+    return float(reaches[np.argmax(enough)]) if small.error < 0.1 and enough.any() else math.inf
+
+
+def _cosine_series(space: ZonalSpace, time: float, count: int, excess: bool) -> FloatArray:
+    """Coefficients of s_t, or of k_2t - 1, and of d s_t / d log t in cos(k r), shape (2, cosines)."""
+    from scipy.fft import dct
+
     levels = space.levels(count)
     p = level_probabilities(space, time, count)
     change = -2 * time * p * (levels.eigenvalues - p @ levels.eigenvalues)
-    excess = np.exp(np.minimum(levels.log_multiplicities - 2 * time * levels.eigenvalues, 300.0))
-    excess[0] = 0.0
+    value = p
+    if excess:
+        value = np.exp(levels.log_multiplicities - 2 * time * levels.eigenvalues)
+        value[0] = 0.0
     nodes = space.cosine_count(count)
-    frequency = np.arange(nodes)
-    zonal = space.zonal(count, (frequency + 0.5) * (math.pi / nodes))
-    series = dct(np.stack([p, change, excess]) @ zonal, type=2, axis=1) / nodes  # sum_k c_k cos(k r)
+    zonal = space.zonal(count, (np.arange(nodes) + 0.5) * (math.pi / nodes))
+    series = dct(np.stack([value, change]) @ zonal, type=2, axis=1) / nodes
     series[:, 0] /= 2
-    half = _NODES_PER_COSINE * nodes
-    table = np.empty((half + 1, 3, _TAYLOR))
+    return np.asarray(series)
+
+
+def _polynomials(series: FloatArray) -> tuple[FloatArray, float]:
+    """Sums of cosines as polynomials, shape (intervals, powers, 2), and the length of the intervals.
+
+    Taylor polynomials at their middles, economised by Chebyshev polynomials: on intervals of length h the error for
+    cos(k r) is about (k h / 4)^n 2 / n! at order n.
+    """
+    from scipy.fft import ifft
+
+    frequency = np.arange(series.shape[1])
+    sizes = np.abs(series)
+    total = np.maximum(sizes.sum(axis=1), 1e-300)
+    typical = float(((sizes @ frequency.astype(np.float64) ** _ORDER / total) ** (1 / _ORDER)).max())
+    longest = 4 * (_TABLE_ERROR * math.factorial(_ORDER) / 2) ** (1 / _ORDER) / max(typical, 1.0)
+    half = max(math.ceil(math.pi / longest), len(frequency) // 2 + 1)
+    step = math.pi / half
+    taylor = np.empty((half + 1, len(series), _TAYLOR))
     for order in range(_TAYLOR):
-        waves = series * (1j * frequency) ** order / math.factorial(order)
-        table[:, :, order] = ifft(waves, 2 * half, axis=1, norm="forward")[:, : half + 1].real.T
-    return table
+        waves = series * (0.5j * step * frequency) ** order / math.factorial(order)
+        taylor[:, :, order] = ifft(waves, 2 * half, axis=1, norm="forward")[:, : half + 1].real.T
+    table = taylor @ _economised() * (2 / step) ** np.arange(_ORDER)
+    return np.ascontiguousarray(table.transpose(0, 2, 1)), step
 
 
-def _tile_distances(space: ZonalSpace, left: FloatArray, right: FloatArray) -> FloatArray:
+@lru_cache(maxsize=1)
+def _economised() -> FloatArray:
+    """Powers below `_TAYLOR` on [-1, 1] in powers below `_ORDER`, without their higher Chebyshev terms."""
+    from numpy.polynomial import chebyshev
+
+    rows = np.zeros((_TAYLOR, _ORDER))
+    for power in range(_TAYLOR):
+        kept = chebyshev.cheb2poly(chebyshev.poly2cheb(np.eye(_TAYLOR)[power][: power + 1])[:_ORDER])
+        rows[power, : len(kept)] = kept
+    return rows
+
+
+def tile_distances(space: ZonalSpace, left: FloatArray, right: FloatArray) -> FloatArray:
     """Distances of all pairs: by matrix product, and for close pairs, where that is not accurate, one by one."""
     cosines = space.tile_cosines(left, right)
     distances = np.arccos(cosines)
