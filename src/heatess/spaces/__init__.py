@@ -50,7 +50,15 @@ def named(name: str) -> Space:
     Sphere(2)
     >>> named("Torus(2, periods=(1.0, 24.0))")
     Torus(2, periods=(1.0, 24.0))
+    >>> named("Product(Sphere(2), Circle(), scales=(1.0, 0.5))")
+    Product(Sphere(2), Circle(), scales=(1.0, 0.5))
     """
+    product = re.fullmatch(r"Product\((.*)\)(?: \[.*\])?", name)
+    if product is not None:
+        parts = _split(product[1])
+        scales = re.fullmatch(r"scales=\(([\d.e+, -]+)\)", parts[-1])
+        numbers = [float(part) for part in scales[1].split(",")] if scales else None
+        return Product(*(named(part) for part in (parts[:-1] if scales else parts)), scales=numbers)
     if name in ("Circle()", "Rotations()"):
         return Circle() if name == "Circle()" else Rotations()
     match = re.fullmatch(r"(\w+)\((\d{1,6})(?:, periods=([\d.e+-]+|\([\d.e+, -]+\)))?\)(?: \[.*\])?", name)
@@ -58,6 +66,18 @@ def named(name: str) -> Space:
         numbers = [float(part) for part in match[3].strip("()").split(",") if part.strip()]
         return Torus(int(match[2]), numbers if match[3].startswith("(") else numbers[0])
     if match is None or match[1] not in _BY_DIMENSION or match[3] is not None:
-        known = ", ".join(f"{kind}(dim)" for kind in _BY_DIMENSION)
-        raise InputError(f"unknown space {name!r}; this version of heatess knows {known}, Circle() and Rotations()")
+        known = ", ".join(f"{kind}(dim)" for kind in _BY_DIMENSION) + ", Circle(), Rotations() and a Product of these"
+        raise InputError(f"unknown space {name!r}; this version of heatess knows {known}")
     return _BY_DIMENSION[match[1]](int(match[2]))
+
+
+def _split(text: str) -> list[str]:
+    """At the commas that are not within brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
