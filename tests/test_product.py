@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 import heatess as he
 import reference_flat
 from heatess import kernel
+from heatess.spaces import eigenfunctions, named, product_sums
+from reference import Exact
 
 
 def relative(found: float, true: mp.mpf) -> float:
@@ -32,21 +36,209 @@ def sphere_and_circle(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return places, angles, np.exp(2 * rng.normal(size=len(angles)))
 
 
-@pytest.mark.parametrize("scales", [(1, 1), (1.0, 2.5)])
-def test_sphere_times_circle_matches_forty_digits(scales: tuple[float, float]) -> None:
+TIMES = np.square([0.03, 0.2, 1.0, 2.0, 6.0]) / 8
+
+
+@cache
+def exact_sphere_and_circle(scales: tuple[float, float]) -> list[Exact]:
     places, angles, weights = sphere_and_circle(seed=1)
-    times = np.square([0.03, 0.2, 1.0, 2.0, 6.0]) / 8
-    space = he.Product(he.Sphere(2), he.Circle(), scales=scales)
     exact = reference_flat.product(
         (reference_flat.sphere2(560), slice(0, 3), scales[0]),
         (reference_flat.torus([2 * math.pi]), slice(3, 4), scales[1]),
     )
-    truth = reference_flat.profile(exact, np.column_stack([places, angles]), weights, times)
-    profile = he.heat_profile((places, angles), weights, space=space, times=times)
-    for k, row in enumerate(truth):
+    return reference_flat.profile(exact, np.column_stack([places, angles]), weights, TIMES)
+
+
+@pytest.mark.parametrize("scales", [(1, 1), (1.0, 2.5)])
+@pytest.mark.parametrize(("method", "finest"), [("pairwise", 0), ("spectral", 1)])
+def test_sphere_times_circle_matches_forty_digits(scales: tuple[float, float], method: str, finest: int) -> None:
+    places, angles, weights = sphere_and_circle(seed=1)
+    space = he.Product(he.Sphere(2), he.Circle(), scales=scales)
+    profile = he.heat_profile((places, angles), weights, space=space, times=TIMES[finest:], method=method)
+    assert profile.method == method
+    for k, row in enumerate(exact_sphere_and_circle(scales)[finest:]):
         assert relative(profile.gess[k], row.gess) <= min(1e-8, profile.error[k])
         assert relative(profile.mmd2[k], row.mmd2) < 1e-8
         assert relative(profile.divergence[k], row.divergence) < 1e-8
+
+
+@pytest.mark.parametrize("angle", [60, 25])
+@pytest.mark.parametrize(
+    "space",
+    [
+        he.Product(he.Sphere(2), he.Circle()),
+        he.Product(he.Sphere(2), he.Projective(2), scales=(1, 2)),
+        he.Product(he.Torus(2), he.Sphere(2), scales=(0.7, 1)),
+        he.Product(he.Rotations(), he.Circle()),
+        he.Product(he.Sphere(1), he.Sphere(1)),
+        he.Product(he.Projective(1), he.Sphere(3)),
+        he.Product(he.Sphere(2), he.Circle(), he.Projective(1), scales=(1, 1, 2)),
+        he.Product(he.Product(he.Sphere(2), he.Circle(), scales=(2, 1)), he.Torus(1, periods=24), scales=(0.5, 0.1)),
+        he.Product(he.Projective(4), he.Circle()),
+    ],
+    ids=repr,
+)
+def test_coefficients_and_pairs_agree(space: he.Product, angle: float) -> None:
+    rng = np.random.default_rng(9)
+    points, weights = space.check(space.uniform(60, rng)), np.exp(rng.normal(size=60))
+    points[1] = points[0]
+    times = np.square(np.radians([angle, 1.5 * angle, 6 * angle])) / 8
+    factors = space.harmonics
+    assert factors is not None
+    shares = weights / weights.sum()
+    limit = product_sums.eigenvalue_limit(space, factors, times, 1e-8, 1 / float(shares @ shares))
+    sums = product_sums.heat_sums(space, factors, limit, points, shares, times, 1e-8)
+    pairs = he.heat_profile(points, weights, space=space, times=times, method="pairwise")
+    assert (np.abs(sums.overlap * pairs.gess - 1) <= sums.error + pairs.error).all()
+    assert (sums.error < 1e-9).all()
+    np.testing.assert_allclose(np.exp(sums.log_mmd2), pairs.mmd2, rtol=1e-9)
+    np.testing.assert_allclose(2 * sums.slope, pairs.dimension, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        he.Product(he.Sphere(2), he.Circle(), scales=(1, 0.7)),
+        he.Product(he.Rotations(), he.Sphere(1)),
+        he.Product(he.Projective(1), he.Projective(2), he.Torus(1, periods=5)),
+        he.Product(he.Projective(3), he.Projective(1), scales=(0.5, 1)),
+    ],
+    ids=repr,
+)
+def test_fast_transforms_give_the_energies_of_the_matrix_product(space: he.Product) -> None:
+    rng = np.random.default_rng(14)
+    points, weights = space.check(space.uniform(40, rng)), rng.random(40) / 20
+    factors = space.harmonics
+    assert factors is not None
+    limit = 70.5
+    direct = eigenfunctions.energies(factors, limit, points, weights).within(0, limit)
+    for place, factor in enumerate(factors):
+        assert factor.transform is not None
+        others = factors[:place] + factors[place + 1 :]
+        fast = eigenfunctions.transformed(factor, others, limit, points, weights, 1e-12)
+        for time in (0.01, 0.05, 0.3):
+            one, other = (e.values @ np.exp(-2 * time * e.eigenvalues) for e in (direct, fast))
+            assert one == pytest.approx(other, rel=1e-11)
+        assert len(fast.values) == len(direct.values)
+        assert fast.multiplicities.sum() == direct.multiplicities.sum()
+
+
+@pytest.mark.parametrize(("space", "count"), [(he.Sphere(2), 160), (he.Sphere(3), 20), (he.Sphere(6), 5)], ids=repr)
+def test_harmonics_obey_the_addition_theorem(space: he.Sphere, count: int) -> None:
+    """Their sums of products over a degree are N_l P_l(cos d), whatever the basis, if it is orthonormal."""
+    x = np.vstack([space.uniform(20, np.random.default_rng(10)), np.eye(space.dim + 1), -np.eye(space.dim + 1)])
+    values = eigenfunctions.spherical(np.ascontiguousarray(x.T), count)
+    zonal = space.zonal(count, space.distance(x[:, None], x[None]))
+    start = 0
+    for degree in range(count):
+        size = eigenfunctions.multiplicity(space.dim, degree)
+        level = values[start : start + size]
+        np.testing.assert_allclose(level.T @ level / size, zonal[degree], atol=1e-12)
+        start += size
+    assert start == len(values)
+
+
+def test_rotations_are_even_harmonics_of_quaternions() -> None:
+    space = he.Rotations()
+    x = space.check(space.uniform(20, np.random.default_rng(11)))
+    values = eigenfunctions.spherical(np.ascontiguousarray(x.T), 9, 2)
+    zonal = space.zonal(9, space.distance(x[:, None], x[None]))
+    start = 0
+    for degree in range(9):
+        level = values[start : start + (2 * degree + 1) ** 2]
+        np.testing.assert_allclose(level.T @ level / len(level), zonal[degree], atol=1e-13)
+        start += len(level)
+
+
+@pytest.mark.parametrize("time", [1e-150, 1e-9, 2e-5, 1e-3, 0.05, 1.0, 40.0])
+@pytest.mark.parametrize(
+    "space",
+    [
+        he.Product(he.Sphere(2), he.Circle()),
+        he.Product(he.Euclidean(3), he.Rotations(), scales=(1, 0.5)),
+        he.Product(he.Torus(2, periods=(1, 24)), he.Projective(2), scales=(2, 1)),
+        he.Product(he.Hyperbolic(2), he.Product(he.Circle(), he.Sphere(40), scales=(1, 3)), scales=(2, 0.5)),
+    ],
+    ids=repr,
+)
+def test_compiled_loops_agree_with_array_passes(space: he.Product, time: float) -> None:
+    rng = np.random.default_rng(12)
+    flat = space.check(tuple(_some(factor, 120, rng) for factor in space.spaces))
+    near = flat[60:].copy()
+    near[:20] = flat[:20]
+    left, right = flat[:60], near
+    arrays, loops = space._by_arrays(left, right)(time), space._by_loops(left, right)(time)
+    np.testing.assert_allclose(loops.overlap, arrays.overlap, rtol=1e-12, atol=2e-14)
+    np.testing.assert_allclose(loops.change, arrays.change, rtol=1e-11, atol=1e-12)
+    if space.compact:
+        assert arrays.excess is not None
+        assert loops.excess is not None
+        np.testing.assert_allclose(loops.excess, arrays.excess, rtol=1e-11, atol=1e-12 * float(arrays.excess.max()))
+
+
+def _some(space: he.spaces.Space, n: int, rng: np.random.Generator) -> Any:
+    if isinstance(space, he.Euclidean):
+        return rng.normal(size=(n, space.dim))
+    return lifted(rng.normal(size=(n, space.dim))) if isinstance(space, he.Hyperbolic) else space.uniform(n, rng)
+
+
+def test_many_pairs_agree_with_coefficients() -> None:
+    rng = np.random.default_rng(13)
+    space = he.Product(he.Sphere(2), he.Circle(), scales=(1, 0.8))
+    points, weights = space.uniform(700, rng), rng.random(700)
+    by_pairs, by_levels = (
+        he.heat_profile(points, weights, space=space, angles=[20, 50, 120, 400], method=method)
+        for method in ("pairwise", "spectral")
+    )
+    assert (np.abs(by_pairs.gess / by_levels.gess - 1) <= by_pairs.error + by_levels.error).all()
+    np.testing.assert_allclose(by_pairs.mmd2, by_levels.mmd2, rtol=1e-9)
+    assert he.heat_profile(points, weights, space=space, angles=[50, 120]).method == "spectral"
+
+
+def test_a_grid_that_is_too_even_for_floating_point_is_said_so() -> None:
+    """Octahedron times a regular 12-gon: all energies below eigenvalue 20 vanish, and what is left is rounding."""
+    corners = np.vstack([np.eye(3), -np.eye(3)])
+    angles = 2 * np.pi * np.arange(12) / 12
+    points = (np.repeat(corners, 12, axis=0), np.tile(angles, 6))
+    space = he.Product(he.Sphere(2), he.Circle())
+    with pytest.warns(he.PrecisionWarning, match="more balanced than floating-point sums can certify; gess is not"):
+        profile = he.heat_profile(points, space=space, times=[2.0], method="spectral")
+    assert profile.gess[0] == pytest.approx(math.exp(float(space.log_diagonal(np.array([2.0]))[0])), rel=1e-12)
+    even = he.heat_profile(points, space=space, times=[0.1], method="spectral")  # degree 4 alone, energy 9 * 7/12
+    assert even.mmd2[0] == pytest.approx(9 * 7 / 12 * math.exp(-4), rel=1e-2)
+
+
+@pytest.mark.parametrize("time", [20.0, 400.0, 1e50])
+def test_large_scales_rest_on_the_lowest_energies(time: float) -> None:
+    """MMD^2 = 3 |mean of x|^2 exp(-4t) + 2 |mean of exp(i a)|^2 exp(-2t) + smaller terms, far below underflow too."""
+    rng = np.random.default_rng(15)
+    space = he.Product(he.Sphere(2), he.Circle())
+    points = space.check(space.uniform(50, rng))
+    sums = space.spectral_sums(points, np.full(50, 0.02), np.array([time]), 1e-8)
+    around = 2 * abs(np.exp(1j * points[:, 3]).mean()) ** 2
+    assert sums.log_mmd2[0] == pytest.approx(math.log(around) - 2 * time, rel=1e-14)
+    assert sums.overlap[0] == pytest.approx(1.0, abs=1e-15)
+
+
+def test_a_coefficient_box_too_large_is_left_to_pairs() -> None:
+    space = he.Product(he.Sphere(2), he.Sphere(2))
+    assert space.spectral_seconds(10**5, np.radians(0.5) ** 2 / 8, 1e-8, 1e5) == math.inf
+    assert space.spectral_seconds(10**5, np.radians(60) ** 2 / 8, 1e-8, 1e5) < space.pair_seconds(10**5, 2)
+    poses = he.Product(he.Euclidean(3), he.Rotations())
+    assert poses.spectral_seconds(1000, 1.0, 1e-8, 1e3) == math.inf
+    points = (np.zeros((3, 3)), np.eye(4)[:3])
+    with pytest.raises(he.InputError, match="no fast transform"):
+        he.heat_profile(points, space=poses, times=[1.0], method="spectral")
+
+
+def test_products_are_known_by_name() -> None:
+    for space in (
+        he.Product(he.Euclidean(3), he.Rotations(), scales=(1, 0.5)),
+        he.Product(he.Product(he.Sphere(2), he.Circle()), he.Torus(2, periods=(1, 24)), scales=(0.1, 2)),
+    ):
+        assert named(repr(space)) == space
+    with pytest.raises(he.InputError, match=r"unknown space 'Mesh\(3\)'"):
+        named("Product(Sphere(2), Mesh(3))")
 
 
 @pytest.mark.parametrize("time", [1e-13, 1e-9, 2e-5, 1e-3, 0.05, 1.0])
@@ -181,8 +373,13 @@ def test_bad_input_is_refused_with_the_factor() -> None:
         he.Product(he.Sphere(2))
     with pytest.raises(he.InputError, match="factor 1 of a Product must be"):
         he.Product(he.Sphere(2), 3)  # type: ignore[arg-type]
+    ring = he.Graph(np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0))
+    with pytest.raises(he.InputError, match=r"factor 1 of a Product must be .* depends on the place, .* as one Graph"):
+        he.Product(he.Sphere(2), ring)
     with pytest.raises(he.InputError, match="one entry per factor: 2, but have 3"):
         he.Product(he.Sphere(2), he.Circle(), scales=(1, 2, 3))
+    with pytest.raises(he.InputError, match="one entry per factor: 2, but are 3"):
+        he.Product(he.Sphere(2), he.Circle(), scales=3)
     with pytest.raises(he.InputError, match=r"scales\[1\] must be positive"):
         he.Product(he.Sphere(2), he.Circle(), scales=(1, -2))
     with pytest.raises(he.InputTypeError, match="tuple of 2 point arrays, one per factor, but found ndarray"):

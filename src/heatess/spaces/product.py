@@ -11,8 +11,23 @@ from numpy.typing import NDArray
 
 from ..arrays import positive
 from ..errors import InputError, InputTypeError
-from .base import FloatArray, PairSpace, PairTerms, Space, ZonalSpace
-from .euclidean import GESS_ONLY
+from . import theta
+from .base import EigenSpace, FloatArray, PairSpace, PairTerms, Space, ZonalSpace
+from .eigenfunctions import Harmonics
+from .euclidean import GESS_ONLY, Euclidean
+from .projective import Projective
+from .rotations import Rotations
+from .sphere import Sphere
+from .torus import Torus
+
+#: Coefficients of fewer seconds are worked out without asking what pairs would cost.
+CHEAP = 0.05
+
+#: Pairs of two tiles from which on compiled loops, which take time to load, are used.
+MANY_PAIRS = 8192
+
+#: Seconds for one factor of one pair, at one scale and for its distance.
+PAIR, GEOMETRY = 6e-9, 2e-8
 
 
 class Product(PairSpace):
@@ -24,10 +39,14 @@ class Product(PairSpace):
     degree in any of them (with c_j = 1); otherwise scales are given as `times`. Resolutions are not defined,
     because the overlap depends on more than the distance. With a factor of infinite volume only gESS is.
 
+    Coarse scales of products of spheres, projective spaces, rotations and tori are summed through the coefficients of
+    the measure, in linear time; all else pair by pair.
+
     Parameters
     ----------
     *spaces : Space
-        Two or more factors: spheres, rotations, projective spaces, tori, flat or hyperbolic space, products.
+        Two or more factors: spheres, rotations, projective spaces, tori, flat or hyperbolic space, products. Meshes,
+        point clouds and graphs are refused, because there k_2t(x, x) depends on the place.
     scales : sequence of float, optional
         One metric multiplier per factor: for a pose, metres per radian on the rotations.
 
@@ -49,10 +68,9 @@ class Product(PairSpace):
             raise InputError(f"Product(*spaces) needs two or more spaces, but found {len(spaces)}")
         for j, space in enumerate(spaces):
             if not isinstance(space, ZonalSpace | PairSpace):
-                raise InputError(
-                    f"factor {j} of a Product must be a homogeneous space such as Sphere(2) or Torus(1), "
-                    f"but is {space!r}"
-                )
+                raise InputError(f"factor {j} of a Product must be {_WANTED}, but is {space!r}{_remedy(space)}")
+        if scales is not None and np.ndim(scales) != 1:
+            raise InputError(f"scales must have one entry per factor: {len(spaces)}, but are {scales!r}")
         multipliers = [1.0] * len(spaces) if scales is None else list(scales)
         if len(multipliers) != len(spaces):
             raise InputError(f"scales must have one entry per factor: {len(spaces)}, but have {len(multipliers)}")
@@ -161,6 +179,47 @@ class Product(PairSpace):
         """*n* independent uniform points: a tuple with the points of each factor."""
         return tuple(space.uniform(n, rng) for space in self._spaces)
 
+    # Eigenfunctions.
+
+    @property
+    def harmonics(self) -> list[Harmonics] | None:
+        """The factors that the product comes apart into, all made of spheres; None if some factor is not."""
+        found = [_harmonics(*leaf) for leaf in self._leaves()]
+        return [part for parts in found for part in parts] if all(found) else None
+
+    def spectral_seconds(self, n: int, time: float, rtol: float, ess: float) -> float:
+        """Rough seconds on two cores of `spectral_sums` when *time* is the finest; inf where there is no transform."""
+        from . import product_sums
+
+        factors = self.harmonics
+        if factors is None:
+            return math.inf
+        limit = product_sums.eigenvalue_limit(self, factors, np.array([time]), rtol, ess)
+        return product_sums.seconds(factors, limit, n)
+
+    def spectral_sums(self, points: NDArray[Any], weights: FloatArray, times: FloatArray, rtol: float) -> Any:
+        """Heat sums through the coefficients of the measure; None if there are too many, or far more than pairs.
+
+        For two factors with orthonormal eigenfunctions f and g, and likewise for more,
+
+            A - 1 = sum_{(a, b) != 0} exp(-2 (lambda_a / c_1^2 + lambda_b / c_2^2) t) (sum_i w_i f_a(x_i) g_b(y_i))^2.
+        """
+        from . import product_sums
+
+        factors = self.harmonics
+        if factors is None:
+            return None
+        limit = product_sums.eigenvalue_limit(self, factors, times, rtol, 1 / float(weights @ weights))
+        dear = product_sums.seconds(factors, limit, len(points))
+        if not math.isfinite(dear) or dear > max(CHEAP, 20 * self.pair_seconds(len(points), len(times))):
+            return None
+        return product_sums.heat_sums(self, factors, limit, points, weights, times, rtol)
+
+    def pair_seconds(self, n: int, scales: int) -> float:
+        """Rough seconds of all pairs at so many scales."""
+        factors = sum(space.dim if isinstance(space, Torus) else 1 for space, _, _ in self._leaves())
+        return 0.5 * float(n) ** 2 * factors * (scales * PAIR + GEOMETRY)
+
     # The heat kernel.
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
@@ -181,7 +240,12 @@ class Product(PairSpace):
         return self.terms_of_tiles(left, right)(time)
 
     def terms_of_tiles(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
-        """The geometry of each factor once, for all times."""
+        """The geometry of each factor once, for all times; many pairs then go through compiled loops."""
+        if len(left) * len(right) < MANY_PAIRS:
+            return self._by_arrays(left, right)
+        return self._by_loops(left, right)
+
+    def _by_arrays(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
         parts = zip(self._spaces, self._split(left), self._split(right), strict=True)
         factors = [_terms_of_tiles(space, x, y) for space, x, y in parts]
 
@@ -200,6 +264,89 @@ class Product(PairSpace):
             return PairTerms(overlap, change, excess if self.compact else None)
 
         return terms
+
+    def _by_loops(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
+        from ..tables import multiply  # compiled, so only when it is needed
+
+        factors = []
+        for space, c, columns in self._leaves():
+            factors += _radials(space, c, left[:, columns], right[:, columns])
+
+        def terms(time: float) -> PairTerms:
+            found = np.empty((3, left.shape[0] * right.shape[0]))
+            found[0], found[1:] = 1.0, 0.0
+            others = []
+            for factor, distances in factors:
+                form = factor(time)
+                if isinstance(form, PairTerms):
+                    others.append(form)
+                else:
+                    multiply(form, distances, found)
+            overlap, change, excess = found.reshape(3, len(left), len(right))
+            for own in others:
+                change, overlap = change * own.overlap + overlap * own.change, overlap * own.overlap
+            return PairTerms(overlap, change, excess if self.compact else None)
+
+        return terms
+
+    def _leaves(self) -> list[tuple[Space, float, slice]]:
+        """The factors that are not products themselves, with their multipliers and columns."""
+        found: list[tuple[Space, float, slice]] = []
+        for (space, c), first, end in zip(
+            self._factors(), [0, *self._ends[:-1].tolist()], self._ends.tolist(), strict=True
+        ):
+            if isinstance(space, Product):
+                inner = space._leaves()
+                found += [(leaf, c * own, slice(first + at.start, first + at.stop)) for leaf, own, at in inner]
+            else:
+                found.append((space, c, slice(first, end)))
+        return found
+
+
+def _radials(space: Space, scale: float, left: FloatArray, right: FloatArray) -> list[tuple[Any, Any]]:
+    """A factor as functions from the time to a `kernel.Radial`, each with the distances of all pairs in a row.
+
+    Where the overlap is no such function, one from the time to `PairTerms`.
+    """
+    from scipy.spatial.distance import cdist
+
+    from ..kernel import Radial, radial, tile_distances
+
+    if isinstance(space, ZonalSpace):
+        return [(lambda time: radial(space, time / scale**2), tile_distances(space, left, right).ravel())]
+    if isinstance(space, Torus):
+        circle, found = Sphere(1), []
+        for j, period in enumerate(space.periods):
+            unit = 2 * math.pi / period
+            gaps = unit * theta.gap_between(left[:, j, None], right[None, :, j], period).ravel()
+            found.append((lambda time, unit=unit: radial(circle, time * (unit / scale) ** 2), gaps))
+        return found
+    if isinstance(space, Euclidean):
+
+        def gaussian(time: float) -> Radial:
+            rate = scale**2 / (8 * time)
+            return Radial(np.array([[0.0, 0.0], [-rate, rate]]), 0.0, 2.0, math.sqrt(45 / rate))
+
+        return [(gaussian, cdist(left, right).ravel())]
+    own = _terms_of_tiles(space, left, right)
+    return [(lambda time: own(time / scale**2), None)]
+
+
+def _harmonics(space: Space, scale: float, columns: slice) -> list[Harmonics]:
+    """A factor as spheres, whose harmonics are its eigenfunctions; empty where there are none."""
+    if isinstance(space, Sphere):
+        return [Harmonics(space.dim, 1, scale, columns)]
+    if isinstance(space, Projective):
+        return [Harmonics(space.dim, 2, scale, columns)]
+    if isinstance(space, Rotations):  # by their quaternions, with all lengths doubled
+        return [Harmonics(3, 2, 2 * scale, columns)]
+    if isinstance(space, Torus):
+        places = range(columns.start, columns.stop)
+        return [
+            Harmonics(1, 1, scale * period / (2 * math.pi), slice(j, j + 1), period)
+            for j, period in zip(places, space.periods, strict=True)
+        ]
+    return []
 
 
 def _terms_of_tiles(space: Space, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
@@ -223,6 +370,19 @@ def _width(space: Space) -> int:
     if isinstance(known, int):
         return known
     return int(_columns(space, space.check(space.uniform(1, np.random.default_rng(0)))).shape[1])
+
+
+_WANTED = "a homogeneous space such as Sphere(2) or Torus(1)"
+
+
+def _remedy(space: object) -> str:
+    """Why a mesh, a point cloud or a graph is no factor, and what to do."""
+    if not isinstance(space, EigenSpace):
+        return ""
+    return (
+        ", where k_2t(x, x) depends on the place, so that overlaps do not follow from pairs alone; describe the whole "
+        "product as one Graph (with adjacency kron(A, I) + kron(I, B)) or one PointCloud, or profile the factors apart"
+    )
 
 
 def _short(space: Space) -> str:
