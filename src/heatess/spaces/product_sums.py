@@ -201,5 +201,5 @@ def _warn_of_mmd2(
             f"{np.exp(log_mmd2[worst]):.0e}: this cloud is more balanced than floating-point sums can certify; gess is "
             "not affected",
             PrecisionWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
