@@ -44,7 +44,7 @@ def within(space: he.Space, points: np.ndarray, weights: np.ndarray, times: np.n
     measure = Measure.of(points, weights, space=space)
     if method == "local":
         return np.array([t for t in times if flat.cutoff(space, float(t), measure.ess, 1e-8) is not None])
-    fitted = space.fitted(measure.points)
+    fitted = space.fitted(measure.points, times, 1e-8)
     return np.array([t for t in times if fitted.spectral_seconds(measure.n, float(t), 1e-8, measure.ess) < 1])
 
 
@@ -125,7 +125,7 @@ def test_the_plan_takes_the_cheapest_engine_at_each_scale() -> None:
 
     def parts(space: he.Space, n: int, times: np.ndarray) -> str:
         measure = Measure.of(rng.normal(size=(n, space.dim)), space=space)
-        found = plan.choose_pairs(measure, space.fitted(measure.points), times, 1e-8, "auto")
+        found = plan.choose_pairs(measure, space.fitted(measure.points, times, 1e-8), times, 1e-8, "auto")
         return "".join("l" if t < found.local else "p" if t < found.pairs else "s" for t in times)
 
     plane = parts(he.Euclidean(2), 100_000, times)

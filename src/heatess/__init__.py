@@ -19,6 +19,7 @@ Spaces
     Mesh            surfaces given by triangles
     PointCloud      manifolds known by sampled points
     Graph           nodes joined by weighted edges
+    GeometricKernelsSpace   SO(n), SU(n), hypercubes: spaces of that package
 
 Modules
     samplers        uniform, von Mises-Fisher, girdle, tetrahedral, Fibonacci, mixtures
@@ -42,6 +43,7 @@ from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
 from .spaces import (
     Circle,
     Euclidean,
+    GeometricKernelsSpace,
     Graph,
     Hyperbolic,
     Mesh,
@@ -63,6 +65,7 @@ __all__ = [
     "Circle",
     "CostError",
     "Euclidean",
+    "GeometricKernelsSpace",
     "Graph",
     "HeatProfile",
     "Hyperbolic",

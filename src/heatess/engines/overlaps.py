@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Rows of a tile; several arrays of its square are alive at once, and should stay in cache.
 TILE = 128
 
+#: Tiles between two steps of a progress bar, shared out among threads.
+BATCH = 64
+
 
 def heat_sums(measure: Measure, space: PairSpace, times: FloatArray, rtol: float, progress: Progress) -> HeatSums:
     """sum_ij w_i w_j s_t(x_i, x_j), its derivative, and A - 1 = sum_ij w_i w_j (k_2t(x_i, x_j) - 1).
@@ -36,19 +39,33 @@ def heat_sums(measure: Measure, space: PairSpace, times: FloatArray, rtol: float
         if space.radial:
             return _radial_sums(atoms, space, times, progress)
     overlap, change, excess = np.zeros((3, len(times)))
-    for rows, columns in progress.track(list(tiles(atoms.n, TILE)), "pairs"):
-        left, right = atoms.points[rows], atoms.points[columns]
-        twice = 1.0 if rows == columns else 2.0
-        row_weights, column_weights = twice * atoms.weights[rows], atoms.weights[columns]
-        terms_at = space.terms_of_tiles(left, right)
-        for k, time in enumerate(times):
-            terms = terms_at(float(time))
-            overlap[k] += row_weights @ terms.overlap @ column_weights
-            change[k] += row_weights @ terms.change @ column_weights
-            if terms.excess is not None:
-                excess[k] += row_weights @ terms.excess @ column_weights
-    error = np.full(len(times), space.accuracy) + 64 * EPS
+    work = list(tiles(atoms.n, TILE))
+    for batch in progress.track(list(slices(len(work), BATCH)), "pairs"):
+
+        def part(places: slice, batch: slice = batch) -> FloatArray:
+            found = np.zeros((3, len(times)))
+            for rows, columns in work[batch][places]:
+                _add_tile(found, atoms, space, times, rows, columns)
+            return found
+
+        size = -(-BATCH // thread_count()) if space.parallel else BATCH
+        for found in map_rows(part, batch.stop - batch.start, size):
+            overlap, change, excess = overlap + found[0], change + found[1], excess + found[2]
+    error = space.errors(times, overlap) + 64 * EPS
     return HeatSums(overlap, _log_excess(space, times, overlap, excess), change / overlap, error)
+
+
+def _add_tile(
+    found: FloatArray, atoms: Measure, space: PairSpace, times: FloatArray, rows: slice, columns: slice
+) -> None:
+    """Add the pairs of one tile to the three sums at each time; those off the diagonal count twice."""
+    twice = 1.0 if rows == columns else 2.0
+    row_weights, column_weights = twice * atoms.weights[rows], atoms.weights[columns]
+    terms_at = space.terms_of_tiles(atoms.points[rows], atoms.points[columns])
+    for k, time in enumerate(times):
+        for sums, term in zip(found, terms_at(float(time)), strict=True):
+            if term is not None:
+                sums[k] += row_weights @ term @ column_weights
 
 
 def _radial_sums(atoms: Measure, space: PairSpace, times: FloatArray, progress: Progress) -> HeatSums:

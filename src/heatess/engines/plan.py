@@ -121,15 +121,15 @@ def _run_pairs(
 ) -> tuple[HeatSums, str]:
     """Pair spaces: by neighbours, by all pairs and by the fast transform, whatever they have and is cheapest."""
     measure = measure.support()
-    fitted = space.fitted(measure.points)
-    plan = choose_pairs(measure, fitted, times, rtol, method)
+    space = space.fitted(measure.points, times, rtol)
+    plan = choose_pairs(measure, space, times, rtol, method)
     parts = {"spectral": times >= plan.pairs}
     if parts["spectral"].any():
-        coarse = fitted.spectral_sums(measure.points, measure.weights, times[parts["spectral"]], rtol)
+        coarse = space.spectral_sums(measure.points, measure.weights, times[parts["spectral"]], rtol)
         if coarse is None:
             if method == "spectral":
                 raise InputError(_no_transform(space))
-            plan = choose_pairs(measure, fitted, times, rtol, method, transform=False)
+            plan = choose_pairs(measure, space, times, rtol, method, transform=False)
             parts = {"spectral": times == np.inf}
     parts["local"] = times < plan.local
     parts["pairwise"] = ~(parts["local"] | parts["spectral"])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from ..errors import InputError
 from .base import Space, ZonalSpace
 from .euclidean import Euclidean
+from .geometric_kernels import GeometricKernelsSpace
 from .graph import Graph
 from .hyperbolic import Hyperbolic
 from .mesh import Mesh
@@ -19,6 +20,7 @@ from .torus import Circle, Torus
 __all__ = [
     "Circle",
     "Euclidean",
+    "GeometricKernelsSpace",
     "Graph",
     "Hyperbolic",
     "Mesh",

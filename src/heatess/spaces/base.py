@@ -233,6 +233,17 @@ class PairSpace(Space):
     #: Relative accuracy of `pair_terms`.
     accuracy: float = 1e-12
 
+    #: Whether overlaps of several tiles may be worked out at the same time.
+    parallel: bool = True
+
+    def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairSpace:
+        """The same space, ready for these points and *times*, or a `PrecisionError` if one cannot reach *rtol*."""
+        return self
+
+    def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
+        """Bound on the relative error at each time of sums of overlaps that came to *overlap*."""
+        return np.full(len(times), self.accuracy)
+
     @abstractmethod
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """log k_2t(x, x) with respect to normalised volume; nan on non-compact spaces."""
@@ -263,10 +274,6 @@ class PairSpace(Space):
         raise TypeError(f"{self!r} has no separations; its overlap depends on more than the distance")
 
     # Optional: a fast transform.
-
-    def fitted(self, points: NDArray[Any]) -> PairSpace:
-        """The same space, told where the points are if its transform has to know."""
-        return self
 
     def spectral_seconds(self, n: int, time: float, rtol: float, ess: float) -> float:
         """Rough seconds on two cores of `spectral_sums` when *time* is the finest; inf where there is no transform."""

@@ -141,7 +141,7 @@ class Euclidean(OpenSpace):
         """Infinite: no coordinate closes."""
         return np.full(self._dim, np.inf)
 
-    def fitted(self, points: NDArray[Any]) -> Euclidean:
+    def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> Euclidean:
         """The space with the box around the points, where it is a torus for all that they can see of each other."""
         return Boxed(points) if self._dim <= 3 else self
 

@@ -15,6 +15,7 @@ from . import theta
 from .base import EigenSpace, FloatArray, PairSpace, PairTerms, Space, ZonalSpace
 from .eigenfunctions import Harmonics
 from .euclidean import GESS_ONLY, Euclidean
+from .hyperbolic import Hyperbolic
 from .projective import Projective
 from .rotations import Rotations
 from .sphere import Sphere
@@ -28,6 +29,9 @@ MANY_PAIRS = 8192
 
 #: Seconds for one factor of one pair, at one scale and for its distance.
 PAIR, GEOMETRY = 6e-9, 2e-8
+
+#: Relative accuracy of the overlaps of a zonal factor.
+ZONAL_ACCURACY = 1e-12
 
 
 class Product(PairSpace):
@@ -79,7 +83,6 @@ class Product(PairSpace):
         self._ends = np.cumsum([_width(space) for space in spaces])
         self.angular = all(space.angular for space in spaces)
         self.compact = all(space.compact for space in spaces if isinstance(space, PairSpace))
-        self.accuracy = sum(getattr(space, "accuracy", 1e-12) for space in spaces)
 
     def __repr__(self) -> str:
         parts = [repr(space).removesuffix(GESS_ONLY) for space in self._spaces]
@@ -217,10 +220,36 @@ class Product(PairSpace):
 
     def pair_seconds(self, n: int, scales: int) -> float:
         """Rough seconds of all pairs at so many scales."""
-        factors = sum(space.dim if isinstance(space, Torus) else 1 for space, _, _ in self._leaves())
-        return 0.5 * float(n) ** 2 * factors * (scales * PAIR + GEOMETRY)
+        total = 0.0
+        for space, _, _ in self._leaves():
+            if isinstance(space, Torus | Euclidean | Hyperbolic | ZonalSpace):
+                axes = space.dim if isinstance(space, Torus) else 1
+                total += 0.5 * float(n) ** 2 * axes * (scales * PAIR + GEOMETRY)
+            elif isinstance(space, PairSpace):
+                total += space.pair_seconds(n, scales)
+        return total
 
     # The heat kernel.
+
+    @property
+    def parallel(self) -> bool:  # type: ignore[override]
+        """As the factors allow."""
+        return all(space.parallel for space in self._spaces if isinstance(space, PairSpace))
+
+    def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairSpace:
+        """The product of the factors, each ready for its own points and times."""
+        ready = [
+            space.fitted(part, times / c**2, rtol / len(self._spaces)) if isinstance(space, PairSpace) else space
+            for (space, c), part in zip(self._factors(), self._split(points), strict=True)
+        ]
+        return Product(*ready, scales=self._scales)
+
+    def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
+        """Errors of overlaps that are multiplied add up."""
+        total = np.zeros(len(times))
+        for space, c in self._factors():
+            total += space.errors(times / c**2, overlap) if isinstance(space, PairSpace) else ZONAL_ACCURACY
+        return total
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """Sum of the factors' log k_2t(x, x), at their own times."""
