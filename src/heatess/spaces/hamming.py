@@ -14,8 +14,8 @@ class HammingKernel:
     """Words of d letters out of q under the normalised graph Laplacian, with levels lambda_j = j q / (d (q - 1)).
 
     The graph is a product of d complete graphs, and so is its heat kernel: with x = exp(-2 lambda_1 t), two words
-    that differ in m places have k_2t = (1 + (q - 1) x)^(d - m) (1 - x)^m. Sums over levels lose all digits by
-    d = 60; this loses none.
+    that differ in m places have k_2t = (1 + (q - 1) x)^(d - m) (1 - x)^m: one power, where the d + 1 levels have
+    multiplicities that overflow from d = 1030 on.
     """
 
     pair_seconds = 0.0
