@@ -358,6 +358,49 @@ def test_a_space_that_loses_its_digits_is_cut_off_where_it_does():
     assert he.GeometricKernelsSpace(Wrong())._kernel.found == 12
 
 
+class Ring(spaces.DiscreteSpectrumSpace):
+    """A space that heatess knows nothing of: in truth the circle, with bumps if it is told so."""
+
+    dimension, element_shape, element_dtype = 1, [1], float
+
+    def __init__(self, bump=0.0):
+        self._circle, self._bump = spaces.Circle(), bump
+
+    def __str__(self):
+        return f"Ring({self._bump})"
+
+    def get_eigenfunctions(self, num):
+        functions = self._circle.get_eigenfunctions(num)
+        plain = functions.phi_product_diag
+        functions.phi_product_diag = lambda x: plain(x) * (1 + self._bump * np.cos(x))
+        return functions
+
+    def get_eigenvalues(self, num):
+        return self._circle.get_eigenvalues(num)
+
+    def get_repeated_eigenvalues(self, num):
+        return self._circle.get_repeated_eigenvalues(num)
+
+    def random(self, key, number):
+        return self._circle.random(key, number)
+
+
+def test_a_space_that_is_not_known_is_known_by_its_spectrum(rng):
+    ring = he.GeometricKernelsSpace(Ring())
+    points = rng.uniform(0, 6, (30, 1))
+    times = [0.01, 0.2]
+    assert_same(
+        he.heat_profile(points, space=ring, times=times), he.heat_profile(points, space=he.Circle(), times=times)
+    )
+    assert np.isnan([ring.volume, ring.diameter, ring.scalar_curvature]).all()
+    with pytest.raises(InputError, match="distance on this space is not known"):
+        ring.distance(points, points)
+    with pytest.raises(InputError, match="must be finite, but row 1"):
+        ring.check([[0.0], [np.inf]])
+    with pytest.raises(InputError, match=r"Ring\(0.5\) is not homogeneous: .*use heatess.Graph, Mesh or PointCloud"):
+        he.gess(points, space=he.GeometricKernelsSpace(Ring(0.5)), time=0.1)
+
+
 def test_meshes_graphs_and_other_objects_are_refused_with_what_to_use():
     vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
     faces = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
