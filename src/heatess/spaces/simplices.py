@@ -1,0 +1,61 @@
+"""Linear finite elements on simplices: triangles of a mesh, or those that sampled points span."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import FloatArray
+
+
+class Elements(NamedTuple):
+    """Matrices of linear elements.
+
+    `stiffness` is L with phi' L phi the integral of |grad phi|^2, `masses` the volume at each node, and `coupling`
+    (C - M) / 2 with M the diagonal of masses and C the integrals of products of hat functions:
+
+        phi' (M - C) phi = sum over simplices of volume / ((m + 1) (m + 2)) * sum over its edges of (phi_i - phi_j)^2.
+    """
+
+    stiffness: Any
+    masses: FloatArray
+    coupling: Any
+
+
+def volumes(corners: FloatArray) -> FloatArray:
+    """Volumes of simplices, from the places of their corners, shape (s, m + 1, d)."""
+    return np.asarray(np.sqrt(np.maximum(np.linalg.det(_gram(corners)), 0)) / math.factorial(corners.shape[1] - 1))
+
+
+def squared_edges(corners: FloatArray) -> FloatArray:
+    """Mean squared edge length of each simplex."""
+    count = corners.shape[1]
+    spread = ((corners - corners.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2))
+    return np.asarray(2 * spread / (count - 1))
+
+
+def elements(corners: NDArray[Any], places: FloatArray, volume: FloatArray, size: int) -> Elements:
+    """Matrices of simplices with nodes *corners* (s, m + 1) at *places* (s, m + 1, d), each counted as *volume*."""
+    from scipy.sparse import coo_array
+
+    count = corners.shape[1]
+    rows, columns = np.repeat(corners, count, axis=1).ravel(), np.tile(corners, (1, count)).ravel()
+
+    def matrix(blocks: FloatArray) -> Any:
+        return coo_array((blocks.ravel(), (rows, columns)), shape=(size, size)).tocsr()
+
+    slopes = np.concatenate([-np.ones((1, count - 1)), np.eye(count - 1)])  # of the hats, along the edges from corner 0
+    energies = np.einsum("ai,sij,bj->sab", slopes, np.linalg.inv(_gram(places)), slopes)
+    joint = (1 - count * np.eye(count)) / (2 * count * (count + 1))
+    masses = np.bincount(corners.ravel(), np.repeat(volume / count, count), minlength=size)
+    return Elements(
+        matrix(volume[:, None, None] * energies), masses.astype(np.float64), matrix(volume[:, None, None] * joint)
+    )
+
+
+def _gram(places: FloatArray) -> FloatArray:
+    edges = places[:, 1:] - places[:, :1]
+    return np.asarray(np.einsum("sij,skj->sik", edges, edges))
