@@ -100,7 +100,7 @@ class NodeSpace(EigenSpace):
         return check_indices(points, self.node_count, "points", f"nodes of {self!r}")[:, None]
 
     def distance(self, x: Any, y: Any) -> FloatArray:
-        """Shortest path along the edges between nodes, row by row, broadcasting."""
+        """Shortest path between nodes, from neighbour to neighbour, row by row, broadcasting."""
         left, right = np.broadcast_arrays(x, y)
         shape = left.shape
         sources, targets = (
@@ -127,7 +127,7 @@ class NodeSpace(EigenSpace):
 
     @cached_property
     def diameter(self) -> float:
-        """Longest shortest path along edges found by four sweeps from farthest node to farthest node."""
+        """Longest shortest path found by four sweeps from farthest node to farthest node."""
         node, longest = 0, 0.0
         for _ in range(4):
             paths = self._paths(np.array([node]))[0]

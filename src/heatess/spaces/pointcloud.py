@@ -134,7 +134,7 @@ class PointCloud(NodeSpace):
     @cached_property
     def finest_of_nodes(self) -> float:  # type: ignore[override]
         """The time below which edges or the kernel are too coarse, or modes too many by Weyl's law."""
-        most = min(0.45 * self._laplacian.size, MOST_MODES)
+        most = min(0.4 * self._laplacian.size, MOST_MODES)
         ball = math.pi ** (self._dim / 2) / math.gamma(self._dim / 2 + 1)
         largest: float = 4 * math.pi**2 * (most / (ball * self.volume)) ** (2 / self._dim)
         return float(max(self._shape.finest, self.cutoff(1.0) / largest))

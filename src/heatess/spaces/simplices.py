@@ -37,6 +37,15 @@ def squared_edges(corners: FloatArray) -> FloatArray:
     return np.asarray(2 * spread / (count - 1))
 
 
+def angles(places: FloatArray) -> FloatArray:
+    """The angle of each segment or triangle at its first corner."""
+    edges = places[:, 1:] - places[:, :1]
+    edges = edges / np.linalg.norm(edges, axis=2, keepdims=True)
+    if edges.shape[1] == 1:
+        return np.ones(len(places))
+    return np.asarray(np.arccos(np.clip((edges[:, 0] * edges[:, 1]).sum(axis=1), -1, 1)))
+
+
 def elements(corners: NDArray[Any], places: FloatArray, volume: FloatArray, size: int) -> Elements:
     """Matrices of simplices with nodes *corners* (s, m + 1) at *places* (s, m + 1, d), each counted as *volume*."""
     from scipy.sparse import coo_array

@@ -12,7 +12,7 @@ from ..errors import InputError
 from .base import FloatArray
 from .laplacian import Laplacian
 from .nodes import refuse_components
-from .simplices import elements, squared_edges, volumes
+from .simplices import angles, elements, squared_edges, volumes
 
 #: Neighbours tried first for the star of a node, by dimension, and how often that number may be doubled.
 _NEIGHBOURS = {1: 8, 2: 20}
@@ -67,8 +67,9 @@ class LocalDelaunay:
         self.closed, self.volume = found.closed, float(shares.sum())
         self._squared_edge = float(shares @ squared_edges(found.places)) / self.volume
         self._bend = float(shares @ found.bends) / self.volume
-        self.edge_lengths = _edge_lengths(found, len(points))
-        refuse_components(self.edge_lengths, "the cloud", "make one PointCloud of each, or give a bandwidth")
+        joined = _joined(found, len(points))
+        self.edge_lengths = _lengths(joined, points)
+        refuse_components(joined, "the cloud", "make one PointCloud of each, or give a bandwidth")
         self.laplacian = Laplacian(matrices.stiffness, matrices.masses, coupling=matrices.coupling)
 
     def uncorrected(self, eigenvalue: float) -> float:
@@ -198,28 +199,27 @@ def _refuse_bare(corners: NDArray[np.intp], points: FloatArray, dim: int) -> Non
 
 def _shares(corners: NDArray[np.intp], places: FloatArray) -> FloatArray:
     count, size = corners.shape[1], int(corners.max()) + 1
-    mine = np.bincount(corners[:, 0], _angles(places), minlength=size)
+    mine = np.bincount(corners[:, 0], angles(places), minlength=size)
     filled = np.zeros(size)
     for corner in range(count):
-        filled += np.bincount(corners[:, corner], _angles(np.roll(places, -corner, axis=1)) / count, minlength=size)
+        filled += np.bincount(corners[:, corner], angles(np.roll(places, -corner, axis=1)) / count, minlength=size)
     return np.asarray(1 / (count * (filled / mine)[corners].mean(axis=1)))
 
 
-def _angles(places: FloatArray) -> FloatArray:
-    """The angle of each segment or triangle at its first corner."""
-    edges = places[:, 1:] - places[:, :1]
-    edges = edges / np.linalg.norm(edges, axis=2, keepdims=True)
-    if edges.shape[1] == 1:
-        return np.ones(len(places))
-    return np.asarray(np.arccos(np.clip((edges[:, 0] * edges[:, 1]).sum(axis=1), -1, 1)))
-
-
-def _edge_lengths(found: Stars, size: int) -> Any:
-    """Sparse symmetric matrix of the lengths of the edges from each node to the others of its star."""
+def _joined(found: Stars, size: int) -> Any:
+    """Sparse symmetric matrix whose entries are the pairs of nodes with an edge of a star between them."""
     from scipy.sparse import csr_array
 
     heads, tails = np.repeat(found.corners[:, 0], found.corners.shape[1] - 1), found.corners[:, 1:].ravel()
-    lengths = np.linalg.norm(found.places[:, 1:] - found.places[:, :1], axis=2).ravel()
-    _, first = np.unique(heads * size + tails, return_index=True)
-    matrix = csr_array((lengths[first], (heads[first], tails[first])), shape=(size, size))
-    return matrix.maximum(matrix.T)
+    matrix = csr_array((np.ones(len(heads)), (heads, tails)), shape=(size, size))
+    return matrix + matrix.T
+
+
+def _lengths(joined: Any, points: FloatArray) -> Any:
+    """Straight distances between nodes one or two edges apart, so that paths need not follow every edge."""
+    from scipy.sparse import csr_array
+
+    pairs = (joined @ joined + joined).tocoo()
+    apart = pairs.row != pairs.col
+    rows, columns = pairs.row[apart], pairs.col[apart]
+    return csr_array((np.linalg.norm(points[rows] - points[columns], axis=1), (rows, columns)), shape=pairs.shape)
