@@ -42,6 +42,26 @@ def uneven_sphere(n, rng, concentration=3.0):
     return vertices, ConvexHull(vertices).simplices
 
 
+def globe(rings, around):
+    """The unit sphere by latitude and longitude, with thin triangles at the poles."""
+    polar = np.pi * np.arange(1, rings) / rings
+    turn = 2 * np.pi * np.arange(around) / around
+    circles = np.stack(
+        [
+            np.outer(np.sin(polar), np.cos(turn)),
+            np.outer(np.sin(polar), np.sin(turn)),
+            np.outer(np.cos(polar), turn**0),
+        ],
+        axis=2,
+    )
+    label = np.arange((rings - 1) * around).reshape(rings - 1, around)
+    after = np.roll(label, -1, axis=1)
+    a, b, c, d = (part.ravel() for part in (label[:-1], label[1:], after[1:], after[:-1]))
+    caps = [np.stack([np.full(around, label.size + k), label[-k], after[-k]], axis=1) for k in (0, 1)]
+    faces = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1), *caps])
+    return np.concatenate([circles.reshape(-1, 3), [[0, 0, 1], [0, 0, -1]]]), faces
+
+
 def grid_torus(rows, columns, surface):
     """A doubly periodic grid of rows x columns, placed in space by surface(u, v) with angles u and v."""
     i, j = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")

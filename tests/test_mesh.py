@@ -53,6 +53,19 @@ def test_a_random_mesh_of_ten_thousand_vertices_matches_the_sphere_from_15_degre
         assert sphere_errors(vertices, faces, [15, 30, 60, 120], evenly=evenly).max() < 0.03
 
 
+def test_a_mesh_four_hundred_times_denser_at_one_pole_matches_the_sphere():
+    vertices, faces = meshes.uneven_sphere(4000, np.random.default_rng(0), concentration=3)
+    for evenly in (False, True):
+        assert sphere_errors(vertices, faces, [25, 30, 60, 120], evenly=evenly).max() < 0.03
+
+
+@pytest.mark.parametrize(("rings", "around"), [(40, 80), (20, 150)])
+def test_thin_triangles_at_the_poles_do_no_harm(rings, around):
+    for evenly in (False, True):
+        errors = sphere_errors(*meshes.globe(rings, around), [20, 30, 60, 120], evenly=evenly)
+        assert errors.max() < 0.02
+
+
 def test_eigenvalues_of_the_sphere_with_their_multiplicities():
     mesh = he.Mesh(*meshes.icosphere(4), modes=100)
     found = mesh.eigenpairs(mesh.check([0]), 1.0).values
@@ -176,6 +189,44 @@ def test_scales_too_fine_are_refused_with_the_estimate():
     assert few.finest_time > mesh.finest_time
     with pytest.raises(he.PrecisionError):
         he.heat_profile([0, 1], space=few, times=[mesh.finest_time])
+
+
+@pytest.mark.parametrize("kind", ["obj", "ply", "stl", "off"])
+def test_files_give_the_mesh_that_was_written(tmp_path, kind):
+    trimesh = pytest.importorskip("trimesh")
+    vertices, faces = meshes.ellipsoid(2)
+    path = tmp_path / f"ellipsoid.{kind}"
+    trimesh.Trimesh(vertices, faces, process=False).export(path)
+    read = he.Mesh.from_file(path)
+    assert read.closed
+    assert (read.node_count, len(read._faces)) == (len(vertices), len(faces))
+    assert read.volume == pytest.approx(he.Mesh(vertices, faces).volume, rel=1e-6)
+
+
+def test_files_that_are_no_meshes_are_refused(tmp_path):
+    with pytest.raises(he.InputError, match=r"nowhere\.obj cannot be read as a mesh"):
+        he.Mesh.from_file(tmp_path / "nowhere.obj")
+
+
+def test_loose_triangles_are_refused_with_the_way_to_join_them():
+    vertices, faces = meshes.icosphere(1)
+    with pytest.raises(he.InputError, match="its 240 vertices lie in 42 places"):
+        he.Mesh(vertices[faces].reshape(-1, 3), np.arange(240).reshape(-1, 3))
+
+
+def test_distances_are_those_of_the_surface():
+    rows, columns, length = 40, 40, 2.0
+    mesh = he.Mesh(*meshes.folded_torus(rows, columns, length))
+    node = np.arange(1, rows * columns)
+    steps = np.stack([node // columns / rows, node % columns / columns], axis=1)
+    exact = np.linalg.norm(np.minimum(steps, 1 - steps) * [2 * rows * np.sin(np.pi / rows), 2 * length], axis=1)
+    ratio = mesh.distance(0, node) / exact
+    assert ratio.min() > 1 - 1e-12
+    assert ratio.mean() < 1.04
+    vertices, faces = meshes.icosphere(4)
+    exact = np.arccos(np.clip(vertices[1:] @ vertices[0], -1, 1))
+    ratio = he.Mesh(vertices, faces).distance(0, np.arange(1, 2562)) / exact
+    assert 0.999 < ratio.min() < ratio.max() < 1.06
 
 
 def broken(**changes):

@@ -180,6 +180,14 @@ def test_points_that_coincide_share_one_place():
     assert twice.distance(3, 403) == 0
 
 
+def test_distances_are_those_of_the_manifold():
+    sample = on_sphere(1000, 1, np.random.default_rng(0))
+    exact = np.arccos(np.clip(sample[1:] @ sample[0], -1, 1))
+    ratio = he.PointCloud(sample).distance(0, np.arange(1, 1000))[exact > 0.3] / exact[exact > 0.3]
+    assert ratio.mean() == pytest.approx(1, abs=0.03)
+    assert 0.97 < ratio.min() < ratio.max() < 1.12
+
+
 def test_a_sample_with_a_boundary_reflects_heat():
     """The eigenvalues of a square with insulated sides are pi^2 (j^2 + k^2)."""
     cloud = he.PointCloud(np.random.default_rng(0).random((1200, 2)), modes=12)

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .base import FloatArray
-
-
-class Elements(NamedTuple):
-    """Matrices of linear elements.
-
-    `stiffness` is L with phi' L phi the integral of |grad phi|^2, `masses` the volume at each node, and `coupling`
-    (C - M) / 2 with M the diagonal of masses and C the integrals of products of hat functions:
-
-        phi' (M - C) phi = sum over simplices of volume / ((m + 1) (m + 2)) * sum over its edges of (phi_i - phi_j)^2.
-    """
-
-    stiffness: Any
-    masses: FloatArray
-    coupling: Any
 
 
 def volumes(corners: FloatArray) -> FloatArray:
@@ -46,23 +32,34 @@ def angles(places: FloatArray) -> FloatArray:
     return np.asarray(np.arccos(np.clip((edges[:, 0] * edges[:, 1]).sum(axis=1), -1, 1)))
 
 
-def elements(corners: NDArray[Any], places: FloatArray, volume: FloatArray, size: int) -> Elements:
-    """Matrices of simplices with nodes *corners* (s, m + 1) at *places* (s, m + 1, d), each counted as *volume*."""
+def stiffness(corners: NDArray[Any], places: FloatArray, volume: FloatArray, size: int) -> Any:
+    """L with phi' L phi the integral of |grad phi|^2.
+
+    Simplices have the nodes *corners* (s, m + 1) at *places* (s, m + 1, d) and count as *volume*.
+    """
+    count = corners.shape[1]
+    slopes = np.concatenate([-np.ones((1, count - 1)), np.eye(count - 1)])  # of the hats, along the edges from corner 0
+    energies = np.einsum("ai,sij,bj->sab", slopes, np.linalg.inv(_gram(places)), slopes)
+    return _assembled(corners, volume[:, None, None] * energies, size)
+
+
+def masses(corners: NDArray[Any], volume: FloatArray, size: int) -> tuple[FloatArray, Any]:
+    """The volume M at each node, and the coupling (C - M) / 2 with C the integrals of products of hat functions.
+
+    phi' (M - C) phi = sum over simplices of volume / ((m + 1) (m + 2)) * sum over its edges of (phi_i - phi_j)^2.
+    """
+    count = corners.shape[1]
+    mass = np.bincount(corners.ravel(), np.repeat(volume / count, count), minlength=size).astype(np.float64)
+    joint = (1 - count * np.eye(count)) / (2 * count * (count + 1))
+    return mass, _assembled(corners, volume[:, None, None] * joint, size)
+
+
+def _assembled(corners: NDArray[Any], blocks: FloatArray, size: int) -> Any:
     from scipy.sparse import coo_array
 
     count = corners.shape[1]
     rows, columns = np.repeat(corners, count, axis=1).ravel(), np.tile(corners, (1, count)).ravel()
-
-    def matrix(blocks: FloatArray) -> Any:
-        return coo_array((blocks.ravel(), (rows, columns)), shape=(size, size)).tocsr()
-
-    slopes = np.concatenate([-np.ones((1, count - 1)), np.eye(count - 1)])  # of the hats, along the edges from corner 0
-    energies = np.einsum("ai,sij,bj->sab", slopes, np.linalg.inv(_gram(places)), slopes)
-    joint = (1 - count * np.eye(count)) / (2 * count * (count + 1))
-    masses = np.bincount(corners.ravel(), np.repeat(volume / count, count), minlength=size)
-    return Elements(
-        matrix(volume[:, None, None] * energies), masses.astype(np.float64), matrix(volume[:, None, None] * joint)
-    )
+    return coo_array((blocks.ravel(), (rows, columns)), shape=(size, size)).tocsr()
 
 
 def _gram(places: FloatArray) -> FloatArray:

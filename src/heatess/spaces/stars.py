@@ -12,7 +12,7 @@ from ..errors import InputError
 from .base import FloatArray
 from .laplacian import Laplacian
 from .nodes import refuse_components
-from .simplices import angles, elements, squared_edges, volumes
+from .simplices import angles, masses, squared_edges, stiffness, volumes
 
 #: Neighbours tried first for the star of a node, by dimension, and how often that number may be doubled.
 _NEIGHBOURS = {1: 8, 2: 20}
@@ -63,14 +63,15 @@ class LocalDelaunay:
     def __init__(self, points: FloatArray, dim: int) -> None:
         found = stars(points, dim)
         shares = found.shares * volumes(found.places)
-        matrices = elements(found.corners, found.places, shares, len(points))
+        energies = stiffness(found.corners, found.places, shares, len(points))
+        mass, coupling = masses(found.corners, shares, len(points))
         self.closed, self.volume = found.closed, float(shares.sum())
         self._squared_edge = float(shares @ squared_edges(found.places)) / self.volume
         self._bend = float(shares @ found.bends) / self.volume
         joined = _joined(found, len(points))
         self.edge_lengths = _lengths(joined, points)
         refuse_components(joined, "the cloud", "make one PointCloud of each, or give a bandwidth")
-        self.laplacian = Laplacian(matrices.stiffness, matrices.masses, coupling=matrices.coupling)
+        self.laplacian = Laplacian(energies, mass, coupling=coupling)
 
     def uncorrected(self, eigenvalue: float) -> float:
         """The same: nothing is corrected."""
