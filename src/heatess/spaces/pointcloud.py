@@ -34,7 +34,7 @@ class PointCloud(NodeSpace):
 
     With `neighbours` or `bandwidth`, and above two dimensions, the Laplacian is a diffusion map with the
     density divided out (Coifman and Lafon, alpha = 1) by a kernel exp(-|x - y|^2 / 4e). It is less
-    accurate and needs coarser scales, but smooths out noise across the manifold of up to sqrt(e).
+    accurate and needs coarser scales, but smooths out noise across the manifold of up to a quarter of sqrt(e).
 
     The spectrum follows Weyl's law in the estimated dimension. Scales are times, in squared units of
     the coordinates: sqrt(8 t) is a distance along the manifold.
@@ -43,8 +43,6 @@ class PointCloud(NodeSpace):
     ----------
     points : array-like, shape (n, d)
         A sample of the manifold, dense everywhere though not evenly. Points that coincide share one place.
-    dim : int, optional
-        Dimension of the manifold. Default: estimated from how distances to neighbours grow.
     neighbours : float, optional
         Use a kernel, as wide as to make its weight sum q_i exceed this number at nine nodes in ten.
         Above two dimensions the default is 8.
@@ -52,16 +50,19 @@ class PointCloud(NodeSpace):
         Use a kernel of this width e, a squared length. At most one of the two.
     modes : int, optional
         Number of eigenpairs. Default: what the finest scale asked for needs by Weyl's law.
+    dim : int, optional
+        Dimension of the manifold. Default: estimated from how distances to neighbours grow.
 
     Notes
     -----
     The profile's `error` is a law measured on random samples of spheres and tori, not a bound: h^2 / (60 t) for the
     mean squared edge h^2 and 0.6 times the mean squared sine of the angle between edges and tangent
-    spaces. `finest_time` is h^2 / 4 or what half as many modes as nodes resolve. With a thousand random points
-    on the unit sphere that is 18 degrees, and errors in `gess` are about one per cent. With a
+    spaces. `finest_time` is h^2 / 4 or what 0.4 n modes resolve. With a thousand random points
+    on the unit sphere that is 19 degrees, and errors in `gess` are about one per cent. With a
     kernel it is 4 e, where errors are about five per cent.
 
-    Limits: sheets of the manifold closer than a few edges may be joined.
+    Limits: sheets of the manifold closer than a few edges may be joined, and noise across it of more than a
+    tenth of an edge makes it appear larger than it is, unless a kernel smooths it out.
 
     Examples
     --------
@@ -82,10 +83,10 @@ class PointCloud(NodeSpace):
     def __init__(
         self,
         points: Any,
-        dim: int | None = None,
         neighbours: float | None = None,
         bandwidth: float | None = None,
         modes: int | None = None,
+        dim: int | None = None,
     ) -> None:
         self._points = _check_cloud(points)
         places, label = np.unique(self._points, axis=0, return_inverse=True)
