@@ -13,7 +13,9 @@ from ..spaces.base import FloatArray
 MMD2_TOLERANCE = 1e-4
 
 
-def warn_of_mmd2(times: FloatArray, uncertain: FloatArray, log_mmd2: FloatArray, rtol: float) -> None:
+def warn_of_mmd2(
+    times: FloatArray, uncertain: FloatArray, log_mmd2: FloatArray, rtol: float, *, stacklevel: int = 6
+) -> None:
     """Say so where *uncertain*, a bound on the relative error of mmd2, is more than it should be."""
     bad = uncertain > max(rtol, MMD2_TOLERANCE)
     if bad.any():
@@ -24,5 +26,5 @@ def warn_of_mmd2(times: FloatArray, uncertain: FloatArray, log_mmd2: FloatArray,
             f"{np.exp(log_mmd2[worst]):.0e}: this cloud is more balanced than floating-point sums can certify; gess is "
             "not affected",
             PrecisionWarning,
-            stacklevel=6,
+            stacklevel=stacklevel,
         )

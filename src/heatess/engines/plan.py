@@ -333,9 +333,9 @@ def _check_local(space: ZonalSpace, coarsest: float, ess: float, rtol: float) ->
 
 
 def _too_dear(measure: Measure, space: Space, seconds: float) -> str:
-    estimate = "estimate from random pairs with pairs=20_000_000 and rng=, " if isinstance(space, ZonalSpace) else ""
+    number = "20_000_000" if isinstance(space, ZonalSpace) else "1_000_000"
     wait = f"{seconds / 3600:.1f} hours" if seconds > 7200 else f"{seconds / 60:.0f} minutes"
     return (
         f"{measure.n:,} atoms on {space!r} at these scales would take about {wait} on two cores; give coarser or fewer "
-        f"scales, {estimate}or force it with method='pairwise'{' or local' if estimate else ''}"
+        f"scales, estimate from random pairs with pairs={number} and rng=, or force it with method='pairwise'"
     )

@@ -21,9 +21,6 @@ from .rotations import Rotations
 from .sphere import Sphere
 from .torus import Torus
 
-#: Coefficients of fewer seconds are worked out without asking what pairs would cost.
-CHEAP = 0.05
-
 #: Pairs of two tiles from which on compiled loops, which take time to load, are used.
 MANY_PAIRS = 8192
 
@@ -201,7 +198,7 @@ class Product(PairSpace):
         return product_sums.seconds(factors, limit, n)
 
     def spectral_sums(self, points: NDArray[Any], weights: FloatArray, times: FloatArray, rtol: float) -> Any:
-        """Heat sums through the coefficients of the measure; None if there are too many, or far more than pairs.
+        """Heat sums through the coefficients of the measure; None if there are too many.
 
         For two factors with orthonormal eigenfunctions f and g, and likewise for more,
 
@@ -213,8 +210,7 @@ class Product(PairSpace):
         if factors is None:
             return None
         limit = product_sums.eigenvalue_limit(self, factors, times, rtol, 1 / float(weights @ weights))
-        dear = product_sums.seconds(factors, limit, len(points))
-        if not math.isfinite(dear) or dear > max(CHEAP, 20 * self.pair_seconds(len(points), len(times))):
+        if not math.isfinite(product_sums.seconds(factors, limit, len(points))):
             return None
         return product_sums.heat_sums(self, factors, limit, points, weights, times, rtol)
 

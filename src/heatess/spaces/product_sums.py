@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import PrecisionWarning
 from .base import FloatArray, PairSpace
 from .eigenfunctions import TRANSFORM_ENTRIES, Energies, Harmonics, coefficient_count, energies, transformed
 
@@ -35,9 +33,6 @@ SECOND_RUN = 2.0
 
 #: Bound on the error of a coefficient from summation and recurrences, as a share of its largest value.
 ROUNDING = 64 * EPS
-
-#: Uncertainty of mmd2 that is worth a warning.
-MMD2_TOLERANCE = 1e-4
 
 
 def eigenvalue_limit(space: PairSpace, factors: list[Harmonics], times: FloatArray, rtol: float, ess: float) -> float:
@@ -125,6 +120,7 @@ def heat_sums(
     rtol: float,
 ) -> HeatSums:
     """Heat sums at *times* from all coefficients with eigenvalues below *limit*."""
+    from ..engines.doubt import warn_of_mmd2
     from ..engines.sums import HeatSums
 
     found, errors = _energies(factors, limit, points, weights, rtol)
@@ -150,7 +146,7 @@ def heat_sums(
         + 16 * EPS * (4 + np.abs(log_overlap) - rates)
     )
     log_missing = log_share - np.log1p(-share) + np.logaddexp(0.0, log_mmd2)
-    _warn_of_mmd2(found, errors / 4, times, log_mmd2, log_missing, max(rtol, MMD2_TOLERANCE))
+    warn_of_mmd2(times, _mmd2_error(found, errors / 4, times, log_mmd2, log_missing), log_mmd2, rtol, stacklevel=7)
     slope = falling * np.exp(log_mmd2 - np.logaddexp(0.0, log_mmd2)) - rates
     return HeatSums(overlap, log_mmd2, slope, error)
 
@@ -179,27 +175,12 @@ def _rates(factors: list[Harmonics], limit: float, times: FloatArray) -> FloatAr
     return total
 
 
-def _warn_of_mmd2(
-    found: Energies,
-    errors: FloatArray,
-    times: FloatArray,
-    log_mmd2: FloatArray,
-    log_missing: FloatArray,
-    tolerance: float,
-) -> None:
-    """Say so where MMD^2 is small beyond what floating-point sums can tell, or rests on what was left out."""
+def _mmd2_error(
+    found: Energies, errors: FloatArray, times: FloatArray, log_mmd2: FloatArray, log_missing: FloatArray
+) -> FloatArray:
+    """Bound on the relative error of MMD^2, which may be small beyond what sums can tell, or rest on what is missing."""
     reach = errors * np.sqrt(found.multiplicities)
     doubt, value = _decayed(found, times, 2 * reach * np.sqrt(found.values) + reach**2, found.values)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         uncertain = doubt / value + np.exp(log_missing - log_mmd2)
-    bad = (uncertain > tolerance) & np.isfinite(log_mmd2)
-    if bad.any():
-        worst = int(np.argmax(np.where(bad, uncertain, 0.0)))
-        warnings.warn(
-            f"mmd2 (and divergence) may be off by {min(float(uncertain[worst]), 1.0):.0e} relatively at "
-            f"{int(bad.sum())} of {len(times)} scales, worst at time {times[worst]:.3g}, where it is "
-            f"{np.exp(log_mmd2[worst]):.0e}: this cloud is more balanced than floating-point sums can certify; gess is "
-            "not affected",
-            PrecisionWarning,
-            stacklevel=7,
-        )
+    return np.where(np.isfinite(log_mmd2), uncertain, 0.0)
