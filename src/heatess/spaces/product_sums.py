@@ -178,7 +178,7 @@ def _rates(factors: list[Harmonics], limit: float, times: FloatArray) -> FloatAr
 def _mmd2_error(
     found: Energies, errors: FloatArray, times: FloatArray, log_mmd2: FloatArray, log_missing: FloatArray
 ) -> FloatArray:
-    """Bound on the relative error of MMD^2, which may be small beyond what sums can tell, or rest on what is missing."""
+    """Bound on the relative error of MMD^2, which may be small beyond what sums can tell, or rest on missing modes."""
     reach = errors * np.sqrt(found.multiplicities)
     doubt, value = _decayed(found, times, 2 * reach * np.sqrt(found.values) + reach**2, found.values)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
