@@ -59,10 +59,14 @@ class PointCloud(NodeSpace):
     mean squared edge h^2 and 0.6 times the mean squared sine of the angle between edges and tangent
     spaces. `finest_time` is h^2 / 4 or what 0.4 n modes resolve. With a thousand random points
     on the unit sphere that is 19 degrees, and errors in `gess` are about one per cent. With a
-    kernel it is 4 e, where errors are about five per cent.
+    kernel it is 4 e, where errors are about five per cent, and up to ten, twice the stated ones, on very uneven samples.
 
-    Limits: sheets of the manifold closer than a few edges may be joined, and noise across it of more than a
-    tenth of an edge makes it appear larger than it is, unless a kernel smooths it out.
+    That is of `gess`. `volume` rests on the volume of the simplices, which is off by about as much, and by
+    five per cent or more where few points make up much of the manifold.
+
+    Limits: where heat passes a neck only a few edges wide, errors may be twice the stated ones. Sheets of the
+    manifold closer than a few edges may be joined, and noise across it of more than a tenth of an edge makes it appear
+    larger than it is, unless a kernel smooths it out.
 
     Examples
     --------
