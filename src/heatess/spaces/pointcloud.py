@@ -59,7 +59,7 @@ class PointCloud(NodeSpace):
     mean squared edge h^2 and 0.6 times the mean squared sine of the angle between edges and tangent
     spaces. `finest_time` is h^2 / 4 or what 0.4 n modes resolve. With a thousand random points
     on the unit sphere that is 19 degrees, and errors in `gess` are about one per cent. With a
-    kernel it is 4 e, where errors are about five per cent, and up to ten, twice the stated ones, on very uneven samples.
+    kernel it is 4 e, where errors are about five per cent, and up to ten, twice the stated, on very uneven samples.
 
     That is of `gess`. `volume` rests on the volume of the simplices, which is off by about as much, and by
     five per cent or more where few points make up much of the manifold.
