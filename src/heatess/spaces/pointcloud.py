@@ -55,18 +55,18 @@ class PointCloud(NodeSpace):
 
     Notes
     -----
-    The profile's `error` is a law measured on random samples of spheres and tori, not a bound: h^2 / (60 t) for the
-    mean squared edge h^2 and 0.6 times the mean squared sine of the angle between edges and tangent
-    spaces. `finest_time` is h^2 / 4 or what 0.4 n modes resolve. With a thousand random points
-    on the unit sphere that is 19 degrees, and errors in `gess` are about one per cent. With a
-    kernel it is 4 e, where errors are about five per cent, and up to ten, twice the stated, on very uneven samples.
+    The profile's `error` is twice a law measured on random samples of spheres and tori, not a bound: h^2 / (30 t)
+    for the mean squared edge h^2 and 1.2 times the mean squared sine of the angle between edges and tangent spaces.
+    `finest_time` is h^2 / 4 or what 0.4 n modes resolve. With a thousand random points on the unit sphere that is
+    19 degrees, and errors in `gess` are about one per cent. With a kernel it is 4 e, where errors are about five
+    per cent, and up to ten on very uneven samples.
 
-    That is of `gess`. `volume` rests on the volume of the simplices, which is off by about as much, and by
-    five per cent or more where few points make up much of the manifold.
+    That is of `gess`. `volume` rests on the volume of the simplices, which is off by about as much, and by up to
+    seven per cent where few points make up much of the manifold (a thousand, twenty times denser in one place than
+    in another).
 
-    Limits: where heat passes a neck only a few edges wide, errors may be twice the stated ones. Sheets of the
-    manifold closer than a few edges may be joined, and noise across it of more than a tenth of an edge makes it appear
-    larger than it is, unless a kernel smooths it out.
+    Limits: sheets of the manifold closer than a few edges may be joined, and noise across it of more than a tenth
+    of an edge makes it appear larger than it is, unless a kernel smooths it out.
 
     Examples
     --------
