@@ -293,3 +293,28 @@ def test_without_the_extra_the_error_is_the_install_line(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "robust_laplacian", None)
     with pytest.raises(he.MissingExtraError, match=r"pip install 'heatess\[mesh\]'"):
         he.Mesh(*meshes.icosphere(0))
+
+
+def test_coarse_scales_alone_are_as_good_as_with_finer_ones():
+    """Opposite atoms have no energy in the first level, on which large scales would otherwise rest."""
+    vertices, faces = meshes.icosphere(3)
+    mesh = he.Mesh(vertices, faces)
+    pair = [0, int(np.argmin(vertices @ vertices[0]))]
+    for time in (1.0, 2.0):
+        alone = he.heat_profile(pair, space=mesh, times=[time])
+        assert alone.mmd2[0] == pytest.approx(he.heat_profile(vertices[pair], times=[time]).mmd2[0], rel=0.2)
+        beside = he.heat_profile(pair, space=he.Mesh(vertices, faces), times=[0.2, time])
+        assert alone.mmd2[0] == pytest.approx(beside.mmd2[1], rel=1e-6)
+    for time in (3.0, 10.0, 1e9):
+        assert he.gess(pair, space=mesh, time=time) == pytest.approx(he.gess(vertices[pair], time=time), rel=1e-6)
+
+
+def test_a_mask_is_not_taken_for_indices():
+    with pytest.raises(he.InputTypeError, match="flatnonzero"):
+        he.gess(np.ones(12, dtype=bool), space=he.Mesh(*meshes.icosphere(0)), time=1.0)
+
+
+def test_faces_that_count_from_one_are_refused_with_the_remedy():
+    vertices, faces = meshes.icosphere(1)
+    with pytest.raises(he.InputError, match=r"of 42 vertices, .* row \d+ is \[.*42.*\] .* subtract 1"):
+        he.Mesh(vertices, faces + 1)

@@ -284,3 +284,12 @@ def test_scales_finer_than_the_nodes_are_refused_with_the_estimate():
 def test_bad_clouds_are_refused(points, options, message):
     with pytest.raises(he.InputError, match=message):
         he.PointCloud(points, **options)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-100, 1e200])
+def test_extreme_units_are_refused(unit):
+    with pytest.raises(he.InputError, match="use another unit"):
+        he.PointCloud(unit * he.samplers.uniform(100, rng=0))
+    vertices, faces = meshes.icosphere(0)
+    with pytest.raises(he.InputError, match="use another unit"):
+        he.Mesh(unit * vertices, faces)

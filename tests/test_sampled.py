@@ -138,3 +138,14 @@ def test_bad_arguments_are_refused():
         he.heat_profile(x, times=[0.1], pairs=5000)
     with pytest.raises(he.PrecisionError, match="coarser scales"):
         he.heat_profile(x, times=[1e-9], pairs=5000, rng=0)
+
+
+@pytest.mark.parametrize("rng", ["x", 1.5, -1, True])
+def test_what_is_no_seed_is_refused(rng):
+    with pytest.raises(he.InputError, match=r"rng must be a numpy\.random\.Generator or a whole number"):
+        he.heat_profile(he.samplers.uniform(50, rng=0), angles=[50], pairs=5000, rng=rng)
+
+
+def test_random_pairs_and_a_method_are_refused_together():
+    with pytest.raises(he.InputError, match="pairs= or method='spectral', not both"):
+        he.heat_profile(he.samplers.uniform(50, rng=0), angles=[50], pairs=5000, rng=0, method="spectral")

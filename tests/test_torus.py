@@ -232,3 +232,8 @@ def test_a_loose_tolerance_still_reports_an_honest_error(periods: list[float]) -
         profile = he.heat_profile(points, weights, space=space, times=times, rtol=rtol, method="spectral")
         for k, exact in enumerate(truth):
             assert relative(profile.gess[k], exact.gess) <= profile.error[k] <= max(rtol, 1e-10)
+
+
+def test_angles_whose_digits_are_lost_are_refused():
+    with pytest.raises(he.InputError, match=r"within 1e\+09 periods .* row 1 is \[1000000000000000\.0, 0\.0\]"):
+        he.gess([[0.0, 0.0], [1e15, 0.0]], space=he.Torus(2), angle=5)

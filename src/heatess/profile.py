@@ -306,6 +306,8 @@ def heat_profile(
     at = scales.resolve(measure.space, angles, times, resolutions)
     bar = Progress(progress)
     if pairs is not None:
+        if method != "auto":
+            raise InputError(f"give pairs= or method={method!r}, not both: random pairs are a method of their own")
         generator = sampled.check_arguments(pairs, rng)
         sums = sampled.heat_sums(measure, at.times, rtol, pairs, generator, bar)
         return build_profile(sums, at, measure.ess, measure.n, measure.space, "pairs", None)

@@ -8,10 +8,14 @@ from ..blocks import slices
 from ..errors import PrecisionError
 from ..measure import Measure
 from ..spaces.base import EigenSpace, FloatArray
+from .doubt import warn_of_mmd2
 from .sums import EPS, HeatSums
 
 #: Entries of the table of eigenfunctions held at once.
 BLOCK_ENTRIES = 2**24
+
+#: Uncertainty of mmd2 that is worth a warning where eigenpairs themselves are good to a few per cent.
+MMD2_DOUBT = 0.1
 
 
 def heat_sums(measure: Measure, space: EigenSpace, times: FloatArray) -> HeatSums:
@@ -40,8 +44,13 @@ def heat_sums(measure: Measure, space: EigenSpace, times: FloatArray) -> HeatSum
         coefficients += weights @ functions
     overlap = np.einsum("tr,tr->t", decay, parts**2)
     change = np.einsum("tr,tr->t", decay, 2 * parts * changes - rates * parts**2)
-    error = _tail(space, rates, overlap) + space.discretisation_error(times)
-    return HeatSums(overlap, _log_excess(rates, coefficients), change / overlap, error)
+    share = _left_out(space, rates)
+    log_mmd2 = _log_excess(rates, coefficients)
+    with np.errstate(divide="ignore", over="ignore"):
+        uncertain = np.where(share > 0, np.exp(np.log(share * decay.sum(axis=1)) - log_mmd2), 0.0)
+    warn_of_mmd2(times, uncertain, log_mmd2, MMD2_DOUBT)
+    error = share / overlap + 64 * EPS + space.discretisation_error(times)
+    return HeatSums(overlap, log_mmd2, change / overlap, error)
 
 
 def _refuse_finer(space: EigenSpace, finest: float) -> None:
@@ -56,6 +65,8 @@ def _refuse_finer(space: EigenSpace, finest: float) -> None:
 
 def _log_excess(rates: FloatArray, coefficients: FloatArray) -> FloatArray:
     """log sum_{r>=1} exp(-rate_r) c_r^2, without underflow at large times."""
+    if len(coefficients) == 1:
+        return np.full(len(rates), -np.inf)
     with np.errstate(divide="ignore"):
         logs = 2 * np.log(np.abs(coefficients[1:])) - rates[:, 1:]
         peak = logs.max(axis=1, keepdims=True)
@@ -63,16 +74,14 @@ def _log_excess(rates: FloatArray, coefficients: FloatArray) -> FloatArray:
         return np.asarray(safe[:, 0] + np.log(np.exp(logs - safe).sum(axis=1)))
 
 
-def _tail(space: EigenSpace, rates: FloatArray, overlap: FloatArray) -> FloatArray:
-    """Relative error of the overlap from the eigenpairs left out, if they go on as Weyl's law says.
+def _left_out(space: EigenSpace, rates: FloatArray) -> FloatArray:
+    """The share of the trace in the eigenpairs left out, if they go on as Weyl's law says, at each time.
 
-    The share of the trace beyond the last eigenvalue is Q(m/2, 2 lambda t), and no pair overlaps by more
-    than that share. A graph, of dimension zero, has as many eigenpairs as nodes: the bound is then certain.
+    Beyond the last eigenvalue that is Q(m/2, 2 lambda t), and no pair overlaps by more than that share. A graph, of
+    dimension zero, has as many eigenpairs as nodes: the bound is then certain.
     """
     from scipy.special import gammaincc
 
     if space.dim:
-        share = gammaincc(space.dim / 2, rates[:, -1])
-    else:
-        share = 2 * space.volume * np.exp(-rates[:, -1]) * (rates.shape[1] < space.volume)
-    return np.asarray(share / overlap + 64 * EPS)
+        return np.asarray(gammaincc(space.dim / 2, rates[:, -1]))
+    return np.asarray(2 * space.volume * np.exp(-rates[:, -1]) * (rates.shape[1] < space.volume))

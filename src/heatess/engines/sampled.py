@@ -188,4 +188,8 @@ def check_arguments(pairs: int, rng: np.random.Generator | int | None) -> np.ran
         raise InputError(f"pairs must be a whole number of at least 1000, but is {pairs!r}")
     if rng is None:
         raise InputError("pairs= draws at random and needs rng=, a numpy.random.Generator or an integer seed")
-    return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {rng!r}")
+    return np.random.default_rng(rng)

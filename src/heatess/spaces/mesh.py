@@ -13,7 +13,7 @@ from ..arrays import numeric_array
 from ..errors import InputError, missing_extra
 from .base import FloatArray
 from .laplacian import MOST_MODES, Laplacian
-from .nodes import NodeSpace, check_indices, check_modes, refuse_components
+from .nodes import NodeSpace, check_indices, check_modes, refuse_components, refuse_extreme_unit
 from .simplices import angles, masses, squared_edges
 
 
@@ -265,6 +265,7 @@ def _check_vertices(vertices: Any) -> FloatArray:
     if not finite.all():
         row = int(np.argmin(finite))
         raise InputError(f"vertices must be finite, but row {row} is {array[row].tolist()}")
+    refuse_extreme_unit(array, "vertices")
     return array
 
 
@@ -272,7 +273,14 @@ def _check_faces(faces: Any, vertices: FloatArray) -> NDArray[np.int64]:
     array = numeric_array(faces, "faces")
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise InputError(f"faces must have shape (f, 3), three vertex indices each, but have shape {array.shape}")
-    check_indices(array.ravel(), len(vertices), "faces", f"{len(vertices)} vertices")
+    bad = ~((array >= 0) & (array < len(vertices)) & (array == np.floor(array))).all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        hint = "; if they count from 1, subtract 1" if array.min() == 1 and array.max() == len(vertices) else ""
+        raise InputError(
+            f"faces must hold three indices of {len(vertices)} vertices, whole numbers from 0 to {len(vertices) - 1}, "
+            f"but row {row} is {array[row].tolist()} ({int(bad.sum())} of {len(array)} faces); drop or mend them{hint}"
+        )
     array = array.astype(np.int64)
     ordered = np.sort(array, axis=1)
     _refuse_faces((ordered[:, 1:] == ordered[:, :-1]).any(axis=1), array, "name one vertex twice")

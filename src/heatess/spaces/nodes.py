@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import numeric_array
-from ..errors import InputError
+from ..errors import InputError, InputTypeError
 from .base import Eigenpairs, EigenSpace, FloatArray
 from .laplacian import DENSE, MOST_MODES, TAIL, Laplacian, Modes
+
+#: Modes at the coarsest of scales, where gESS needs none but MMD^2 rests on the lowest that carries any energy.
+LEAST_MODES = 64
 
 
 class NodeSpace(EigenSpace):
@@ -85,7 +88,9 @@ class NodeSpace(EigenSpace):
     def _modes_for(self, time: float) -> Modes:
         if self._modes is not None:
             return self._laplacian.lowest(self._modes)
-        return self._laplacian.below(self.uncorrected(self.cutoff(time)))
+        modes = self._laplacian.below(self.uncorrected(self.cutoff(time)))
+        least = min(LEAST_MODES, _most_modes(self.node_count))
+        return modes if len(modes.values) >= least else self._laplacian.lowest(least)
 
     def uncorrected(self, eigenvalue: float) -> float:
         """An eigenvalue of the matrix below which none is corrected to more than *eigenvalue*."""
@@ -137,6 +142,10 @@ class NodeSpace(EigenSpace):
 
 def check_indices(values: Any, count: int, name: str, of: str) -> FloatArray:
     """Whole numbers from 0 to *count* - 1, shape (n,), or an `InputError` that names the row."""
+    if np.asarray(values).dtype == bool:
+        raise InputTypeError(
+            f"{name} must be indices of {of}, but are true or false; give numpy.flatnonzero of the mask"
+        )
     array = numeric_array(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -152,6 +161,14 @@ def check_indices(values: Any, count: int, name: str, of: str) -> FloatArray:
             f"({int(bad.sum())} of {len(array)} rows)"
         )
     return array.astype(np.float64)
+
+
+def refuse_extreme_unit(coordinates: FloatArray, name: str) -> None:
+    """Coordinates so small or large that areas and their products mean nothing in floating point."""
+    with np.errstate(over="ignore"):
+        span = float(np.max(coordinates.max(axis=0) - coordinates.min(axis=0)))
+    if span and not 1e-50 < span < 1e50:
+        raise InputError(f"{name} must span between 1e-50 and 1e+50, but span {span:g}; use another unit of length")
 
 
 def check_modes(modes: Any, size: int) -> int | None:

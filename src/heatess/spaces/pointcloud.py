@@ -14,7 +14,7 @@ from ..errors import InputError
 from .base import FloatArray
 from .diffusion import DiffusionMap, bandwidth_for
 from .laplacian import MOST_MODES
-from .nodes import NodeSpace, check_modes
+from .nodes import NodeSpace, check_modes, refuse_extreme_unit
 from .stars import LocalDelaunay
 
 #: Dimensions in which nodes are joined to simplices; above, by a kernel.
@@ -212,4 +212,5 @@ def _check_cloud(points: Any) -> FloatArray:
             f"the points of a cloud must be finite, but row {row} is {array[row][:4].tolist()} "
             f"({int((~finite).sum())} of {len(array)} rows)"
         )
+    refuse_extreme_unit(array, "the points of a cloud")
     return array

@@ -32,6 +32,10 @@ CHEAP_MODES = 2**18
 BLOCK = 2**21
 
 
+#: Periods from zero within which a coordinate is known to six digits of a period or more.
+MOST_TURNS = 1e9
+
+
 class Torus(PairSpace):
     """The flat torus R^dim / (T_1 Z x ... x T_dim Z): coordinates taken modulo their periods.
 
@@ -128,7 +132,16 @@ class Torus(PairSpace):
 
     def check(self, points: Any) -> NDArray[Any]:
         """Coordinates, shape (n, dim), or (n,) if dim is 1; reduced, without rounding, to half a period around zero."""
-        return self._reduced(coordinate_rows(points, self.dim, repr(self)).astype(np.float64))
+        array = coordinate_rows(points, self.dim, repr(self)).astype(np.float64)
+        far = (np.abs(array) > MOST_TURNS * self._periods).any(axis=1)
+        if far.any():
+            row = int(np.argmax(far))
+            raise InputError(
+                f"points of {self!r} must lie within {MOST_TURNS:g} periods of zero, beyond which a float holds no "
+                f"more than six digits of the place in the period, but row {row} is {array[row][:4].tolist()} "
+                f"({int(far.sum())} of {len(array)} rows); reduce them before they are rounded"
+            )
+        return self._reduced(array)
 
     def _reduced(self, x: FloatArray) -> FloatArray:
         x = np.fmod(x, self._periods)  # exact, as are the subtractions below
