@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import heatess as he
-from heatess.kernel import overlap
+from heatess.heat.series import overlap
 from timing import Row, side_by_side
 
 #: Each computes `value`, gESS by the peer, from points x, weights w, overlaps K and the angle.
@@ -89,7 +89,7 @@ def curves(angle: float = 15.0) -> dict[str, list[tuple[int, float]]]:
             sizes = [n for n in (100, 300, 1000, 3000) if n <= most]
             times = [(n, _measure(peer, python, Path(folder), n, angle)) for n in sizes]
             if all(time for _, time in times):
-                found[f"{peer}, {given}: one scale"] = [(n, time[1]) for n, time in times if time]
+                found[f"{peer}, {given}"] = [(n, time[1]) for n, time in times if time]
     return found
 
 
@@ -109,7 +109,7 @@ def _measure(peer: str, python: str, place: Path, n: int, angle: float) -> tuple
     w /= w.sum()
     distances = np.arccos(np.clip(x @ x.T, -1, 1))
     np.fill_diagonal(distances, 0.0)
-    overlaps = overlap(he.Sphere(2), np.radians(angle) ** 2 / 8, distances)
+    overlaps = overlap(he.Sphere(2).series, np.radians(angle) ** 2 / 8, distances)
     for name, array in (("x", x), ("w", w), ("K", overlaps)):
         np.save(place / f"{name}.npy", array)
     script = FRAME.format(script=SCRIPTS[peer])

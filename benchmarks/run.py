@@ -15,10 +15,11 @@ import scipy
 
 import heatess as he
 from heatess.blocks import thread_count
-from heatess.kernel import gess_level_count, level_count
+from heatess.heat.series import gess_level_count, level_count
 from peers import curves, peers
+from planner import planner
 from references import bare_rotations, bare_transform, paper_profile
-from scaling import draw, measure
+from scaling import draw, measure, single_scales
 from timing import Row, faster, side_by_side, within
 
 HERE = Path(__file__).parent
@@ -50,7 +51,7 @@ def sphere_against_transform() -> Iterator[Row]:
     yield within(f"S^2, 60 scales, n = 10^6 (degree {degree})", "the bare ducc0 transform", ours, bare, 1.3)
     n = 1000
     x, w = he.samplers.uniform(n, rng=rng), rng.random(n)
-    degree = (gess_level_count(he.Sphere(2), np.radians(15) ** 2 / 8, 1e-8, 512) or 0) - 1
+    degree = (gess_level_count(he.Sphere(2).series, np.radians(15) ** 2 / 8, 1e-8, 512) or 0) - 1
     ours, bare = side_by_side(lambda: he.gess(x, w, angle=15), bare_transform(x, w, degree, threads=1), rounds=2000)
     yield within(f"gess at 15 degrees, n = 1000 (degree {degree})", "the bare ducc0 transform", ours, bare, 2.0)
 
@@ -81,34 +82,56 @@ def sphere_large() -> Iterator[Row]:
     )
 
 
-def high_dimension() -> Iterator[Row]:
-    """S^383 against the matrix product it cannot do without."""
-    n, tile = 20_000, 2048
-    x = he.samplers.uniform(n, 383, rng=np.random.default_rng(3))
+def triangle(x: np.ndarray, tile: int = 2048) -> Callable[[], None]:
+    """One triangle of the tiled product X @ X.T: every pair once, which is what is needed."""
 
     def product() -> None:
-        for top in range(0, n, tile):
-            for left in range(0, n, tile):
+        for top in range(0, len(x), tile):
+            for left in range(top, len(x), tile):
                 x[top : top + tile] @ x[left : left + tile].T
 
+    return product
+
+
+def high_dimension() -> Iterator[Row]:
+    """S^383 against the matrix product it cannot do without; S^3 and S^9 against one of 64 columns."""
+    rng = np.random.default_rng(3)
+    x = he.samplers.uniform(20_000, 383, rng=rng)
     resolutions = np.geomspace(10, 85, 60)
-    ours, reference = side_by_side(lambda: he.heat_profile(x, resolutions=resolutions), product, rounds=2)
-    yield within("S^383, n = 20,000, 60 resolutions", "tiled float64 X @ X.T", ours, reference, 2.5)
+    ours, reference = side_by_side(lambda: he.heat_profile(x, resolutions=resolutions), triangle(x), rounds=3)
+    yield within("S^383, n = 20,000, 60 resolutions", "one triangle of tiled float64 X @ X.T", ours, reference, 1.5)
+    product = triangle(rng.standard_normal((10_000, 64)))
+    for dim, finest in ((3, 0.09), (9, 0.3)):
+        y, times = he.samplers.uniform(10_000, dim, rng=rng), np.geomspace(finest, 2, 60) ** 2 / 8
+        ours, reference = side_by_side(
+            lambda y=y, times=times: he.heat_profile(y, times=times, method="pairwise"), product, rounds=3
+        )
+        work = f"S^{dim} by pairs, n = 10^4, 60 scales"
+        yield Row(work, "one triangle, 64 columns", ours, reference, "recorded", None)
+
+
+def axes_by_quaternions() -> Iterator[Row]:
+    """Projective(3), which is the rotations at half the distance."""
+    q = he.Rotations().uniform(30_000, np.random.default_rng(6))
+    ours, reference = side_by_side(
+        lambda: he.heat_profile(q, space=he.Projective(3), angles=np.geomspace(10, 60, 60)),
+        lambda: he.heat_profile(q, space=he.Rotations(), angles=np.geomspace(20, 120, 60)),
+        rounds=5,
+    )
+    yield within("Projective(3), n = 30,000 from 10 deg", "Rotations from 20 deg", ours, reference, 1.5)
 
 
 def rotations() -> Iterator[Row]:
     """A million rotations against the bare three-dimensional nonuniform Fourier transform of the same size."""
     space = he.Rotations()
     x = space.uniform(10**6, np.random.default_rng(4))
-    count = level_count(space, np.radians(5) ** 2 / 8, 1e6, 1e-8, space.transform_limit)
-    if count is None:
-        raise SystemExit("5 degrees needs more levels of rotations than the transform takes")
+    degree = int(space.transform.degree_for(np.radians(5) ** 2 / 8, 1e6, 1e-8) or 0)
     ours, bare = side_by_side(
         lambda: he.heat_profile(x, space=space, angles=ANGLES),
-        bare_rotations(10**6, count - 1, thread_count()),
+        bare_rotations(10**6, degree, thread_count()),
         rounds=1,
     )
-    yield within(f"Rotations, n = 10^6, 60 scales (degree {count - 1})", "the bare 3-D transform", ours, bare, 2.5)
+    yield within(f"Rotations, n = 10^6, 60 scales (degree {degree})", "the bare 3-D transform", ours, bare, 2.5)
 
 
 def import_time() -> Iterator[Row]:
@@ -124,14 +147,16 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "large": sphere_large,
     "high": high_dimension,
     "rotations": rotations,
+    "axes": axes_by_quaternions,
     "import": import_time,
+    "planner": planner,
     "peers": peers,
 }
 
 
 def _degree(angle: float, weights: np.ndarray) -> int:
     ess = weights.sum() ** 2 / (weights @ weights)
-    count = level_count(he.Sphere(2), np.radians(angle) ** 2 / 8, ess, 1e-8, 4096)
+    count = level_count(he.Sphere(2).series, np.radians(angle) ** 2 / 8, ess, 1e-8, 4096)
     if count is None:
         raise SystemExit(f"{angle} degrees needs more levels than the transform takes")
     return count - 1
@@ -200,7 +225,7 @@ def main() -> None:
                 times = f"{row.shown(row.ours):>8} against {row.shown(row.theirs):>8}"
                 print(f"{row.work:<45} {times}  {row.ratio:<16} {row.target:<22} {row.verdict}", flush=True)
     if chosen is None:
-        draw(measure() | curves(), HERE / "scaling.png")
+        draw(measure(), single_scales() | curves(), HERE / "scaling.png")
         (HERE / "RESULTS.md").write_text(markdown(rows))
         print(f"written to {HERE / 'RESULTS.md'} and {HERE / 'scaling.png'}")
 

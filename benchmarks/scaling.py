@@ -5,11 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import heatess as he
 from references import paper_profile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 ANGLES = np.geomspace(5, 120, 60)
 FINE = np.geomspace(0.02, 120, 60)
@@ -59,26 +63,38 @@ def measure() -> dict[str, Curve]:
     return {name: [(n, _best(make(n))) for n in sizes] for name, (sizes, make) in series.items()}
 
 
-def draw(curves: dict[str, Curve], path: Path) -> None:
-    """The scaling plot, log-log."""
+def single_scales(angle: float = 15.0) -> dict[str, Curve]:
+    """gESS at one angle on S^2, the work that peers are given too."""
+    rng = np.random.default_rng(0)
+    sizes = [100, 1000, 10_000, 100_000, 1_000_000]
+    clouds = {n: he.samplers.uniform(n, rng=rng) for n in sizes}
+    return {"heatess": [(n, _best(lambda x=x: he.gess(x, angle=angle), rounds=9)) for n, x in clouds.items()]}
+
+
+def draw(profiles: dict[str, Curve], singles: dict[str, Curve], path: Path) -> None:
+    """The scaling plot, log-log: profiles on the left, one scale, beside peers, on the right."""
     from matplotlib.figure import Figure
 
+    figure = Figure(figsize=(10.4, 5.2), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    _panel(left, profiles, "60 scales")
+    _panel(right, singles, "one scale: gESS at 15° on S²")
+    left.set_ylabel("seconds on 2 cores")
+    figure.savefig(path, dpi=150)
+
+
+def _panel(ax: Axes, curves: dict[str, Curve], title: str) -> None:
     from heatess.plot import COLORS, DASHES
 
-    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-    ax = figure.subplots()
     for place, (name, curve) in enumerate(curves.items()):
         n, seconds = zip(*curve, strict=True)
-        color, dashes = COLORS[place % len(COLORS)], DASHES[place % len(DASHES)]
-        marker = "o" if place < len(COLORS) else "s"
-        ax.loglog(n, seconds, marker, color=color, markersize=4)
-        ax.loglog(n, seconds, linestyle=dashes, color=color, label=name)
+        ax.loglog(n, seconds, "o", color=COLORS[place], markersize=4)
+        ax.loglog(n, seconds, linestyle=DASHES[place % len(DASHES)], color=COLORS[place], label=name)
+    ax.set_title(title, fontsize=10, loc="left")
     ax.set_xlabel("number of atoms")
-    ax.set_ylabel("time for 60 scales (seconds, 2 cores)")
     ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
-    figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=2)
-    figure.savefig(path, dpi=150)
+    ax.legend(frameon=False, fontsize=8.5, loc="upper center", bbox_to_anchor=(0.5, -0.13))
 
 
 def _best(work: Callable[[], object], rounds: int = 3) -> float:

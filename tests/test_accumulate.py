@@ -71,18 +71,52 @@ def test_every_kind_of_scale_on_circle_and_sphere(dim, scales):
     assert found.space == he.Sphere(dim)
 
 
-@pytest.mark.parametrize("space", [he.Projective(1), he.Projective(2), he.Rotations()], ids=repr)
+WITH_TRANSFORM = [
+    he.Projective(1),
+    he.Projective(2),
+    he.Projective(3),
+    he.Rotations(),
+    he.Circle(),
+    he.Torus(1, periods=5),
+    he.Torus(2),
+    he.Torus(2, periods=(1, 7.5)),
+    he.Torus(3),
+    he.Product(he.Sphere(2), he.Circle()),
+    he.Product(he.Rotations(), he.Torus(1), scales=(1, 2)),
+    he.Product(he.Torus(2), he.Projective(1), scales=(0.5, 1)),
+    he.Product(he.Sphere(1), he.Sphere(3)),
+]
+
+
+@pytest.mark.parametrize("space", WITH_TRANSFORM, ids=repr)
 def test_every_space_with_a_transform_adds_up(tmp_path, space):
-    points = space.uniform(400, np.random.default_rng(3))
+    points = space.check(space.uniform(400, np.random.default_rng(3)))
     weights = np.random.default_rng(4).uniform(size=400)
-    degree = degree_for(space, float(times_of_angles(15.0)))
+    times = times_of_angles(np.array([15.0, 60.0]) if space.dim < 4 else np.array([40.0, 120.0]))
+    degree = degree_for(space, float(times[0]))
     one, two = (
         he.Accumulator(space, max_degree=degree).add(points[rows], weights[rows])
         for rows in (slice(0, 150), slice(150, 400))
     )
     two.save(tmp_path / "two.npz")
-    found = (one + he.Accumulator.load(tmp_path / "two.npz")).profile(angles=[15, 60])
-    agree(found, he.heat_profile(points, weights, space=space, angles=[15, 60]), 1e-10)
+    found = (one + he.Accumulator.load(tmp_path / "two.npz")).profile(times=times)
+    whole = he.heat_profile(points, weights, space=space, times=times, method="pairwise")
+    agree(found, whole, 1e-10)
+    np.testing.assert_allclose(found.dimension, whole.dimension, rtol=1e-8)
+    assert (found.method, found.space) == ("spectral", space)
+    np.testing.assert_allclose(
+        found.at(time=1.5 * times[0]).gess, he.gess(points, weights, space=space, time=1.5 * times[0]), rtol=1e-8
+    )
+
+
+def test_the_circle_of_angles_adds_up_as_that_of_unit_vectors():
+    rng = np.random.default_rng(9)
+    angle, weights = rng.normal(size=500), rng.uniform(size=500)
+    vectors = np.column_stack([np.cos(angle), np.sin(angle)])
+    by_angle = he.Accumulator(he.Circle(), max_degree=DEGREE).add(angle[:200], weights[:200])
+    by_angle.add(angle[200:] + 2 * np.pi, weights[200:])
+    by_vector = he.Accumulator(max_degree=DEGREE).add(vectors, weights)
+    agree(by_angle.profile(), by_vector.profile(), 1e-10)
 
 
 @settings(max_examples=40, deadline=None)
@@ -235,6 +269,9 @@ def test_spaces_and_degrees_without_a_transform_are_refused():
         he.Accumulator(he.Sphere(3), max_degree=10)
     with pytest.raises(he.InputError, match=r"Sphere\(4\) has no fast transform"):
         he.Accumulator(max_degree=10).add(np.eye(5))
+    for space in (he.Torus(4), he.Euclidean(2), he.Product(he.Euclidean(3), he.Rotations()), he.Projective(4)):
+        with pytest.raises(he.InputError, match="has no fast transform, so its parts do not add up"):
+            he.Accumulator(space, max_degree=10)
     with pytest.raises(he.InputError, match="may be 4095 at most"):
         he.Accumulator(he.Sphere(2), max_degree=4096)
     with pytest.raises(he.InputError, match=r"shape \(n, 3\)"):
@@ -281,6 +318,19 @@ def test_a_scale_too_fine_is_refused_with_the_degree_it_needs(cloud):
     )
     with pytest.raises(he.PrecisionError):
         part(points, needed // 2, weights=weights).profile(angles=[2, 20])
+
+
+@pytest.mark.parametrize("space", [he.Sphere(1), he.Sphere(2), *WITH_TRANSFORM], ids=repr)
+def test_however_fine_a_scale_it_is_never_certified_by_too_few_levels(space):
+    points = space.check(space.uniform(200, np.random.default_rng(6)))
+    few = he.Accumulator(space, max_degree=10).add(points)
+    for time in times_of_angles(np.geomspace(1e-3, 300, 40)):
+        exact = he.gess(points, space=space, time=float(time))
+        try:
+            found = few.profile(times=[time])
+        except he.PrecisionError:
+            continue
+        assert abs(found.gess[0] / exact - 1) <= found.error[0] + 1e-8
 
 
 def test_the_degree_for_a_scale_certifies_it_for_any_cloud(cloud):
@@ -340,6 +390,7 @@ def stored(path, **changes):
     ("changes", "message"),
     [
         ({"schema": "heatess.accumulator/9"}, "schema heatess.accumulator/9"),
+        ({"schema": "heatess.accumulator/1"}, "schema heatess.accumulator/1, but heatess.accumulator/2"),
         ({"schema": None}, "schema None"),
         ({"space": "Nowhere(9)"}, "unknown space"),
         ({"space": "Sphere(7)"}, r"Sphere\(7\) has no fast transform"),
@@ -348,7 +399,7 @@ def stored(path, **changes):
         ({"max_degree": 10**9}, "at most"),
         ({"coefficients": np.zeros((5, 5), complex)}, r"shape \(5, 5\)"),
         ({"n": None}, "n is not a file in the archive|'n'"),
-        ({"first": None}, "first"),
+        ({"low": None}, "low"),
         ({"total": np.array(["x"])}, "not a whole accumulator file"),
     ],
 )

@@ -14,6 +14,8 @@ from click.testing import CliRunner, Result
 
 import heatess as he
 from heatess.cli import main, run_profile
+from heatess.cli.options import in_options
+from heatess.readers import ReadOptions, read
 
 
 @pytest.fixture
@@ -258,6 +260,62 @@ def test_bad_data_is_code_3(run, tmp_path, text, parts):
     refused(run("profile", "bad.csv", "-q"), 3, "bad.csv", *parts)
 
 
+@pytest.mark.parametrize(
+    ("text", "said", "python", "typed"),
+    [
+        ("lon,lat\n1,1\n", {}, "add units='deg' or units='rad'", "add --units deg or --units rad"),
+        ("lon,lat\n9,9\n", {"units": "rad"}, "or give units='deg'", "or give --units deg"),
+        ("lon,lat\n9,99\n", {}, "swap lon= and lat= if", "swap --lon and --lat if"),
+        ("x,y,z\n1,0,0\n", {"units": "rad"}, "units= is for longitude", "--units is for longitude"),
+        ("x,y,z\n2,0,0\n", {}, "add normalize=True", "add --normalize"),
+        ("x,y,z,w\n1,0,0,-1\n", {}, "give log_weights='w'", "give --log-weights w"),
+        ("x,y,z,w,logw\n1,0,0,1,1\n", {}, "weights='w' or log_weights='logw'", "--weights w or --log-weights logw"),
+        ("x,y,z\n1,0,0\n", {"weights": "p"}, "asked for by weights=;", "asked for by --weights;"),
+        ("x,y,z\n1,0,0\n", {"xyz": ("x", "q")}, "asked for by points=('x', 'q');", "asked for by --xyz x,q;"),
+        ("x,y,z\n1,0,0\n", {"vector": "x"}, "which points='x' needs", "which --vector x needs"),
+        (
+            "x,y,z\n1,0,0\n",
+            {"vector": "v", "lat": "b"},
+            "points='v' or lon= and lat=,",
+            "--vector v or --lon and --lat,",
+        ),
+        ("a,b\n1,2\n", {}, "lon='COL', lat='COL' or points=('A', 'B', 'C') (", "--lon COL --lat COL or --xyz A,B,C ("),
+        (
+            "x,y,z,lon (deg),lon,lat\n1,0,0,0,0,0\n",
+            {},
+            "points=('x', 'y', 'z') or lon='lon', lat='lat'",
+            "--xyz x,y,z or --lon lon --lat lat",
+        ),
+        ("x,y,z,w\n.6,0,0,.8\n", {}, "give points=('x', 'y', 'z', 'w')", "give --xyz x,y,z,w"),
+    ],
+)
+def test_the_same_fault_names_arguments_in_python_and_options_here(run, tmp_path, text, said, python, typed):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(he.InputError) as caught:
+        read(path, options=ReadOptions(**said))
+    assert python in str(caught.value)
+    assert "--" not in str(caught.value)
+    words = [
+        word for name, value in said.items() for word in (f"--{name}", ",".join(value) if name == "xyz" else value)
+    ]
+    refused(run("profile", "bad.csv", "-q", *words), 3, typed)
+
+
+def test_names_of_files_and_columns_are_not_taken_for_arguments():
+    message = "a/units=rad/rtol=1.csv and weights=3/b.csv: choose with lon='lon (deg)', lat='b', or rtol=1e-08."
+    expected = "a/units=rad/rtol=1.csv and weights=3/b.csv: choose with --lon lon (deg) --lat b, or --rtol 1e-08."
+    assert in_options(message) == expected
+
+
+def test_arguments_without_an_option_are_said_to_be_for_python(run, table, monkeypatch):
+    def expensive(*args, **kwargs):
+        raise he.CostError("estimate from random pairs with pairs=1_000_000 and rng=; rtol=1e-08 is asked for")
+
+    monkeypatch.setattr(run_profile, "heat_profile", expensive)
+    refused(run("profile", table, "-q"), 2, "--rtol 1e-08 is", "pairs=, rng= and method= are arguments of heatess.heat")
+
+
 def test_a_missing_file_is_code_3(run):
     refused(run("profile", "nosuch.csv"), 3, "nosuch.csv does not exist")
 
@@ -290,7 +348,7 @@ def test_bounds_hold_at_their_own_scale_even_outside_the_profile(run, table, clo
 
 def test_bounds_speak_of_the_profile_s_kind_of_scale(run, table):
     result = run("profile", table, "-q", "--fail-under", "gess@20=50")
-    refused(result, 2, "say which unit, such as gess@20deg=50")
+    refused(result, 2, "add the unit, such as gess@20deg=50")
     refused(run("profile", table, "-q", "--times", "0.1", "--fail-under", "gess@20deg=5"), 2, "without deg")
     refused(run("profile", table, "-q", "--resolutions", "9", "--fail-under", "gess@200deg=5"), 2, "below 180")
 

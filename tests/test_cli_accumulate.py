@@ -106,7 +106,7 @@ def test_merging_prints_saves_and_draws_like_profile(run, shards, cloud):
     assert run("merge", "all.npz", "-q", "--fail-under", "gess@20deg=5").exit_code == 0
     assert run("merge", "all.npz", "-q", "--fail-under", "gess@20deg=500").exit_code == 4
     assert run("merge", "all.npz", "-q", "--angles", "90", "--fail-under", "gess@20deg=500").exit_code == 4
-    refused(run("merge", "all.npz", "--fail-under", "gess@20=5"), 2, "say which unit")
+    refused(run("merge", "all.npz", "--fail-under", "gess@20=5"), 2, "add the unit")
     pytest.importorskip("matplotlib")
     done(run("merge", "all.npz", "--plot", "all.png"))
     assert Path("all.png").read_bytes().startswith(b"\x89PNG")
@@ -117,7 +117,9 @@ def test_merging_into_a_file_only_merges(run, shards):
     result = done(run("merge", *states, "-o", "all.npz"))
     assert result.stdout == ""
     assert he.Accumulator.load("all.npz").n == 900
-    refused(run("merge", "all.npz"), 2, "max_degree=12 certifies", "at angle 5 degrees", "accumulate with max_degree=")
+    refused(
+        run("merge", "all.npz"), 2, "--max-degree 12 certifies", "at angle 5 degrees", "accumulate with --max-degree "
+    )
     assert done(run("merge", "all.npz", "--angles", "90", "-q")).stdout
 
 
@@ -215,7 +217,11 @@ def test_shards_without_weight_are_kept_for_merging(run, tmp_path):
             ["--max-degree and --finest"],
         ),
         (["accumulate", "b.csv", "-o", "s.npz", "--finest", "0"], 2, ["--finest"]),
-        (["accumulate", "b.csv", "-o", "s.npz", "--finest", "0.01"], 2, ["too fine", "max_degree="]),
+        (
+            ["accumulate", "b.csv", "-o", "s.npz", "--finest", "0.01"],
+            2,
+            ["too fine", "--max-degree", "use heatess profile"],
+        ),
         (["accumulate", "b.csv", "-o", "s.npz", "--max-degree", "1"], 2, ["--max-degree"]),
         (["accumulate", "b.csv", "-o", "s.npz", "--max-degree", "9999"], 3, ["b.csv: max_degree is 9999", "4095"]),
         (["accumulate", "b.csv", "./b.csv", "-o", "s.npz"], 2, ["./b.csv is given twice"]),
@@ -232,13 +238,13 @@ def test_shards_without_weight_are_kept_for_merging(run, tmp_path):
         (["merge"], 2, ["Missing argument 'STATE...'"]),
         (["merge", "old.npz", "nosuch.npz"], 3, ["nosuch.npz does not exist"]),
         (["merge", "old.npz", "broken.npz"], 3, ["broken.npz is not a whole accumulator file"]),
-        (["merge", "old.npz", "old.npz"], 2, ["old.npz is given twice and would count twice"]),
+        (["merge", "old.npz", "old.npz"], 2, ["old.npz is given twice and would be counted twice"]),
         (["merge", "old.npz", "other.npz"], 3, ["other.npz: accumulators with different max_degree"]),
         (["merge", "old.npz", "circle.npz"], 3, ["circle.npz: accumulators with different space"]),
         (["merge", "old.npz", "-o", "old.npz", "--overwrite"], 2, ["old.npz is the input file"]),
         (["merge", "old.npz", "-o", "other.npz"], 2, ["other.npz exists; add --overwrite"]),
         (["merge", "old.npz", "--angles", "5", "--times", "1"], 2, ["--angles and --times"]),
-        (["merge", "old.npz", "--angles", "1"], 2, ["max_degree=40 certifies"]),
+        (["merge", "old.npz", "--angles", "1"], 2, ["--max-degree 40 certifies"]),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_sentence(run, shards, words, code, parts):

@@ -11,10 +11,13 @@ import pytest
 
 import heatess as he
 import reference_flat
-from heatess.engines import costs, flat, plan
-from heatess.engines.neighbours import Grid
+from heatess.engines import neighbours, plan
+from heatess.engines.base import Offer, Question
+from heatess.engines.cells import Grid
+from heatess.engines.counts import PairCounts
+from heatess.heat import bounds
 from heatess.measure import Measure
-from heatess.spaces import theta
+from heatess.transforms import torus
 
 SPACES = {
     "line": he.Euclidean(1),
@@ -41,11 +44,24 @@ def cloud(space: he.Space, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def within(space: he.Space, points: np.ndarray, weights: np.ndarray, times: np.ndarray, method: str) -> np.ndarray:
     """The times at which an engine may be asked for."""
-    measure = Measure.of(points, weights, space=space)
-    if method == "local":
-        return np.array([t for t in times if flat.cutoff(space, float(t), measure.ess, 1e-8) is not None])
-    fitted = space.fitted(measure.points, times, 1e-8)
-    return np.array([t for t in times if fitted.spectral_seconds(measure.n, float(t), 1e-8, measure.ess) < 1])
+    measure = Measure(points, weights, space=space)
+
+    def seconds(time: float) -> float:
+        offered = offers(Question(measure, np.array([time]), 1e-8), method)
+        return min((cost(offer, slice(0, 1)) for offer in offered), default=math.inf)
+
+    return np.array([t for t in times if seconds(float(t)) < 1])
+
+
+def offers(question: Question, method: str = "auto") -> list[Offer]:
+    """Those of the engines of one name, or of all."""
+    found = (engine.offer(question) for engine in plan.ENGINES if method in ("auto", engine.name))
+    return [offer for offer in found if offer is not None]
+
+
+def cost(offer: Offer, part: slice) -> float:
+    """Seconds of a range of scales."""
+    return offer.finest(part.start) + offer.coarsest(part.stop - 1) + offer.each * (part.stop - part.start)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +119,13 @@ def test_the_seam_is_invisible(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     both = [within(space, points, weights, times, method) for method in ("local", "spectral")]
     profiles = []
     for seam in np.intersect1d(*both)[:2]:
-        monkeypatch.setattr(plan, "choose_pairs", lambda *_, seam=seam, **__: plan.PairPlan(seam, seam, 0.0))
+        first = int(np.searchsorted(times, seam))
+
+        def cut(question: Question, *_: object, first: int = first) -> tuple[list[plan.Step], float]:
+            (near,), (far,) = offers(question, "local"), offers(question, "spectral")
+            return [plan.Step(near, slice(0, first)), plan.Step(far, slice(first, len(times)))], 0.0
+
+        monkeypatch.setattr(plan, "plan", cut)
         profiles.append(he.heat_profile(points, weights, space=space, times=times))
         assert profiles[-1].method == "local+spectral"
     one, other = profiles
@@ -124,36 +146,65 @@ def test_mmd2_of_many_even_atoms_is_the_same_on_both_sides_of_the_seam(dim: int)
     assert near.mmd2.max() < 0.2
 
 
-def test_the_plan_takes_the_cheapest_engine_at_each_scale() -> None:
+@pytest.mark.parametrize(
+    ("space", "n"),
+    [(he.Euclidean(2), 100_000), (he.Euclidean(9), 3000), (he.Torus(5), 3000), (he.Torus(3), 20_000)],
+    ids=repr,
+)
+def test_the_plan_takes_the_cheapest_engine_at_each_scale(space: he.Space, n: int) -> None:
+    rng = np.random.default_rng(0)
+    times = np.geomspace(1e-3, 3.0, 20) ** 2 / 8
+    question = Question(Measure(rng.normal(size=(n, space.dim)), space=space), times, 1e-8)
+    steps, seconds = plan.plan(question)
+    assert [place for step in steps for place in range(20)[step.part]] == list(range(20))
+    assert seconds == pytest.approx(sum(cost(step.offer, step.part) for step in steps), rel=1e-9)
+    offered = offers(question)
+    singles = {
+        (first, end): min(cost(offer, slice(first, end)) for offer in offered)
+        for first in range(20)
+        for end in range(first + 1, 21)
+    }
+    ways = [[(0, 20)]]
+    ways += [[(0, one), (one, 20)] for one in range(1, 20)]
+    ways += [[(0, one), (one, two), (two, 20)] for one in range(1, 20) for two in range(one + 1, 20)]
+    least = min(sum(singles[part] for part in way) for way in ways)
+    assert len(steps) <= 3
+    assert seconds == pytest.approx(least, rel=1e-9)
+
+
+def test_fine_scales_go_to_neighbours_and_coarse_ones_to_the_transform() -> None:
     rng = np.random.default_rng(0)
     times = np.geomspace(1e-3, 3.0, 20) ** 2 / 8
 
-    def parts(space: he.Space, n: int, times: np.ndarray) -> str:
-        measure = Measure.of(rng.normal(size=(n, space.dim)), space=space)
-        found = plan.choose_pairs(measure, space.fitted(measure.points, times, 1e-8), times, 1e-8, "auto")
-        return "".join("l" if t < found.local else "p" if t < found.pairs else "s" for t in times)
+    def names(space: he.Space, n: int, times: np.ndarray) -> list[str]:
+        measure = Measure(rng.normal(size=(n, space.dim)), space=space)
+        return [step.offer.name for step in plan.plan(Question(measure, times, 1e-8))[0]]
 
-    plane = parts(he.Euclidean(2), 100_000, times)
-    assert plane == "l" * plane.count("l") + "s" * plane.count("s")
-    assert 4 < plane.count("l") < 16
-    assert parts(he.Euclidean(2), 100_000, times[-3:]) == "sss"
-    assert parts(he.Euclidean(2), 20, times) == "p" * 20
-    assert parts(he.Euclidean(9), 3000, times) == "p" * 20
-    high = parts(he.Torus(5), 3000, times)
-    assert high == "l" * high.count("l") + "p" * high.count("p")
-    assert 4 < high.count("l") < 19
+    assert names(he.Euclidean(2), 100_000, times) == ["local", "spectral"]
+    assert names(he.Euclidean(2), 100_000, times[-3:]) == ["spectral"]
+    assert names(he.Euclidean(9), 3000, times) == ["pairwise"]  # nothing else will do
+    assert names(he.Torus(5), 3000, times) == ["local", "pairwise"]
+    few = Measure(rng.normal(size=(20, 2)), space=he.Euclidean(2))
+    assert plan.plan(Question(few, times, 1e-8))[1] < 5e-3
 
 
 def test_the_transform_may_turn_out_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(0).normal(size=(500, 2))
     times = [0.01, 0.1]
-    expected = he.heat_profile(points, space=he.Torus(2), times=times)
-    monkeypatch.setattr(he.Torus, "spectral_sums", lambda *_: None)
+    expected = he.heat_profile(points, space=he.Torus(2), times=times, method="spectral")
+    monkeypatch.setitem(torus.MODE_LIMIT, 2, 49)  # frequencies up to three
     found = he.heat_profile(points, space=he.Torus(2), times=times)
     assert (expected.method, found.method) == ("spectral", "pairwise")
     np.testing.assert_allclose(found.gess, expected.gess, rtol=1e-10)
-    with pytest.raises(he.InputError, match="no fast transform at these scales"):
+    with pytest.raises(he.PrecisionError, match=r"needs a degree above the limit of 3 on Torus\(2\)") as caught:
         he.heat_profile(points, space=he.Torus(2), times=times, method="spectral")
+    finest = caught.value.finest
+    assert finest is not None
+    assert finest > 0.01
+    certain = he.heat_profile(points, space=he.Torus(2), times=[finest], method="spectral")
+    pairs = he.heat_profile(points, space=he.Torus(2), times=[finest], method="pairwise")
+    assert certain.error[0] < 1e-8
+    np.testing.assert_allclose(certain.gess, pairs.gess, rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["plane", "T2 uneven"])
@@ -193,16 +244,16 @@ def test_outliers_beyond_all_reason_do_not_crowd_the_cells() -> None:
     both = he.heat_profile(np.concatenate([tight, far]), space=he.Euclidean(3), times=times, method="local")
     expected = (4000**2 / alone.gess + 25) / 4025**2  # outliers overlap with nobody
     np.testing.assert_allclose(1 / both.gess, expected, rtol=1e-9)
-    radius = flat.cutoff(he.Euclidean(3), float(times.max()), 4025.0, 1e-8)
+    radius = neighbours.cutoff(he.Euclidean(3), he.Euclidean(3).embedding, float(times.max()), 4025.0, 1e-8)
     assert radius is not None
-    frame = flat._Frame.of(np.concatenate([tight, far]), np.full(3, np.inf), radius)
+    frame = neighbours._Frame.of(np.concatenate([tight, far]), np.full(3, np.inf), radius)
     crowd = Grid.of(frame.points, np.ones(4025), radius / frame.unit).candidates().sum()
     assert crowd < 0.1 * 4000**2 / 2
 
 
 def test_gaps_that_no_pair_sees_close_and_smaller_ones_stay() -> None:
     x = np.array([1e300, 5.0, -1e9, 5.5, 8.0, -1e9 + 1])
-    np.testing.assert_allclose(flat._without_gaps(x, 2.0), [7.5, 3.0, 0.0, 3.5, 5.5, 1.0])
+    np.testing.assert_allclose(neighbours._without_gaps(x, 2.0), [7.5, 3.0, 0.0, 3.5, 5.5, 1.0])
 
 
 def test_a_pair_is_seen_once_across_every_face_edge_and_corner() -> None:
@@ -239,9 +290,9 @@ def test_pairs_beyond_the_cut_off_hold_no_more_than_the_bound(dim: int) -> None:
         overlap = np.exp(-square)  # 8 t = 1
         for y in (1.0, 3.0, 6.0, 10.0):
             share = overlap[square > y].sum() / overlap.sum()
-            assert share <= math.exp(float(flat.log_share_beyond(dim, np.array(y))))
+            assert share <= math.exp(float(bounds.log_share(dim, y)))
             along = (x[:, None, 0] - x[None, :, 0]) ** 2 > y
-            assert overlap[along].sum() / overlap.sum() <= math.exp(float(theta.log_axis_share(y)))
+            assert overlap[along].sum() / overlap.sum() <= math.exp(float(bounds.log_share(1, y)))
 
 
 def test_modes_left_out_hold_no_more_than_the_bound() -> None:
@@ -254,7 +305,7 @@ def test_modes_left_out_hold_no_more_than_the_bound() -> None:
             terms = np.exp(-2 * frequency**2 * time) * energies
             for y in (1.0, 4.0, 12.0):
                 share = terms[2 * frequency**2 * time > y].sum() / terms.sum()
-                assert share <= math.exp(float(theta.log_axis_share(y)))
+                assert share <= math.exp(float(bounds.log_share(1, y)))
 
 
 def test_a_perfectly_even_cloud_is_not_certified_in_silence() -> None:
@@ -262,7 +313,7 @@ def test_a_perfectly_even_cloud_is_not_certified_in_silence() -> None:
     with pytest.warns(he.PrecisionWarning, match="more balanced than floating-point sums can certify"):
         profile = he.heat_profile(even, space=he.Torus(1, 1.0), times=[0.02])
     assert profile.gess[0] == pytest.approx(
-        math.exp(float(he.Torus(1, 1.0).log_diagonal(np.array([0.02]))[0])), rel=1e-9
+        math.exp(float(he.Torus(1, 1.0).pair_kernel.log_diagonal(np.array([0.02]))[0])), rel=1e-9
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -272,11 +323,10 @@ def test_a_perfectly_even_cloud_is_not_certified_in_silence() -> None:
 def test_the_cost_of_neighbours_is_of_the_right_order() -> None:
     rng = np.random.default_rng(3)
     space = he.Torus(2, (1.0, 3.0))
-    measure = Measure.of(space.uniform(5000, rng), space=space)
-    sample = costs.Neighbours.flat(measure, space.flat_periods, 0.1)
+    sample = PairCounts.of(Measure(space.uniform(5000, rng), space=space), space.embedding)
     for distance in (0.005, 0.03, 0.1):
         expected = 5000**2 / 2 * math.pi * distance**2 / 3
-        assert 0.7 < sample.pairs(distance) / expected < 1.4
+        assert 0.7 < sample.within(distance) / expected < 1.4
 
 
 def test_what_cannot_be_done_is_refused_with_the_reason() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import heatess as he
 from heatess.errors import InputError, InputTypeError, MissingExtraError, PrecisionError
-from heatess.kernel import log_diagonal, overlap
+from heatess.heat.series import log_diagonal, overlap
 
 spaces = pytest.importorskip("geometric_kernels.spaces")
 
@@ -120,17 +120,17 @@ def test_special_orthogonal_4_is_two_3_spheres_over_a_sign(so4):
     for block, angle in ((0, a), (2, b)):
         turns[:, block, block] = turns[:, block + 1, block + 1] = np.cos(angle)
         turns[:, block + 1, block], turns[:, block, block + 1] = np.sin(angle), -np.sin(angle)
-    time, native = 0.4, he.Sphere(3)
+    time, native = 0.4, he.Sphere(3).series
 
     def kernel(distance):
         return np.exp(log_diagonal(native, time / 2)) * overlap(native, time / 2, distance)
 
     first, second = np.abs(a + b) / 2, np.abs(a - b) / 2
     exact = (kernel(first) * kernel(second) + kernel(np.pi - first) * kernel(np.pi - second)) / 2
-    terms = so4.pair_terms(so4.check(turns[:1]), so4.check(turns), time)
+    terms = so4.pair_kernel.terms(so4.check(turns[:1]), so4.check(turns))(time)
     np.testing.assert_allclose(terms.overlap[0], exact / exact[0], rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(terms.excess[0], exact - 1, rtol=1e-7, atol=1e-8 * exact[0])
-    assert so4.log_diagonal(np.array([time]))[0] == pytest.approx(math.log(exact[0]), abs=1e-9)
+    assert so4.pair_kernel.log_diagonal(np.array([time]))[0] == pytest.approx(math.log(exact[0]), abs=1e-9)
     np.testing.assert_allclose(so4.distance(turns[0], turns), np.hypot(a, b), atol=1e-12)
 
 
@@ -161,9 +161,9 @@ def test_groups_have_the_volume_and_curvature_that_their_heat_sees(group, share,
     At a time small enough for that, *share* bounds what the levels that GeometricKernels lacks may add.
     """
     space = request.getfixturevalue(group)
-    time = space._kernel.finest_time(share) * space._scale**2
+    time = space.kernel.finest_time(share) * space.scale**2
     law = space.log_volume - space.dim / 2 * math.log(8 * math.pi * time) + space.scalar_curvature * time / 3
-    assert space.log_diagonal(np.array([time]))[0] == pytest.approx(law, abs=tolerance)
+    assert space.pair_kernel.log_diagonal(np.array([time]))[0] == pytest.approx(law, abs=tolerance)
 
 
 @pytest.mark.parametrize(("length", "letters"), [(6, 2), (3, 4)])
@@ -304,11 +304,12 @@ def test_clouds_of_several_tiles_are_summed_in_row_blocks(monkeypatch, rotations
 
 
 def test_coarse_scales_use_fewer_levels(sphere):
-    coarse = sphere.fitted(np.eye(3), np.array([0.2]), 1e-8)
-    fine = sphere.fitted(np.eye(3), np.array([0.005]), 1e-8)
-    assert 8 <= coarse._kernel._levels < fine._kernel._levels < sphere._kernel._levels
-    assert coarse == sphere
-    assert coarse.pair_seconds(1000, 1) < sphere.pair_seconds(1000, 1)
+    whole, times = sphere.pair_kernel, np.array([0.2])
+    coarse = whole.fitted(np.eye(3), times, 1e-8)
+    fine = whole.fitted(np.eye(3), np.array([0.005]), 1e-8)
+    assert 8 <= coarse._kernel._levels < fine._kernel._levels < whole._kernel._levels
+    np.testing.assert_allclose(coarse.log_diagonal(times), whole.log_diagonal(times), rtol=1e-8)
+    assert coarse.seconds(5e5, 1) < whole.seconds(5e5, 1)
 
 
 def test_scale_multiplies_distances(sphere, rng):
@@ -337,8 +338,8 @@ def test_too_fine_a_scale_is_refused_with_the_finest_that_is_resolved(rotations,
 
 def test_levels_that_are_not_finite_are_not_used(sphere):
     """GeometricKernels has no numbers from level 171 on."""
-    assert sphere._kernel.found == 171
-    assert he.GeometricKernelsSpace(spaces.Hypersphere(2), levels=40)._kernel.found == 39
+    assert sphere.kernel.found == 171
+    assert he.GeometricKernelsSpace(spaces.Hypersphere(2), levels=40).kernel.found == 39
 
 
 def test_a_space_that_loses_its_digits_is_cut_off_where_it_does():
@@ -355,7 +356,7 @@ def test_a_space_that_loses_its_digits_is_cut_off_where_it_does():
             functions.phi_product = off
             return functions
 
-    assert he.GeometricKernelsSpace(Wrong())._kernel.found == 12
+    assert he.GeometricKernelsSpace(Wrong()).kernel.found == 12
 
 
 class Ring(spaces.DiscreteSpectrumSpace):

@@ -53,7 +53,7 @@ def test_gess_matches_forty_digits(dim: int) -> None:
 def test_the_planar_kernel_is_accurate_to_the_last_digits(time: float) -> None:
     distances = np.array([0.1, 0.5, 1.0, 2.0, 4.0]) * min(math.sqrt(8 * time), 40.0)
     space = he.Hyperbolic(2)
-    found = space._terms(distances[:, None])(time)
+    found = space.pair_kernel.terms_at(distances[:, None])(time)
     with mp.workdps(30):
         s = 2 * mp.mpf(time)
         whole = reference_flat.planar_integral(mp.mpf(0), s)
@@ -146,7 +146,7 @@ def test_bad_input_is_refused_with_the_reason() -> None:
 def test_separations_tell_the_distances(dim: int) -> None:
     space = he.Hyperbolic(dim)
     points = space.check(awkward_cloud(dim, seed=5)[0])
-    found = space.separations(points, points)
+    found = space.pair_kernel.separations(points, points)
     np.testing.assert_allclose(found, 4 * np.sinh(space.distance(points[:, None], points) / 2) ** 2, rtol=1e-12)
 
 

@@ -199,7 +199,7 @@ def test_pyarrow_columns_are_accepted():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_point_that_is_not_finite_is_named(value, dtype):
     points = changed(POINTS, (17, 1), value).astype(dtype)
-    refused(rf"points must be finite, but row 17 is \[.*{value}.*\] \(1 of 40 rows\); drop or mend", points)
+    refused(rf"points must be finite, but row 17 is \[.*{value}.*\] \(1 of 40 rows\); drop or fix", points)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_point_that_is_not_finite_is_named(value, dtype):
 )
 def test_a_bad_weight_is_named(value, shown):
     weights = changed(WEIGHTS, [5, 9], value)
-    message = rf"weights must be finite and not negative, but row 5 is {shown} \(2 of 40 rows\); drop or mend"
+    message = rf"weights must be finite and not negative, but row 5 is {shown} \(2 of 40 rows\); drop or fix"
     refused(message, POINTS, weights)
     with pytest.raises(he.InputError, match=message):
         he.baselines.ess(weights)
@@ -280,8 +280,8 @@ def test_numbers_of_the_wrong_kind_are_refused():
 def test_ragged_rows_are_refused():
     refused("points: rows have different lengths .* every row must have the same", [[1.0, 0, 0], [0.0, 1]])
     pd = pytest.importorskip("pandas")
-    refused("row 1 holds 2 numbers, but row 0 holds 3; drop or mend", pd.Series([[1.0, 0, 0], [0.0, 1]]))
-    refused("row 1 holds nothing, but row 0 holds 3; drop or mend", pd.Series([[1.0, 0, 0], None]))
+    refused("row 1 holds 2 numbers, but row 0 holds 3; drop or fix", pd.Series([[1.0, 0, 0], [0.0, 1]]))
+    refused("row 1 holds nothing, but row 0 holds 3; drop or fix", pd.Series([[1.0, 0, 0], None]))
 
 
 def test_masked_and_missing_rows_are_refused():
@@ -347,7 +347,13 @@ def test_an_engine_out_of_its_range_says_so():
         method="local",
         **precise,
     )
-    refused("at angle 0.01 degrees needs .* levels, above the limit", POINTS, angles=0.01, method="spectral", **precise)
+    refused(
+        "at angle 0.01 degrees needs a degree above the limit of 4095",
+        POINTS,
+        angles=0.01,
+        method="spectral",
+        **precise,
+    )
 
 
 @pytest.mark.parametrize("dim", [9, 40, 383])

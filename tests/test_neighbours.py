@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.engines import costs, local, plan
-from heatess.engines.neighbours import Grid, distance_moments
+from heatess.engines import neighbours, plan
+from heatess.engines.base import Question
+from heatess.engines.cells import Grid, distance_moments
+from heatess.engines.counts import PairCounts
+from heatess.heat.series import SERIES_LIMIT, level_count
 from heatess.measure import Measure
 
 
@@ -81,7 +84,7 @@ def many():
     x = np.vstack([spread, tight, spread[:1500], spread[:1500]])
     w = rng.random(len(x))
     w[::7] = 0
-    assert len(x) > local.GRID_ATOMS
+    assert len(x) > neighbours.FEW_ATOMS
     return x, w
 
 
@@ -107,7 +110,7 @@ def test_cells_agree_with_all_pairs_far_below_a_degree(many):
 
 def test_merging_duplicates_changes_nothing_at_fine_scales(many):
     x, w = many
-    merged = Measure.of(x, w).coalesced()
+    merged = Measure(x, w).coalesced()
     assert merged.n < len(x) - 3000
     one, two = (
         he.heat_profile(x, w, angles=[0.01, 0.2]),
@@ -123,10 +126,15 @@ def test_a_crowd_of_copies_costs_no_more_than_its_distinct_atoms():
 
 def test_the_profile_has_no_seam():
     x = he.samplers.uniform(200_000, rng=1)
-    profile = he.heat_profile(x, angles=np.geomspace(0.05, 5, 80))
-    assert profile.method == "local+spectral"
-    joints = np.diff(profile.dimension, n=2)  # a jump of 1e-8 in gESS would stand out of the third differences
-    assert np.abs(np.diff(joints)).max() < 1e-3
+    angles = np.geomspace(0.05, 5, 80)
+    curves = [he.heat_profile(x, angles=angles).dimension]
+    for seam in (0.2, 0.5):
+        near = he.heat_profile(x, angles=angles[angles < seam], method="local")
+        far = he.heat_profile(x, angles=angles[angles >= seam], method="spectral")
+        curves.append(np.concatenate([near.dimension, far.dimension]))
+    for curve in curves:
+        joints = np.diff(curve, n=2)  # a jump of 1e-8 in gESS would stand out of the third differences
+        assert np.abs(np.diff(joints)).max() < 1e-3
     for angle in (0.2, 0.3, 0.5):
         near, transform = (he.heat_profile(x, angles=[angle], method=method) for method in ("local", "spectral"))
         assert near.gess[0] == pytest.approx(transform.gess[0], rel=1e-9)
@@ -134,10 +142,11 @@ def test_the_profile_has_no_seam():
 
 def test_the_estimate_of_close_pairs_is_about_right():
     x = he.samplers.uniform(50_000, rng=2)
-    sample = costs.Neighbours.of(Measure.of(x), he.Sphere(2), np.pi)
+    embedding = he.Sphere(2).embedding
+    sample = PairCounts.of(Measure(x), embedding)
     for distance in (1e-3, 0.02, 0.3):
         expected = 50_000**2 / 2 * (1 - np.cos(distance)) / 2
-        assert sample.pairs(distance) == pytest.approx(expected, rel=0.35)
+        assert sample.within(float(embedding.chord(distance))) == pytest.approx(expected, rel=0.35)
 
 
 def test_what_would_take_hours_is_refused_with_the_estimate():
@@ -154,8 +163,11 @@ def test_what_would_take_hours_is_refused_with_the_estimate():
 
 def test_forced_engines_run_where_auto_would_not():
     x = he.samplers.uniform(3000, 3, rng=0)
-    chosen = plan.choose(Measure.of(x), he.Sphere(3), np.array([1e-7]), 1e-8, "auto", "pairwise")
-    assert chosen.fine.all()
+    question = Question(Measure(x), np.array([1e-7]), 1e-8)
+    assert level_count(he.Sphere(3).series, 1e-7, 3000.0, 1e-8, SERIES_LIMIT) is None  # too fine for levels
+    (cheapest, seconds), (asked, longer) = (plan.plan(question, method) for method in ("auto", "pairwise"))
+    assert ([step.offer.name for step in cheapest], [step.offer.name for step in asked]) == (["local"], ["pairwise"])
+    assert seconds < longer / 3
     auto, forced = (he.heat_profile(x, times=[1e-7], method=method) for method in ("auto", "pairwise"))
-    assert (auto.method, forced.method) == ("local", "pairwise")
+    assert forced.method == "pairwise"
     assert auto.gess[0] == pytest.approx(forced.gess[0], rel=1e-10)

@@ -261,7 +261,7 @@ def test_figures_come_as_png_and_pdf_at_printing_size(run, tmp_path):
         assert picture.shape[1] == pytest.approx(300 * width, abs=1)
         assert picture.std() > 0.05
         assert (out / f"{name}.pdf").read_bytes().startswith(b"%PDF")
-    assert "Nothing of this choice has published numbers" in result.stdout
+    assert "These experiments have no published numbers" in result.stdout
 
 
 def test_drawing_leaves_no_trace(tmp_path):

@@ -34,6 +34,7 @@ def refused(path, *parts, **options):
         for part in parts:
             assert part in message, message
         assert "\n" not in message
+        assert "--" not in message
 
 
 def xyz(points, **more):
@@ -82,10 +83,10 @@ def test_columns_are_chosen_by_name(save):
     path = save({**xyz(AXES[:2]), "code": lists, "emb": lists, "p": [1, 3]})
     np.testing.assert_array_equal(read(path, options=ReadOptions(vector="CODE", weights="p")).points, lists)
     np.testing.assert_array_equal(read(path, options=ReadOptions(xyz=("x", "y", "z"))).points, AXES[:2])
-    refused(path, "has both x, y, z and emb; choose with --xyz x,y,z or --vector emb")
+    refused(path, "has both x, y, z and emb; choose with points=('x', 'y', 'z') or points='emb'")
     refused(path, "column p does not hold lists", vector="p")
     refused(path, "not both", vector="code", lon="x")
-    refused(path, "no column 'nosuch', asked for by --vector", "found columns: x, y, z, code", vector="nosuch")
+    refused(path, "no column 'nosuch', asked for by points='nosuch'", "found columns: x, y, z, code", vector="nosuch")
 
 
 def test_pieces_are_what_is_read_whole(save):
@@ -105,7 +106,7 @@ def test_pieces_are_what_is_read_whole(save):
     ("columns", "parts"),
     [
         ({"a": [1.0], "b": [2.0]}, ["no columns x, y, z or lon, lat", "found columns: a, b"]),
-        ({"a": [[1.0, 0.0]]}, ["or a list column such as embedding", "--vector COL"]),
+        ({"a": [[1.0, 0.0]]}, ["or a list column such as embedding", "points='COL'"]),
         ({"x": ["a"], "y": [0.0], "z": [0.0]}, ["column x holds string, not numbers"]),
         ({"emb": [["a", "b"]]}, ["column emb holds string, not numbers"]),
         ({"x": [1.0, 1], "y": [0.0, None], "z": [0.0, 0]}, ["row 1 (counted from 0)", "column y is empty (1 of 2"]),
@@ -113,12 +114,12 @@ def test_pieces_are_what_is_read_whole(save):
         ({"emb": [[1.0, 0], [None, 1]]}, ["row 1", "empty entry in its list"]),
         ({"emb": [[1.0, 0], [0.0, 1, 0]]}, ["row 1", "holds 3 numbers, but 2 in", "row 0"]),
         ({"emb": [[1.0], [1.0]]}, ["row 0", "holds 1 numbers", "two or more"]),
-        ({"emb": [[1.0, 0], [3.0, 0]]}, ["row 1", "length 3", "--normalize"]),
-        (xyz(2 * AXES), ["row 0", "length 2", "3 of 3", "--normalize"]),
+        ({"emb": [[1.0, 0], [3.0, 0]]}, ["row 1", "length 3", "normalize=True"]),
+        (xyz(2 * AXES), ["row 0", "length 2", "3 of 3", "normalize=True"]),
         ({"x": [1.0, np.nan], "y": [0.0, 0], "z": [0.0, 0]}, ["row 1", "column x is nan, not a finite number"]),
-        (xyz(AXES, w=[1.0, 2, -3]), ["row 2", "w is -3", "--log-weights w"]),
+        (xyz(AXES, w=[1.0, 2, -3]), ["row 2", "w is -3", "log_weights='w'"]),
         (xyz(AXES, w=[1, 2, 3], logw=[0.0, 0, 0]), ["both w and logw"]),
-        ({"lon": [0.1, 0.2], "lat": [0.1, 0.2]}, ["degrees or radians", "--units deg or --units rad"]),
+        ({"lon": [0.1, 0.2], "lat": [0.1, 0.2]}, ["degrees or radians", "units='deg' or units='rad'"]),
         ({"lon": [10.0, 10], "lat": [20.0, 95]}, ["row 1", "column lat is 95"]),
         (
             {"x": [0.5], "y": [0.5], "z": [0.5], "w": [0.5]},

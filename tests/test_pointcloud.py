@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 import heatess as he
 import meshes
-from heatess.spaces import stars
+from heatess.spaces.discrete import delaunay
 
 
 def by_kernel(sample):
@@ -23,13 +23,13 @@ def counted(monkeypatch):
     """Clouds whose volume is that of the sample: the same simplices, each times the density of the points in it."""
 
     def use(density):
-        plain = stars.stars
+        plain = delaunay.stars
 
         def weighted(points, dim):
             found = plain(points, dim)
             return found._replace(shares=found.shares * density(found.places.mean(axis=1)))
 
-        monkeypatch.setattr(stars, "stars", weighted)
+        monkeypatch.setattr(delaunay, "stars", weighted)
 
     return use
 

@@ -12,8 +12,10 @@ import pytest
 
 import heatess as he
 import reference_flat
-from heatess import kernel
-from heatess.spaces import eigenfunctions, named, product_sums
+from heatess.heat import series
+from heatess.heat.sums import HeatSums
+from heatess.spaces import capabilities, named
+from heatess.transforms import harmonics
 from reference import Exact
 
 
@@ -37,6 +39,13 @@ def sphere_and_circle(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 TIMES = np.square([0.03, 0.2, 1.0, 2.0, 6.0]) / 8
+
+
+def coefficient_sums(space: he.Product, points: np.ndarray, shares: np.ndarray, times: np.ndarray) -> HeatSums:
+    """Heat sums from coefficients to the degree that the finest of the times needs."""
+    degree = space.transform.degree_for(float(times.min()), 1 / float(shares @ shares), 1e-8)
+    assert degree is not None
+    return space.transform.spectrum_of(points, shares, degree, 1e-12, 1e-8, 1).heat_sums(times)
 
 
 @cache
@@ -83,11 +92,8 @@ def test_coefficients_and_pairs_agree(space: he.Product, angle: float) -> None:
     points, weights = space.check(space.uniform(60, rng)), np.exp(rng.normal(size=60))
     points[1] = points[0]
     times = np.square(np.radians([angle, 1.5 * angle, 6 * angle])) / 8
-    factors = space.harmonics
-    assert factors is not None
     shares = weights / weights.sum()
-    limit = product_sums.eigenvalue_limit(space, factors, times, 1e-8, 1 / float(shares @ shares))
-    sums = product_sums.heat_sums(space, factors, limit, points, shares, times, 1e-8)
+    sums = coefficient_sums(space, points, shares, times)
     pairs = he.heat_profile(points, weights, space=space, times=times, method="pairwise")
     assert (np.abs(sums.overlap * pairs.gess - 1) <= sums.error + pairs.error).all()
     assert (sums.error < 1e-9).all()
@@ -108,14 +114,16 @@ def test_coefficients_and_pairs_agree(space: he.Product, angle: float) -> None:
 def test_fast_transforms_give_the_energies_of_the_matrix_product(space: he.Product) -> None:
     rng = np.random.default_rng(14)
     points, weights = space.check(space.uniform(40, rng)), rng.random(40) / 20
-    factors = space.harmonics
-    assert factors is not None
+    factors = list(space.harmonics)
+    assert factors
     limit = 70.5
-    direct = eigenfunctions.energies(factors, limit, points, weights).within(0, limit)
+    coefficients = harmonics.product_coefficients(factors, limit, points, weights)
+    assert len(coefficients) == harmonics.coefficient_size(factors, limit)
+    direct = harmonics.energies(factors, limit, coefficients).within(0, limit)
     for place, factor in enumerate(factors):
         assert factor.transform is not None
         others = factors[:place] + factors[place + 1 :]
-        fast = eigenfunctions.transformed(factor, others, limit, points, weights, 1e-12)
+        fast = harmonics.transformed(factor, others, limit, points, weights, 1e-12)
         for time in (0.01, 0.05, 0.3):
             one, other = (e.values @ np.exp(-2 * time * e.eigenvalues) for e in (direct, fast))
             assert one == pytest.approx(other, rel=1e-11)
@@ -127,11 +135,11 @@ def test_fast_transforms_give_the_energies_of_the_matrix_product(space: he.Produ
 def test_harmonics_obey_the_addition_theorem(space: he.Sphere, count: int) -> None:
     """Their sums of products over a degree are N_l P_l(cos d), whatever the basis, if it is orthonormal."""
     x = np.vstack([space.uniform(20, np.random.default_rng(10)), np.eye(space.dim + 1), -np.eye(space.dim + 1)])
-    values = eigenfunctions.spherical(np.ascontiguousarray(x.T), count)
-    zonal = space.zonal(count, space.distance(x[:, None], x[None]))
+    values = harmonics.spherical(np.ascontiguousarray(x.T), count)
+    zonal = space.series.zonal(count, space.distance(x[:, None], x[None]))
     start = 0
     for degree in range(count):
-        size = eigenfunctions.multiplicity(space.dim, degree)
+        size = harmonics.multiplicity(space.dim, degree)
         level = values[start : start + size]
         np.testing.assert_allclose(level.T @ level / size, zonal[degree], atol=1e-12)
         start += size
@@ -141,8 +149,8 @@ def test_harmonics_obey_the_addition_theorem(space: he.Sphere, count: int) -> No
 def test_rotations_are_even_harmonics_of_quaternions() -> None:
     space = he.Rotations()
     x = space.check(space.uniform(20, np.random.default_rng(11)))
-    values = eigenfunctions.spherical(np.ascontiguousarray(x.T), 9, 2)
-    zonal = space.zonal(9, space.distance(x[:, None], x[None]))
+    values = harmonics.spherical(np.ascontiguousarray(x.T), 9, 2)
+    zonal = space.series.zonal(9, space.distance(x[:, None], x[None]))
     start = 0
     for degree in range(9):
         level = values[start : start + (2 * degree + 1) ** 2]
@@ -161,13 +169,19 @@ def test_rotations_are_even_harmonics_of_quaternions() -> None:
     ],
     ids=repr,
 )
-def test_compiled_loops_agree_with_array_passes(space: he.Product, time: float) -> None:
+def test_compiled_loops_agree_with_array_passes(
+    space: he.Product, time: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(12)
     flat = space.check(tuple(_some(factor, 120, rng) for factor in space.spaces))
     near = flat[60:].copy()
     near[:20] = flat[:20]
     left, right = flat[:60], near
-    arrays, loops = space._by_arrays(left, right)(time), space._by_loops(left, right)(time)
+    found = []
+    for many in (math.inf, 0):
+        monkeypatch.setattr(capabilities, "MANY_PAIRS", many)
+        found.append(space.pair_kernel.terms(left, right)(time))
+    arrays, loops = found
     np.testing.assert_allclose(loops.overlap, arrays.overlap, rtol=1e-12, atol=2e-14)
     np.testing.assert_allclose(loops.change, arrays.change, rtol=1e-11, atol=1e-12)
     if space.compact:
@@ -204,7 +218,9 @@ def test_a_grid_that_is_too_even_for_floating_point_is_said_so() -> None:
     with pytest.warns(he.PrecisionWarning, match="more balanced than floating-point sums can certify") as caught:
         profile = he.heat_profile(points, space=space, times=[2.0], method="spectral")
     assert caught[0].filename == __file__
-    assert profile.gess[0] == pytest.approx(math.exp(float(space.log_diagonal(np.array([2.0]))[0])), rel=1e-12)
+    assert profile.gess[0] == pytest.approx(
+        math.exp(float(space.pair_kernel.log_diagonal(np.array([2.0]))[0])), rel=1e-12
+    )
     even = he.heat_profile(points, space=space, times=[0.1], method="spectral")  # degree 4 alone, energy 9 * 7/12
     assert even.mmd2[0] == pytest.approx(9 * 7 / 12 * math.exp(-4), rel=1e-2)
 
@@ -215,7 +231,7 @@ def test_large_scales_rest_on_the_lowest_energies(time: float) -> None:
     rng = np.random.default_rng(15)
     space = he.Product(he.Sphere(2), he.Circle())
     points = space.check(space.uniform(50, rng))
-    sums = space.spectral_sums(points, np.full(50, 0.02), np.array([time]), 1e-8)
+    sums = coefficient_sums(space, points, np.full(50, 0.02), np.array([time]))
     around = 2 * abs(np.exp(1j * points[:, 3]).mean()) ** 2
     assert sums.log_mmd2[0] == pytest.approx(math.log(around) - 2 * time, rel=1e-14)
     assert sums.overlap[0] == pytest.approx(1.0, abs=1e-15)
@@ -223,10 +239,12 @@ def test_large_scales_rest_on_the_lowest_energies(time: float) -> None:
 
 def test_a_coefficient_box_too_large_is_left_to_pairs() -> None:
     space = he.Product(he.Sphere(2), he.Sphere(2))
-    assert space.spectral_seconds(10**5, np.radians(0.5) ** 2 / 8, 1e-8, 1e5) == math.inf
-    assert space.spectral_seconds(10**5, np.radians(60) ** 2 / 8, 1e-8, 1e5) < space.pair_seconds(10**5, 2)
+    assert space.transform.degree_for(float(np.radians(0.5) ** 2 / 8), 1e5, 1e-8) is None
+    degree = space.transform.degree_for(float(np.radians(60) ** 2 / 8), 1e5, 1e-8)
+    assert degree is not None
+    assert space.transform.seconds(10**5, degree) < space.pair_kernel.seconds(0.5 * 10**10, 2)
     poses = he.Product(he.Euclidean(3), he.Rotations())
-    assert poses.spectral_seconds(1000, 1.0, 1e-8, 1e3) == math.inf
+    assert poses.transform is None
     points = (np.zeros((3, 3)), np.eye(4)[:3])
     with pytest.raises(he.InputError, match="no fast transform"):
         he.heat_profile(points, space=poses, times=[1.0], method="spectral")
@@ -250,13 +268,13 @@ def test_zonal_overlaps_of_tiles_match_the_kernel(dim: int, time: float) -> None
     x = space.uniform(40, rng)
     near = x + 0.5 * math.sqrt(8 * time) * rng.normal(size=x.shape) / math.sqrt(dim)
     y = np.vstack([x[:5], near / np.linalg.norm(near, axis=1, keepdims=True)])
-    terms = kernel.zonal_terms(space, x, y)(time)
+    terms = space.pair_kernel.terms(x, y)(time)
     r = space.distance(x[:, None], y[None])
-    np.testing.assert_allclose(terms.overlap, kernel.overlap(space, time, r), atol=3e-14, rtol=1e-11)
+    np.testing.assert_allclose(terms.overlap, series.overlap(space.series, time, r), atol=3e-14, rtol=1e-11)
     step = 1e-4
-    above, below = (kernel.overlap(space, time * math.exp(h), r) for h in (step, -step))
+    above, below = (series.overlap(space.series, time * math.exp(h), r) for h in (step, -step))
     np.testing.assert_allclose(terms.change, (above - below) / (2 * step), atol=2e-7)
-    diagonal = math.exp(kernel.log_diagonal(space, time))
+    diagonal = math.exp(series.log_diagonal(space.series, time))
     assert terms.excess is not None
     np.testing.assert_allclose(terms.excess, diagonal * terms.overlap - 1, atol=1e-11 * diagonal)
 
@@ -338,7 +356,7 @@ def test_high_dimensional_factors_do_not_overflow() -> None:
     space = he.Product(he.Sphere(383), he.Circle())
     profile = he.heat_profile((x, angle), space=space, times=[1e-4, 3e-3])
     assert np.isfinite(profile.divergence).all()
-    own = kernel.log_diagonal(he.Sphere(383), 3e-3) + float(he.Circle().log_diagonal(np.array([3e-3]))[0])
+    own = sum(series.log_diagonal(factor.series, 3e-3) for factor in space.spaces)
     assert profile.divergence[1] == pytest.approx(own - math.log(profile.gess[1]), rel=1e-12)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import heatess as he
 import reference_spaces
-from heatess.engines import local
+from heatess.engines import neighbours
 from heatess.spaces import named
 from test_against_mpmath import assert_matches, awkward_cloud
 
@@ -121,7 +121,7 @@ def test_neighbours_are_found_across_the_change_of_sign(dim: int, monkeypatch: p
     points = np.vstack([points, -points[::4]])
     weights = rng.random(len(points)) ** 5
     times = np.radians([0.1, 1.0, 3.0]) ** 2 / 8
-    monkeypatch.setattr(local, "GRID_ATOMS", 0)
+    monkeypatch.setattr(neighbours, "FEW_ATOMS", 0)
     space = he.Projective(dim)
     near, pairs = (
         he.heat_profile(points, weights, space=space, times=times, method=method) for method in ("local", "pairwise")
@@ -137,9 +137,11 @@ def test_distance_volume_and_diameter() -> None:
     assert space.volume == pytest.approx(2 * math.pi)
     assert space.diameter == math.pi / 2
     assert space.scalar_curvature == 2
-    chord = np.linalg.norm(space.embed(np.eye(3)[:1]) - space.embed(space.check([[0.6, -0.8, 0.0]])))
-    assert float(space.from_chord(chord)) == pytest.approx(math.acos(0.6), rel=1e-14)
-    assert float(space.chord(math.acos(0.6))) == pytest.approx(float(chord), rel=1e-14)
+    embedding = space.embedding
+    left, right = (embedding.coordinates(space.check(rows)) for rows in (np.eye(3)[:1], [[0.6, -0.8, 0.0]]))
+    chord = np.linalg.norm(left - right)
+    assert float(embedding.distance(chord)) == pytest.approx(math.acos(0.6), rel=1e-14)
+    assert float(embedding.chord(math.acos(0.6))) == pytest.approx(float(chord), rel=1e-14)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 7])
@@ -175,7 +177,7 @@ def test_bad_input_is_refused_with_the_name_of_the_space() -> None:
     with pytest.raises(he.InputError, match=r"axes in R\^3 are Projective\(2\)"):
         he.Projective(0)
     with pytest.raises(he.InputError, match="no fast transform"):
-        he.heat_profile(np.eye(4), space=he.Projective(3), method="spectral")
+        he.heat_profile(np.eye(5), space=he.Projective(4), method="spectral")
 
 
 def test_the_name_finds_the_space() -> None:

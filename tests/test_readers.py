@@ -31,6 +31,7 @@ def refused(path: Path, *parts: str, **options: object) -> None:
     for part in parts:
         assert part in message, message
     assert "\n" not in message
+    assert "--" not in message
 
 
 # CSV: what is found without being told.
@@ -127,7 +128,7 @@ def test_what_is_read_gives_the_profile_of_the_arrays(save):
 
 
 def test_degrees_or_radians_that_cannot_be_told_are_refused(save):
-    refused(save("a.csv", "lon,lat\n-3.1,1.5\n6.28,0.1\n"), "degrees or radians", "--units deg or --units rad", "6.28")
+    refused(save("a.csv", "lon,lat\n-3.1,1.5\n6.28,0.1\n"), "degrees or radians", "units='deg' or units='rad'", "6.28")
 
 
 @pytest.mark.parametrize(
@@ -137,11 +138,18 @@ def test_degrees_or_radians_that_cannot_be_told_are_refused(save):
         ("\n\n", ["is empty"]),
         ("lon,lat\n", ["header (lon, lat) but no rows"]),
         ("1,2,3\n4,5,6\n", ["line 1", "header is needed"]),
-        ("alpha,beta\n1,2\n", ["no columns x, y, z or lon, lat", "--lon COL --lat COL", "found columns: alpha, beta"]),
-        ("x,y,z,lon,lat\n1,0,0,0,0\n", ["both x, y, z and lon, lat", "--xyz x,y,z", "--lon lon --lat lat"]),
-        ("lon,longitude,lat\n1,2,3\n", ["lon and longitude", "--lon"]),
+        (
+            "alpha,beta\n1,2\n",
+            [
+                "no columns x, y, z or lon, lat",
+                "lon='COL', lat='COL' or points=('A', 'B', 'C')",
+                "found columns: alpha, beta",
+            ],
+        ),
+        ("x,y,z,lon,lat\n1,0,0,0,0\n", ["both x, y, z and lon, lat", "points=('x', 'y', 'z') or lon='lon', lat='lat'"]),
+        ("lon,longitude,lat\n1,2,3\n", ["lon and longitude", "choose one with lon="]),
         ("x,x,y,z\n1,1,0,0\n", ["x and x"]),
-        ("x,y,z,w,logw\n1,0,0,1,0\n", ["both w and logw", "--weights w or --log-weights logw"]),
+        ("x,y,z,w,logw\n1,0,0,1,0\n", ["both w and logw", "weights='w' or log_weights='logw'"]),
         ("lon,lat\n10,20\n\n100,abc\n", ["line 4", "column lat", "'abc', not a number"]),
         ("lon,lat\n10,\n", ["line 2", "column lat", "empty"]),
         ("lon;lat\n10,5;20\n", ["line 2", "column lon", "'10,5'", "a point, not a comma"]),
@@ -152,8 +160,8 @@ def test_degrees_or_radians_that_cannot_be_told_are_refused(save):
         ("lon,lat\n10,20\n361,9\n", ["line 3", "column lon is 361"]),
         ("x,y,z\n1,0,0\n0,1\n", ["line 3 has 2 fields", "header has 3 (x, y, z)"]),
         ("x,y,z\n1,0,0\n0,1,0,7\n", ["line 3 has 4 fields"]),
-        ("x,y,z\n1,0,0\n0,2,0\n", ["line 3", "length 2", "1 of 2", "--normalize"]),
-        ("x,y,z,w\n1,0,0,1\n0,1,0,-3\n", ["line 3", "w is -3", "--log-weights w"]),
+        ("x,y,z\n1,0,0\n0,2,0\n", ["line 3", "length 2", "1 of 2", "normalize=True"]),
+        ("x,y,z,w\n1,0,0,1\n0,1,0,-3\n", ["line 3", "w is -3", "log_weights='w'"]),
         ("x,y,z,w\n1,0,0,nan\n", ["line 2", "w is nan"]),
         ("x,y,z,w\n1,0,0,0\n", ["every other row", "zero"]),
         ("x,y,z,logw\n1,0,0,inf\n", ["line 2", "logw is inf"]),
@@ -174,13 +182,13 @@ def test_line_numbers_survive_blank_lines_and_quoted_line_breaks(save):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ({"lon": "ra"}, ["no column 'ra', asked for by --lon", "found columns: x, y, z, w"]),
-        ({"weights": "p"}, ["no column 'p', asked for by --weights"]),
-        ({"log_weights": "p"}, ["asked for by --log-weights"]),
-        ({"xyz": ("x", "y", "q")}, ["no column 'q', asked for by --xyz"]),
+        ({"lon": "ra"}, ["no column 'ra', asked for by lon=", "found columns: x, y, z, w"]),
+        ({"weights": "p"}, ["no column 'p', asked for by weights="]),
+        ({"log_weights": "p"}, ["asked for by log_weights="]),
+        ({"xyz": ("x", "y", "q")}, ["no column 'q', asked for by points=('x', 'y', 'q')"]),
         ({"xyz": ("x",)}, ["at least two columns"]),
         ({"xyz": ("x", "y"), "lon": "x"}, ["not both"]),
-        ({"units": "rad"}, ["--units is for longitude and latitude"]),
+        ({"units": "rad"}, ["units= is for longitude and latitude"]),
     ],
 )
 def test_wrong_column_choices_are_refused(save, options, parts):
@@ -188,7 +196,7 @@ def test_wrong_column_choices_are_refused(save, options, parts):
 
 
 def test_degrees_read_as_radians_are_refused(save):
-    refused(save("a.csv", "lon,lat\n10,20\n"), "line 2", "column lat is 20", "--units deg", units="rad")
+    refused(save("a.csv", "lon,lat\n10,20\n"), "line 2", "column lat is 20", "give units='deg'", units="rad")
 
 
 # NumPy files.
@@ -224,7 +232,7 @@ def test_weights_of_an_array_come_from_a_second_array(tmp_path):
         (np.ones(3), ["shape (3,)", "one unit vector per row"]),
         (np.ones((3, 1)), ["shape (3, 1)"]),
         (np.ones((0, 3)), ["no points"]),
-        (np.array([[1, 0, 0], [2.0, 0, 0]]), ["row 1 (counted from 0)", "length 2", "--normalize"]),
+        (np.array([[1, 0, 0], [2.0, 0, 0]]), ["row 1 (counted from 0)", "length 2", "normalize=True"]),
         (np.array([[10.0, 20.0]]), ["lon,lat"]),
         (np.array([[1, 0, 0], [np.nan, 0, 0]]), ["row 1", "not finite"]),
         (AXES + 0j, ["complex128", "real numbers"]),
@@ -246,7 +254,7 @@ def test_files_that_are_not_what_they_say_are_refused(tmp_path, save):
     np.savez(tmp_path / "a.npz", AXES)
     whole = (tmp_path / "a.npy").read_bytes()
     refused(save("cut.npy", whole[:-8]), "damaged or cut short")
-    refused(save("text.npy", "hello, world"), "not a .npy file")
+    refused(save("text.npy", "hello, world"), "does not hold .npy data")
     refused(save("zip.npy", (tmp_path / "a.npz").read_bytes()), "zip archive")
     refused(save("empty.npy", ""), "is empty")
     refused(tmp_path / "a.npy", "without column names", lon="lon")

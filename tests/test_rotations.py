@@ -11,11 +11,11 @@ from scipy.spatial.transform import Rotation
 
 import heatess as he
 import reference_spaces
-from heatess.engines import local
+from heatess.engines import neighbours
 from heatess.measure import Measure
 from heatess.spaces import named
-from heatess.spaces import wigner as wigner_module
-from heatess.spaces.wigner import right_angle, table_start
+from heatess.transforms import wigner as wigner_module
+from heatess.transforms.wigner import right_angle, table_start
 from test_against_mpmath import assert_matches, awkward_cloud
 
 SPACE = he.Rotations()
@@ -93,7 +93,7 @@ def awkward_rotations() -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("finder", ["tree", "cells"])
 def test_neighbours_are_found_across_the_change_of_sign(finder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     points, weights = awkward_rotations()
-    monkeypatch.setattr(local, "GRID_ATOMS", 0 if finder == "cells" else math.inf)
+    monkeypatch.setattr(neighbours, "FEW_ATOMS", 0 if finder == "cells" else math.inf)
     for angles, other in (([8.0, 12.0], "spectral"), ([0.01, 0.3, 1.0, 4.0], "pairwise")):
         near, wanted = (
             he.heat_profile(points, weights, space=SPACE, angles=angles, method=method) for method in ("local", other)
@@ -107,10 +107,10 @@ def test_neighbours_are_found_across_the_change_of_sign(finder: str, monkeypatch
 def test_orders_taken_some_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     points, weights = random(200, seed=13)
     weights /= weights.sum()
-    whole = SPACE.coefficients(points, weights, 31, 1e-12, 1)
+    whole = SPACE.transform.coefficients(points, weights, 30, 1e-12, 1)
     monkeypatch.setattr(wigner_module, "MODES", 61**2 * 7)  # orders 0 to 6, 7 to 13, ..., 28 to 30
     for threads in (1, 2):
-        np.testing.assert_allclose(SPACE.coefficients(points, weights, 31, 1e-12, threads), whole, atol=1e-12)
+        np.testing.assert_allclose(SPACE.transform.coefficients(points, weights, 30, 1e-12, threads), whole, atol=1e-12)
 
 
 def test_rotations_are_lines_in_four_dimensions_with_doubled_lengths() -> None:
@@ -157,10 +157,11 @@ def test_distance_is_the_rotation_angle() -> None:
     for left, right in ((one, two), (one.as_quat(), -two.as_quat()), (one.as_matrix(), two.as_matrix())):
         np.testing.assert_allclose(SPACE.distance(left, right), wanted, rtol=1e-12)
     assert float(SPACE.distance([0, 0, 0, 1.0], [0, 5e-14, 0, -1.0])) == pytest.approx(1e-13, rel=1e-12)
-    left, right = SPACE.embed(SPACE.check(one)), SPACE.embed(SPACE.check(two))
+    embedding = SPACE.embedding
+    left, right = embedding.coordinates(SPACE.check(one)), embedding.coordinates(SPACE.check(two))
     chords = np.minimum(np.linalg.norm(left - right, axis=1), np.linalg.norm(left + right, axis=1))
-    np.testing.assert_allclose(SPACE.from_chord(chords), wanted, rtol=1e-12)
-    np.testing.assert_allclose(SPACE.chord(wanted), chords, rtol=1e-12)
+    np.testing.assert_allclose(embedding.distance(chords), wanted, rtol=1e-12)
+    np.testing.assert_allclose(embedding.chord(wanted), chords, rtol=1e-12)
 
 
 def test_volume_diameter_and_curvature() -> None:
@@ -172,7 +173,7 @@ def test_volume_diameter_and_curvature() -> None:
 
 def test_zonal_functions_are_characters() -> None:
     w = np.array([0.0, 0.3, 2.0, np.pi])
-    found = SPACE.zonal(40, w)
+    found = SPACE.series.zonal(40, w)
     for level in (1, 2, 17, 39):
         with np.errstate(invalid="ignore"):
             character = np.sin((2 * level + 1) * w / 2) / np.sin(w / 2) / (2 * level + 1)
@@ -218,12 +219,12 @@ def test_parts_add_up_and_survive_a_file(tmp_path) -> None:  # type: ignore[no-u
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_transform_gives_the_moments_of_pairs(threads: int) -> None:
     measure = Measure.of(*random(30, seed=16), space=SPACE)
-    zonal = SPACE.zonal(90, SPACE.distance(measure.points[:, None], measure.points))
+    zonal = SPACE.series.zonal(90, SPACE.distance(measure.points[:, None], measure.points))
     wanted = np.einsum("i,lij,j->l", measure.weights, zonal, measure.weights)
     for count in (1, 2, 7, 90):
-        coefficients = SPACE.coefficients(measure.points, measure.weights, count, 1e-12, threads)
-        assert coefficients.shape == SPACE.no_coefficients(count).shape
-        np.testing.assert_allclose(SPACE.moments_of_coefficients(coefficients), wanted[:count], atol=1e-12)
+        coefficients = SPACE.transform.coefficients(measure.points, measure.weights, count - 1, 1e-12, threads)
+        assert coefficients.shape == SPACE.transform.zeros(count - 1).shape
+        np.testing.assert_allclose(SPACE.transform.moments(coefficients), wanted[:count], atol=1e-12)
 
 
 def wigner(level: int, m: int, n: int) -> mp.mpf:

@@ -226,8 +226,8 @@ def test_the_global_generator_is_left_alone():
         (lambda: samplers.von_mises_fisher(5, [0, 0, 1], math.inf, rng=0), "kappa must be finite .* but is inf"),
         (lambda: samplers.von_mises_fisher(5, [0, 0, 1], math.nan, rng=0), "kappa must be finite .* but is nan"),
         (lambda: samplers.von_mises_fisher(5, [0, 0, 1], "large", rng=0), "kappa must be .* but is 'large'"),
-        (lambda: samplers.girdle(5, spread=-0.1, rng=0), "spread must not be negative .* -0.1"),
-        (lambda: samplers.girdle(5, clip=1.5, rng=0), r"clip lie in \[0, 1\], but they are 0.035 and 1.5"),
+        (lambda: samplers.girdle(5, spread=-0.1, rng=0), "spread must be >= 0 .* -0.1"),
+        (lambda: samplers.girdle(5, clip=1.5, rng=0), r"clip in \[0, 1\], but they are 0.035 and 1.5"),
         (lambda: samplers.mixture(5, [], rng=0), "shares must be 0 non-negative numbers"),
         (
             lambda: samplers.mixture(5, [pole(1)], [1, 2], rng=0),

@@ -197,8 +197,13 @@ def test_torus_levels_are_its_distinct_eigenvalues(periods):
     assert_allclose(found.eigenvalues, eigenvalues, rtol=1e-14)
     assert_array_equal(found.multiplicities, multiplicities)
     assert_allclose(found.energies, energies, rtol=1e-11, atol=1e-12)
-    assert math.isnan(found.resultant_length)
-    assert math.isnan(found.bingham_energy)
+    if len(periods) > 1:
+        assert math.isnan(found.resultant_length)
+        assert math.isnan(found.bingham_energy)
+    else:
+        waves = np.exp(2j * np.pi * np.outer(x / periods, [1, 2])).T @ normalised(w)
+        assert found.resultant_length == pytest.approx(abs(waves[0]), rel=1e-11)
+        assert found.bingham_energy == pytest.approx(2 * abs(waves[1]) ** 2, rel=1e-11)
 
 
 def test_the_circle_of_angles_is_the_circle_of_unit_vectors():
@@ -208,6 +213,8 @@ def test_the_circle_of_angles_is_the_circle_of_unit_vectors():
     assert_allclose(by_angle.eigenvalues, by_vector.eigenvalues, rtol=1e-14)
     assert_array_equal(by_angle.multiplicities, by_vector.multiplicities)
     assert_allclose(by_angle.energies, by_vector.energies, rtol=1e-10, atol=1e-12)
+    assert by_angle.resultant_length == pytest.approx(by_vector.resultant_length, rel=1e-10)
+    assert by_angle.bingham_energy == pytest.approx(by_vector.bingham_energy, rel=1e-10)
 
 
 def test_modes_of_a_ring_are_its_discrete_fourier_transform():
@@ -253,7 +260,7 @@ def test_spaces_without_levels_are_refused_with_the_reason():
         ([[1.0, 0.0, 0.0]], he.Hyperbolic(2), "spectrum continuous"),
         ((np.zeros((1, 3)), [[0.0, 0, 0, 1]]), he.Product(he.Euclidean(3), he.Rotations()), "spectrum continuous"),
         ((np.eye(3), np.zeros(3)), spheres, "the power spectrum of each factor"),
-        (np.zeros((2, 4)), he.Torus(4), "above three dimensions"),
+        (np.zeros((2, 4)), he.Torus(4), "too many modes to sum one by one"),
     ):
         with pytest.raises(he.InputError, match=f"there is no power spectrum on .*{reason}"):
             he.power_spectrum(points, space=space)
@@ -263,5 +270,13 @@ def test_more_levels_than_can_be_found_are_refused():
     vertices, faces = icosphere(2)
     with pytest.raises(he.InputError, match=r"max_degree=64 needs 65 eigenpairs, but Mesh.* has 20 .*max_degree=19"):
         he.power_spectrum([0], space=he.Mesh(vertices, faces, modes=20))
-    with pytest.raises(he.InputError, match=r"max_degree=1000000 on Circle\(\) needs more than 524,288 Fourier modes"):
-        he.power_spectrum([0.0], space=he.Circle(), max_degree=1_000_000)
+    with pytest.raises(
+        he.InputError, match=r"max_degree=9000000 on Torus\(2\) needs more than 8,388,608 Fourier modes"
+    ):
+        he.power_spectrum([[0.0, 0.0]], space=he.Torus(2), max_degree=9_000_000)
+
+
+def test_the_circle_has_as_many_levels_as_are_asked_for():
+    found = he.power_spectrum([1.0, 1.0 + math.pi], space=he.Circle(), max_degree=1_000_000)
+    assert_allclose(found.energies[2::2], 2, rtol=0, atol=1e-9)
+    assert_allclose(found.energies[1::2], 0, rtol=0, atol=1e-9)

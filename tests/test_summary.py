@@ -88,7 +88,6 @@ def test_what_makes_no_sense_on_a_space_is_nan():
     for points, space, scales in (
         (rng.random((20, 2)), he.Torus(2), {}),
         (rng.random((20, 5)), he.Euclidean(5), {"times": [0.1]}),
-        (rng.random(20), he.Torus(1, periods=3), {"resolutions": [0.2, 0.4]}),
         (
             (rng.random((20, 3)), he.Rotations().uniform(20, rng)),
             he.Product(he.Euclidean(3), he.Rotations()),
@@ -102,6 +101,23 @@ def test_what_makes_no_sense_on_a_space_is_nan():
         assert found.gess == pytest.approx(tuple(profile.gess), rel=1e-12)
         assert found.angles == pytest.approx(tuple(profile.angles), rel=1e-14)
         assert (found.n, found.ess) == (20, pytest.approx(20))
+
+
+def test_the_circle_of_angles_has_the_summary_of_that_of_unit_vectors():
+    rng = np.random.default_rng(4)
+    angle, w = rng.random(20), rng.random(20)
+    vectors = np.column_stack([np.cos(angle), np.sin(angle)])
+    by_angle, by_vector = he.summarize(angle, w, space=he.Circle()), he.summarize(vectors, w)
+    assert by_angle.to_dict() == pytest.approx(by_vector.to_dict(), rel=1e-10)
+    length = {"space": he.Torus(1, periods=3), "resolutions": [0.2, 0.4]}  # the same circle, in another unit
+    found = he.summarize(angle * 3 / (2 * np.pi), w, **length)
+    profile = he.heat_profile(angle * 3 / (2 * np.pi), w, **length)
+    assert found.resultant_length == pytest.approx(by_vector.resultant_length, rel=1e-10)
+    assert found.bingham_energy == pytest.approx(by_vector.bingham_energy, rel=1e-10)
+    assert np.isnan(found.leinster_cobbold).all()
+    assert found.gess == pytest.approx(tuple(profile.gess), rel=1e-12)
+    assert found.angles == pytest.approx(tuple(profile.angles), rel=1e-14)
+    assert (found.n, found.ess) == (20, pytest.approx(he.baselines.ess(w)))
 
 
 def test_rotations_have_no_resultant_but_a_diversity():

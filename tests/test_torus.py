@@ -64,7 +64,7 @@ def test_the_profile_matches_forty_digits(case: str) -> None:
 def test_the_transform_matches_forty_digits(case: str) -> None:
     periods, alphas = CASES[case]
     points, weights = awkward_cloud(periods, seed=len(case) + 10)
-    # Many copies of each atom, so that pairs would be dearer.
+    # Many copies of each atom, so that pairs would be more expensive.
     copies = 400
     times = np.square([alpha for alpha in alphas if alpha >= 0.05 * max(periods)]) / 8
     truth = reference_flat.profile(reference_flat.torus(periods), points, weights, times)
@@ -115,6 +115,30 @@ def test_the_circle_is_the_torus_is_the_sphere() -> None:
                 np.testing.assert_allclose(getattr(circle, name), getattr(sphere, name), rtol=1e-10, atol=1e-12)
     assert he.Circle() == he.Torus(1)
     assert hash(he.Circle()) == hash(he.Torus(1))
+
+
+def test_the_circle_has_what_the_sphere_has() -> None:
+    """A series: scales between those of a profile, all methods, and Leinster and Cobbold's diversity."""
+    rng = np.random.default_rng(1)
+    angles, weights = rng.normal(size=200), rng.random(200)
+    vectors = np.column_stack([np.cos(angles), np.sin(angles)])
+    circle = he.heat_profile(angles, weights, space=he.Circle(), angles=[10, 60])
+    sphere = he.heat_profile(vectors, weights, angles=[10, 60])
+    for angle in (10, 17, 33, 90):
+        one, other = circle.at(angle=angle), sphere.at(angle=angle)
+        for name in ("gess", "mmd2", "divergence", "volume", "dimension", "resolution"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-9)
+        assert he.baselines.leinster_cobbold(angles, weights, space=he.Circle(), angle=angle) == pytest.approx(
+            he.baselines.leinster_cobbold(vectors, weights, angle=angle), rel=1e-10
+        )
+    with pytest.raises(he.InputError, match="does not certify the scale"):
+        circle.at(angle=0.1)
+    for method, angle in (("spectral", 1.0), ("local", 1.0), ("pairwise", 1.0), ("local", 1e-3), ("pairwise", 1e-3)):
+        one = he.heat_profile(angles, weights, space=he.Circle(), angles=[angle], method=method)
+        other = he.heat_profile(vectors, weights, angles=[angle], method=method)
+        assert one.method == other.method == method
+        np.testing.assert_allclose(one.gess, other.gess, rtol=1e-9)
+        np.testing.assert_allclose(one.mmd2, other.mmd2, rtol=1e-9)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5, 20])

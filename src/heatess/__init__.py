@@ -4,6 +4,8 @@ Main job
     heat_profile    gESS, occupied volume, divergence and MMD at many scales
     gess            the geometric effective sample size at one scale
     gess_ratio      gESS against the same atoms equally weighted: a resampling trigger
+    potential       the overlap of all atoms with each of them, or with other points; the smoothed density
+    Measure         points and weights, checked once, taken in place of points by every function
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
     summarize       one row of the paper's tables
     Accumulator     the same for data in parts: shards, streams, machines
@@ -11,6 +13,7 @@ Main job
 Spaces
     Sphere          unit vectors of any dimension
     Projective      axes: unit vectors without their sign
+    ComplexProjective   complex unit vectors without their phase: quantum states
     Rotations       orientations in space, SO(3)
     Torus, Circle   periodic coordinates
     Euclidean       vectors; gESS only
@@ -39,9 +42,12 @@ from .errors import (
     ScaleError,
     ScaleWarning,
 )
+from .measure import Measure
+from .potential import potential
 from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
 from .spaces import (
     Circle,
+    ComplexProjective,
     Euclidean,
     GeometricKernelsSpace,
     Graph,
@@ -63,6 +69,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accumulator",
     "Circle",
+    "ComplexProjective",
     "CostError",
     "Euclidean",
     "GeometricKernelsSpace",
@@ -71,6 +78,7 @@ __all__ = [
     "Hyperbolic",
     "InputError",
     "InputTypeError",
+    "Measure",
     "Mesh",
     "MissingExtraError",
     "PointCloud",
@@ -92,6 +100,7 @@ __all__ = [
     "gess",
     "gess_ratio",
     "heat_profile",
+    "potential",
     "power_spectrum",
     "samplers",
     "summarize",

@@ -6,6 +6,7 @@ exactly, to those of the whole; the profile follows from them at every scale tha
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 from dataclasses import replace
@@ -16,16 +17,17 @@ from numpy.typing import ArrayLike
 
 from . import scales, spaces
 from .blocks import thread_count
-from .engines.sums import sum_levels
 from .errors import InputError, PrecisionError
 from .files import atomic_path
-from .kernel import level_count
+from .heat.series import level_count
 from .measure import Measure
 from .parts import PartSums, Unit, counted_weights
-from .profile import HeatProfile, build_profile, check_rtol
-from .spaces.base import LevelMoments, Space, ZonalSpace
+from .profile import Facts, HeatProfile, build_profile, check_rtol
+from .spaces.base import Space
+from .transforms.base import Transform
+from .transforms.levels import LevelTransform
 
-SCHEMA = "heatess.accumulator/1"
+SCHEMA = "heatess.accumulator/2"
 
 #: Accuracy of the transform per unit of weight.
 EPSILON = 1e-12
@@ -36,36 +38,46 @@ MOST_LEVELS = 2**24
 #: A bound on the ESS of data whose number of atoms is not known beforehand.
 UNKNOWN_ESS = 1e12
 
-_SAVED = ("n", "total", "squares", "first", "second", "coefficients")
+_SAVED = ("n", "total", "squares", "low", "coefficients")
 
 
-def degree_for(space: ZonalSpace, time: float, *, ess: float = UNKNOWN_ESS, rtol: float = 1e-8) -> int:
+def degree_for(space: Space, time: float, *, ess: float = UNKNOWN_ESS, rtol: float = 1e-8) -> int:
     """The `max_degree` that certifies *rtol* at *time* for a cloud of at most this *ess*.
 
     >>> 140 < degree_for(spaces.Sphere(2), float(scales.times_of_angles(5.0))) < 170
     True
     """
-    count = level_count(with_transform(space), time, ess, rtol, space.transform_limit)
-    if count is None:
+    transform = with_transform(space)
+    degree = transform.degree_for(time, ess, rtol)
+    if degree is None:
+        needed = _needed(transform, time, ess, rtol)
         raise PrecisionError(
-            f"angle {float(scales.angles_of_times(time)):g} degrees is too fine for data in parts on {space!r}: it "
-            f"needs max_degree={_needed(space, time, ess, rtol)}, but {space.transform_limit - 1} is the most; give "
-            "coarser scales, or use heat_profile on the whole"
+            f"{_length(space, time)} is too fine for data in parts on {space!r}: it needs max_degree={needed}, but "
+            f"{transform.most:.0f} is the most; give coarser scales, or use heat_profile on the whole",
+            needed=needed if isinstance(needed, int) else None,
         )
-    return count - 1
+    return math.ceil(degree)
 
 
-def with_transform(space: Space | None) -> ZonalSpace:
-    """*space*, if it has a fast transform, without which parts do not add up."""
-    if not isinstance(space, ZonalSpace) or not space.transform_limit:
+def with_transform(space: Space | None) -> Transform:
+    """The transform of *space*, without which parts do not add up."""
+    if space is None or space.transform is None:
         raise InputError(f"{space!r} has no fast transform, so its parts do not add up; use heat_profile on the whole")
-    return space
+    return space.transform
 
 
-def _needed(space: ZonalSpace, time: float, ess: float, rtol: float) -> int | str:
+def _needed(transform: Transform, time: float, ess: float, rtol: float) -> int | str:
     """The degree a scale needs, whether or not it can be had."""
-    count = level_count(space, time, ess, rtol, MOST_LEVELS)
-    return count - 1 if count else "more than 16 million"
+    if isinstance(transform, LevelTransform):
+        count = level_count(transform.series, time, ess, rtol, MOST_LEVELS)
+        return count - 1 if count else "more than 16 million"
+    degree = transform.degree_for(time, ess, rtol)
+    return f"more than {transform.most:.0f}" if degree is None else math.ceil(degree)
+
+
+def _length(space: Space, time: float) -> str:
+    length = math.sqrt(8 * time)
+    return f"angle {math.degrees(length):g} degrees" if space.angular else f"sqrt(8 t) = {length:g}"
 
 
 class Accumulator:
@@ -79,7 +91,9 @@ class Accumulator:
     space : Space, optional
         The manifold, one with a fast transform. Default: the unit sphere of the first array's dimension.
     max_degree : int
-        Highest level kept: about 14 / alpha for a finest angle of alpha radians on S^2.
+        Highest level kept: about 14 / alpha for a finest angle of alpha radians on S^2. On tori and products, where
+        levels mix, sqrt(lambda / lambda_1) of the largest eigenvalue kept, with lambda_1 the lowest: the frequency
+        along the longest axis, or the degree on the largest factor.
 
     Examples
     --------
@@ -100,12 +114,11 @@ class Accumulator:
         self._sums = PartSums()
         self._space = None if space is None else self._checked(space)
 
-    def _checked(self, space: Space) -> ZonalSpace:
-        zonal = with_transform(space)
-        if self.max_degree >= zonal.transform_limit:
-            limit = zonal.transform_limit - 1
-            raise InputError(f"max_degree is {self.max_degree}, but on {space!r} it may be {limit} at most")
-        return zonal
+    def _checked(self, space: Space) -> Space:
+        most = with_transform(space).most
+        if self.max_degree > most:
+            raise InputError(f"max_degree is {self.max_degree}, but on {space!r} it may be {most:.0f} at most")
+        return space
 
     @property
     def space(self) -> Space | None:
@@ -124,13 +137,19 @@ class Accumulator:
 
     def add(self, points: Any, weights: ArrayLike | None = None, *, log_weights: ArrayLike | None = None) -> Self:
         """Add atoms, and return the accumulator itself. Without weights each atom weighs 1."""
-        checked = Measure.of(points, space=self._space)
+        if isinstance(points, Measure):
+            raise InputError(
+                "points are a Measure, whose weights are normalised, so that those of several parts are not on one "
+                "scale; give points and weights as they are"
+            )
+        checked = Measure(points, space=self._space)
         counted, unit = counted_weights(weights, log_weights, checked.n)
         space = self._checked(checked.space)
-        count = self.max_degree + 1
-        part = PartSums.of(space, checked.points, counted, unit)
+        transform = with_transform(space)
+        part = PartSums.of(checked.points, counted, unit, transform.low_sums)
         if part.total > 0:
-            found = space.coefficients(checked.points, counted, count, EPSILON, thread_count())
+            degree, threads = float(self.max_degree), thread_count()
+            found = transform.coefficients(checked.points, counted, degree, EPSILON, threads)
             part = replace(part, coefficients=found)
         self._space = space
         self._sums += part
@@ -161,35 +180,40 @@ class Accumulator:
         """The heat profile of all atoms seen; refused where the degree does not certify *rtol*."""
         check_rtol(rtol)
         self._sums.checked()
-        return self.profile_at(scales.resolve(self._zonal(), angles, times, resolutions), rtol)
+        return self.profile_at(scales.resolve(self.known_space, angles, times, resolutions), rtol)
 
     def profile_at(self, at: scales.Scales, rtol: float) -> HeatProfile:
         """The same at scales already resolved."""
-        part = self._sums.checked()
-        space = self._zonal()
-        values = space.moments_of_coefficients(part.coefficients / part.total)
-        moments = part.low_checked(space, LevelMoments(values, root_error=EPSILON), rtol)
+        part, space = self._sums.checked(), self.known_space
+        transform = with_transform(space)
+        spectrum = transform.spectrum(
+            part.coefficients / part.total, lambda: part.low / part.total, float(self.max_degree), EPSILON, rtol
+        )
         with np.errstate(invalid="ignore"):  # where far too few levels certify nothing
-            sums = sum_levels(space, at.times, moments)
+            sums = spectrum.heat_sums(at.times)
         worst = int(np.argmax(sums.error))
         if not sums.error[worst] <= rtol:
-            reached = f"only to {sums.error[worst]:.1e}" if sums.error[worst] < 1 else "not at all"
+            error = float(sums.error[worst])
+            needed = _needed(transform, float(at.times.min()), part.ess, rtol)
+            reached = f"only to {error:.1e}" if error < 1 else "not at all"
             raise PrecisionError(
-                f"max_degree={self.max_degree} certifies gESS {reached} at angle {at.angles[worst]:g} degrees, and "
-                f"rtol={rtol:g} is asked for; accumulate with max_degree="
-                f"{_needed(space, float(at.times.min()), part.ess, rtol)}, or ask for coarser scales"
+                f"max_degree={self.max_degree} certifies gESS {reached} at "
+                f"{_length(space, float(at.times[worst]))}, and rtol={rtol:g} is asked for; accumulate with "
+                f"max_degree={needed}, or ask for coarser scales",
+                reached=error,
+                needed=needed if isinstance(needed, int) else None,
             )
-        return build_profile(sums, at, part.ess, part.n, space, "spectral", moments)
+        return build_profile(Facts(space, part.n, part.ess, rtol), sums, at, "spectral", spectrum)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to *path* (.npz): the old file or the new one stays, never a broken one."""
-        space = self._zonal()
+        space = self.known_space
         with atomic_path(path) as draft, draft.open("wb") as stream:
             np.savez(
                 stream,
                 schema=SCHEMA,
                 space=repr(space),
-                basis=space.basis,
+                basis=with_transform(space).basis,
                 max_degree=self.max_degree,
                 exponent=self._sums.unit.exponent,
                 shift=self._sums.unit.shift,
@@ -217,19 +241,21 @@ class Accumulator:
         if str(content.get("schema")) != SCHEMA:
             raise InputError(f"has schema {content.get('schema')}, but {SCHEMA} is needed")
         loaded = cls(spaces.named(str(content["space"])), max_degree=int(content["max_degree"]))
-        space = loaded._zonal()
-        if str(content["basis"]) != space.basis:
-            raise InputError(f"holds coefficients in the basis {str(content['basis'])!r}, not {space.basis!r}")
+        transform = with_transform(loaded.known_space)
+        if str(content["basis"]) != transform.basis:
+            raise InputError(f"holds coefficients in the basis {str(content['basis'])!r}, not {transform.basis!r}")
         coefficients = content["coefficients"]
-        if coefficients.size and coefficients.shape != space.no_coefficients(loaded.max_degree + 1).shape:
+        if coefficients.size and coefficients.shape != transform.zeros(float(loaded.max_degree)).shape:
             raise InputError(f"holds coefficients of shape {coefficients.shape}, which do not fit its degree")
         unit = Unit(int(content["exponent"]), float(content["shift"]))
-        sums: dict[str, Any] = {name: content[name] for name in ("coefficients", "first", "second")}
+        sums: dict[str, Any] = {name: content[name] for name in ("coefficients", "low")}
         numbers = (int(content["n"]), float(content["total"]), float(content["squares"]))
         loaded._sums = PartSums(unit, *numbers, **sums)
         return loaded
 
-    def _zonal(self) -> ZonalSpace:
-        if not isinstance(self._space, ZonalSpace):
+    @property
+    def known_space(self) -> Space:
+        """The manifold; an `InputError` where no part has told it yet."""
+        if self._space is None:
             raise InputError("this accumulator is empty; add points first")
         return self._space

@@ -9,6 +9,12 @@ from numpy.typing import NDArray
 
 from .errors import InputError, InputTypeError
 
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: The distance from 1 to the next floating-point number.
+EPS = float(np.finfo(np.float64).eps)
+
 
 def numeric_array(values: Any, name: str) -> NDArray[Any]:
     """*values* as a real numeric array, or an `InputTypeError` that says what they are.

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import numeric_array
-from .engines.pairwise import tile_distances, tiles
-from .engines.plan import zonal
+from .arrays import FloatArray, numeric_array
+from .engines.tiles import tiles, zonal_pairs
 from .errors import InputError
 from .measure import Measure
 from .scales import resolve
-from .spaces.base import FloatArray, Space
+from .spaces.base import Space
 from .spectrum import power_spectrum
 
 
@@ -122,12 +121,12 @@ def pairwise_overlap(
     True
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    manifold = zonal(measure)
+    manifold, kernel = measure.space, zonal_pairs(measure)
     t = resolve(manifold, angles, times, resolutions).times
     atoms = measure.coalesced()
     total = np.zeros(len(t))
     for rows, columns in tiles(atoms.n):
-        square = tile_distances(atoms, manifold, rows, columns) ** 2
+        square = kernel.distances(kernel.rows(atoms.points, rows), kernel.rows(atoms.points, columns)) ** 2
         for k, time in enumerate(t):
             share = atoms.weights[rows] @ np.exp(-square / (8 * time)) @ atoms.weights[columns]
             total[k] += share if rows == columns else 2 * share
@@ -160,7 +159,7 @@ def low_frequency(
         raise InputError(f"degrees must be a whole number >= 1, but is {degrees!r}")
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     t = resolve(measure.space, angles, times, resolutions).times
-    spectrum = power_spectrum(measure.points, measure.weights, space=measure.space, max_degree=max(2, degrees))
+    spectrum = power_spectrum(measure, max_degree=max(2, degrees))
     kept = slice(1, int(degrees) + 1)
     return np.asarray(np.exp(-2 * np.multiply.outer(t, spectrum.eigenvalues[kept])) @ spectrum.energies[kept])
 
@@ -188,6 +187,6 @@ def large_time(
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     t = resolve(measure.space, angles, times, resolutions).times
-    spectrum = power_spectrum(measure.points, measure.weights, space=measure.space, max_degree=2)
+    spectrum = power_spectrum(measure, max_degree=2)
     terms = np.exp(-2 * np.multiply.outer(t, spectrum.eigenvalues[1:3])) * spectrum.energies[1:3]
     return np.asarray(terms.sum(axis=1) - terms[:, 0] ** 2 / 2)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .arrays import positive
-from .engines.pairwise import tile_distances, tiles
-from .errors import InputError
+from .engines.tiles import tiles, zonal_pairs
 from .measure import Measure, normalised_weights
-from .spaces.base import Space, ZonalSpace
+from .spaces.base import Space
 
 
 def ess(weights: ArrayLike) -> float:
@@ -57,12 +56,11 @@ def leinster_cobbold(
     """
     alpha = math.radians(positive(angle, "angle", "positive and finite, in degrees"))
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    if not isinstance(measure.space, ZonalSpace):
-        raise InputError(f"leinster_cobbold needs a space with a distance by matrix product, not {measure.space!r}")
+    kernel = zonal_pairs(measure)
     atoms = measure.support()
     total = 0.0
     for rows, columns in tiles(atoms.n):
-        distances = tile_distances(atoms, measure.space, rows, columns)
+        distances = kernel.distances(kernel.rows(atoms.points, rows), kernel.rows(atoms.points, columns))
         share = float(atoms.weights[rows] @ np.exp(-((distances / alpha) ** 2)) @ atoms.weights[columns])
         total += share if rows == columns else 2 * share
     return 1.0 / total

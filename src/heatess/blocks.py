@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -59,3 +60,31 @@ def map_rows(work: Callable[[slice], T], n: int, size: int = ROWS) -> list[T]:
     runs = [parts[start : start + share] for start in range(0, len(parts), share)]
     with ThreadPoolExecutor(threads) as pool:
         return [result for run in pool.map(lambda run: [work(part) for part in run], runs) for result in run]
+
+
+def share_out(work: Sequence[T], do: Callable[[int, T], None], threads: int) -> None:
+    """Call `do(thread, item)` on every item; thread k takes items k, k + threads, ..., always in that order."""
+    if threads == 1 or len(work) < 2:
+        for item in work:
+            do(0, item)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    def run(thread: int) -> None:
+        for item in work[thread::threads]:
+            do(thread, item)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(run, range(threads)))
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """One BLAS thread in this block, where threads of our own share the cores: idle ones would spin against them."""
+    return _blas().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=1)
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

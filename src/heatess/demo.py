@@ -1,8 +1,8 @@
-"""The resampling story: ordinary ESS jumps when nothing was gained; gESS does not.
+"""The resampling example: ordinary ESS jumps although nothing was gained; gESS does not.
 
 Uniform draws on the sphere are weighted for a von Mises-Fisher target and then resampled to equal
-weights. Resampling copies atoms. It cannot add information, but ordinary ESS reads the equal weights
-as if it had.
+weights. Resampling copies atoms. It cannot add information, but ordinary ESS rises as if it had,
+because the weights are now equal.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ SCHEMA = "heatess.demo/1"
 
 #: Colatitude shown in the picture, in degrees; 99.7 % of the target lies within it.
 _CAP = 45
-#: A longitude with few atoms, where the circles are named.
+#: A longitude with few atoms, where the circles have their labels.
 _EMPTY = math.radians(168)
 
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """Weighted draws before resampling, their multiplicities after it, and both heat profiles."""
+    """Weighted draws, how often resampling copied each of them, and the heat profiles before and after."""
 
     points: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -50,12 +50,12 @@ class Demo:
 
     @property
     def distinct(self) -> int:
-        """Atoms that survive resampling."""
+        """Number of different atoms after resampling."""
         return int(np.count_nonzero(self.copies))
 
 
 def resampling() -> Demo:
-    """Importance weights for vMF(20) from 3,000 uniform draws, then systematic resampling; fixed seed.
+    """The example: 3,000 uniform draws, weighted for vMF(20), then resampled; the seed is fixed.
 
     >>> demo = resampling()
     >>> round(demo.before.ess), round(demo.after.ess), demo.distinct
@@ -79,7 +79,7 @@ def resampling() -> Demo:
 
 
 def systematic(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """How often each atom is drawn by systematic resampling: one uniform offset, n equal steps.
+    """How often systematic resampling draws each atom: one uniform offset, then n equal steps.
 
     >>> systematic(np.array([0.5, 0.25, 0.25]), 4, np.random.default_rng(0))
     array([2, 1, 1])
@@ -90,7 +90,7 @@ def systematic(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -
 
 
 def story(demo: Demo) -> str:
-    """The table before and after resampling, and its moral."""
+    """The text of the demo: a table before and after resampling, and what it shows."""
     head = ["", "atoms", "distinct", "ESS", *(f"gESS {angle} deg" for angle in ANGLES)]
     rows = [head]
     for name, profile, distinct in (
@@ -99,17 +99,17 @@ def story(demo: Demo) -> str:
     ):
         gess = [plain(profile.at(angle=angle).gess) for angle in ANGLES]
         rows.append([name, f"{profile.n:,}", f"{distinct:,}", plain(profile.ess), *gess])
-    moral = (
+    lesson = (
         f"Resampling left {demo.distinct} distinct atoms, yet ordinary ESS rose from {plain(demo.before.ess)} to "
-        f"{plain(demo.after.ess)}, because it\nsees weights and not places. gESS, which counts atoms that can be told "
-        "apart at a scale, hardly moves."
+        f"{plain(demo.after.ess)}, because it\nsees only weights, not positions. gESS, which counts atoms that are "
+        "distinguishable at a scale, hardly changes."
     )
     opening = f"{COUNT:,} uniform draws on the sphere, weighted for a von Mises-Fisher(20) target, then resampled:"
-    return "\n\n".join([opening, columns(rows, left=1), moral])
+    return "\n\n".join([opening, columns(rows, left=1), lesson])
 
 
 def write(demo: Demo, folder: Path) -> list[Path]:
-    """Write profile.csv, profile.json and, with matplotlib, profile.png; returns what was written."""
+    """Write profile.csv, profile.json and, with matplotlib, profile.png; return the paths written."""
     profiles = {"before": demo.before, "after": demo.after}
     written = []
     for name, text in (
@@ -133,7 +133,7 @@ def _json(profiles: dict[str, HeatProfile]) -> str:
 
 
 def picture(demo: Demo) -> Any:
-    """A matplotlib Figure: the particles before and after on the cap, and both gESS curves."""
+    """A matplotlib Figure: the particles near the pole before and after, and both gESS curves."""
     try:
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -155,7 +155,7 @@ def _name(ax: Axes, title: str, note: str) -> None:
 
 
 def _draw_cap(ax: Axes, points: NDArray[np.float64], shares: NDArray[np.float64], color: str) -> None:
-    """Atoms around the pole in Lambert's equal-area projection, marker area proportional to weight."""
+    """Draw atoms around the pole in Lambert's equal-area projection; marker area is proportional to weight."""
     from matplotlib.patches import Circle
 
     def radius(colatitude: float) -> float:
@@ -172,7 +172,7 @@ def _draw_cap(ax: Axes, points: NDArray[np.float64], shares: NDArray[np.float64]
             ha="center",
             va="center",
             bbox={"color": "white", "pad": 0.6},
-            zorder=0.9,  # under the atoms, so as to hide none
+            zorder=0.9,  # below the atoms, so that none is hidden
         )
     shown = (points[:, 2] > math.cos(math.radians(_CAP))) & (shares > 0)
     x, y, z = points[shown].T
@@ -183,7 +183,7 @@ def _draw_cap(ax: Axes, points: NDArray[np.float64], shares: NDArray[np.float64]
 
 
 def _draw_curves(ax: Axes, demo: Demo) -> None:
-    """Both gESS curves, both ESS levels, and the jump between them."""
+    """Draw both gESS curves, both ESS levels, and the jump between them."""
     demo.after.plot(ax, label="gESS after", color=COLORS[1], linestyle=(0, (5, 3)), zorder=3)
     demo.before.plot(ax, label="gESS before", color=COLORS[0], linestyle="-", linewidth=5, alpha=0.45)
     for level, text in zip(ax.texts, (f"ESS after = {COUNT:,}", f"ESS before = {plain(demo.before.ess)}"), strict=True):

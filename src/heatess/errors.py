@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+
 
 class InputError(ValueError):
     """Bad data or a bad argument: what was expected, what was found, where, and what to do."""
@@ -16,11 +20,42 @@ class ScaleError(InputError):
 
 
 class PrecisionError(ArithmeticError):
-    """The requested accuracy cannot be certified; the message carries the estimate."""
+    """The requested accuracy cannot be certified.
+
+    Attributes
+    ----------
+    reached : float or None
+        The relative accuracy that can be certified at the scales asked for.
+    needed : int or None
+        The degree or number of levels that would do.
+    finest : float or None
+        The finest time that can be certified.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reached: float | None = None,
+        needed: int | None = None,
+        finest: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.reached, self.needed, self.finest = reached, needed, finest
 
 
 class CostError(RuntimeError):
-    """No engine would finish in reasonable time; the message carries the estimate and the way out."""
+    """No engine would finish in reasonable time; the message names the ways out.
+
+    Attributes
+    ----------
+    seconds : float or None
+        Estimated time on two cores.
+    """
+
+    def __init__(self, message: str, *, seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class PrecisionWarning(UserWarning):
@@ -38,3 +73,14 @@ class MissingExtraError(ImportError):
 def missing_extra(package: str, extra: str) -> MissingExtraError:
     """The error for an absent optional *package*, with the line that installs it."""
     return MissingExtraError(f"this needs {package}, which is not installed: pip install 'heatess[{extra}]'")
+
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called heatess, however deep inside heatess this is."""
+    depth, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)

@@ -1,4 +1,4 @@
-"""Files that are either whole or untouched."""
+"""Write files completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .errors import InputError
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary name beside *path*, moved onto it when the block ends well and removed otherwise.
+    """A temporary file name in the directory of *path*; write there, inside a `with` block.
 
-    The temporary name keeps the suffix, so that writers which go by it still work. Devices and pipes
-    cannot be replaced and are written to directly.
+    If the block succeeds, the temporary file replaces *path*; if it fails, *path* does not change. Both have
+    the same suffix, which may choose the format. Devices and pipes are written to directly.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "result.txt"
@@ -30,7 +30,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     if given.exists() and (not given.is_file() or given.parent.parts[:2] in (("/", "dev"), ("/", "proc"))):
         yield given
         return
-    target = given.resolve()  # through a symbolic link, which should go on pointing to its file
+    target = given.resolve()  # replace the file that a symbolic link points to, not the link
     draft = target.with_name(f".{target.stem}-{secrets.token_hex(4)}{target.suffix}")
     try:
         yield draft
@@ -51,5 +51,5 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     if not folder.is_dir():
         raise InputError(f"cannot write {target}: there is no directory {folder}; make it first")
     if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
-        raise InputError(f"cannot write {target}: permission denied; give another place")
+        raise InputError(f"cannot write {target}: permission denied; choose another place")
     return target

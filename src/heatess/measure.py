@@ -8,24 +8,29 @@ weights that certainly sum to one, or an `InputError` that names the row.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import numeric_array
+from .arrays import FloatArray, numeric_array
 from .blocks import slices
 from .errors import InputError
 from .spaces.base import Space
 
-FloatArray = NDArray[np.float64]
 
-
-@dataclass(frozen=True, eq=False)
 class Measure:
-    """Points on a space and their normalised weights.
+    """Weighted points on a manifold, checked once: every function that takes points takes a Measure in their place.
+
+    Parameters
+    ----------
+    points : array-like
+        Atoms, one per row: unit vectors unless *space* says otherwise.
+    weights, log_weights : array-like, shape (n,), optional
+        At most one of them; neither need be normalised. Default: equal weights.
+    space : Space, optional
+        The manifold. Default: the unit sphere of the array's dimension.
 
     Attributes
     ----------
@@ -34,12 +39,75 @@ class Measure:
     points : ndarray
         One atom per row, in the space's own checked form.
     weights : ndarray, shape (n,)
-        Non-negative, summing to one.
+        Not negative, summing to one.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> pair = he.Measure([[0, 0, 1], [0, 1, 0]], [1, 3])
+    >>> pair
+    Measure(Sphere(2), n=2, ess=1.6)
+    >>> pair.weights
+    array([0.25, 0.75])
+    >>> round(he.gess(pair, angle=5), 6)
+    1.6
     """
 
     space: Space
     points: NDArray[Any]
     weights: FloatArray
+
+    def __init__(
+        self,
+        points: Any,
+        weights: ArrayLike | None = None,
+        *,
+        log_weights: ArrayLike | None = None,
+        space: Space | None = None,
+    ) -> None:
+        if space is not None and not isinstance(space, Space):
+            raise InputError(f"space must be a heatess space such as Sphere(2), but is {space!r}")
+        if isinstance(points, Measure):
+            raise InputError("points are a Measure already; use it as it is")
+        if space is None:
+            points = numeric_array(points, "points")
+            space = _sphere_of(points)
+        self._set(space, space.check(points), None)
+        object.__setattr__(self, "weights", _normalised(weights, log_weights, len(self.points)))
+
+    def _set(self, space: Space, points: NDArray[Any], weights: FloatArray | None) -> None:
+        self.__dict__.update(space=space, points=points, weights=weights)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Measure cannot be changed, so {name} cannot be set; make a new one")
+
+    @classmethod
+    def of(
+        cls,
+        points: Any,
+        weights: ArrayLike | None = None,
+        *,
+        log_weights: ArrayLike | None = None,
+        space: Space | None = None,
+    ) -> Measure:
+        """*points* themselves if they are a Measure already, else a new one."""
+        if not isinstance(points, Measure):
+            return cls(points, weights, log_weights=log_weights, space=space)
+        if weights is not None or log_weights is not None:
+            raise InputError("points are a Measure, which has weights of its own; leave out weights= and log_weights=")
+        if space is not None and space != points.space:
+            raise InputError(f"points are a Measure on {points.space!r}, but space={space!r} was given; leave it out")
+        return points
+
+    @classmethod
+    def trusted(cls, space: Space, points: NDArray[Any], weights: FloatArray) -> Measure:
+        """A measure of points already checked and weights already summing to one."""
+        made = cls.__new__(cls)
+        made._set(space, points, weights)
+        return made
+
+    def __repr__(self) -> str:
+        return f"Measure({self.space!r}, n={self.n}, ess={self.ess:.4g})"
 
     @property
     def n(self) -> int:
@@ -53,43 +121,28 @@ class Measure:
             return float(self.n)
         return 1.0 / float(np.einsum("i,i->", self.weights, self.weights))
 
-    @classmethod
-    def of(
-        cls,
-        points: Any,
-        weights: ArrayLike | None = None,
-        *,
-        log_weights: ArrayLike | None = None,
-        space: Space | None = None,
-    ) -> Measure:
-        """Check points and weights and put them in standard form.
-
-        >>> Measure.of([[0, 0, 1], [0, 1, 0]], [1, 3]).weights
-        array([0.25, 0.75])
-        """
-        if space is not None and not isinstance(space, Space):
-            raise InputError(f"space must be a heatess space such as Sphere(2), but is {space!r}")
-        if space is None:
-            points = numeric_array(points, "points")
-            space = _sphere_of(points)
-        checked = space.check(points)
-        return cls(space, checked, _normalised(weights, log_weights, len(checked)))
+    @property
+    def equally_weighted(self) -> Measure:
+        """The same atoms with equal weights."""
+        return Measure.trusted(self.space, self.points, _normalised(None, None, self.n))
 
     def support(self) -> Measure:
         """The same measure without its atoms of zero weight."""
         kept = self.weights > 0
         if kept.all():
             return self
-        return Measure(self.space, self.points[kept], self.weights[kept])
+        return Measure.trusted(self.space, self.points[kept], self.weights[kept])
 
     def coalesced(self) -> Measure:
         """The same measure with exact duplicates merged and atoms of zero weight dropped."""
         support = self.support()
+        if support.n == 1:
+            return support
         label, first = _distinct(np.ascontiguousarray(support.points) + 0.0)  # -0.0 and 0.0 are one coordinate
         if len(first) == support.n:
             return support
         masses = np.bincount(label, support.weights).astype(np.float64)
-        return Measure(self.space, support.points[first], masses)
+        return Measure.trusted(self.space, support.points[first], masses)
 
 
 def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -118,14 +171,19 @@ def normalised_weights(weights: ArrayLike) -> FloatArray:
 
 
 def _sphere_of(points: NDArray[Any]) -> Space:
-    from .spaces.sphere import Sphere
-
     if points.ndim != 2 or points.shape[1] < 2:
         raise InputError(
             f"points must be an (n, d) array of unit vectors with d >= 2, but have shape {points.shape}; "
             "give one atom per row, or name the manifold with space="
         )
-    return Sphere(points.shape[1] - 1)
+    return _sphere(points.shape[1] - 1)
+
+
+@lru_cache(maxsize=8)
+def _sphere(dim: int) -> Space:
+    from .spaces.sphere import Sphere
+
+    return Sphere(dim)
 
 
 def scaled_weights(
@@ -176,7 +234,7 @@ def _refuse_weight(values: FloatArray, name: str, bad: NDArray[np.bool_]) -> Non
         expected = "finite and not negative" if name == "weights" else "finite, or -inf for a zero weight"
         raise InputError(
             f"{name} must be {expected}, but row {row} is {values[row]} ({int(bad.sum())} of {len(values)} rows); "
-            "drop or mend those rows"
+            "drop or fix those rows"
         )
 
 

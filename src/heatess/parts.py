@@ -7,7 +7,7 @@ log-weights lie on wildly different scales merge without overflow, underflow or 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .engines.spectral import with_low_moments
+from .arrays import FloatArray
 from .errors import InputError
 from .measure import scaled_weights
-from .spaces.base import FloatArray, LevelMoments, ZonalSpace
-from .spaces.sphere import Sphere
+
+#: Sums over points and weights from which the lowest energies follow.
+LowSumsOf = Callable[[NDArray[Any], FloatArray], FloatArray]
 
 
 class Unit(NamedTuple):
@@ -55,7 +56,7 @@ def counted_weights(weights: ArrayLike | None, log_weights: ArrayLike | None, n:
 
 
 #: How each sum scales with the unit of weight.
-_POWERS = {"total": 1, "squares": 2, "first": 1, "second": 1, "coefficients": 1, "cosines": 2}
+_POWERS = {"total": 1, "squares": 2, "low": 1, "coefficients": 1, "cosines": 2}
 
 
 def _none() -> NDArray[Any]:
@@ -74,8 +75,8 @@ class PartSums:
         Number of atoms.
     total, squares : float
         Sums of w_i and of w_i^2.
-    first, second : ndarray, shapes (d,) and (d, d)
-        On spheres, sums of w_i x_i and of w_i x_i x_i^T.
+    low : ndarray
+        Sums from which the lowest energies follow exactly, as the space's transform or low moments have them.
     coefficients : ndarray
         Sums of w_i phi(x_i), for spaces with a fast transform.
     cosines : ndarray, shape (count,)
@@ -86,17 +87,16 @@ class PartSums:
     n: int = 0
     total: float = 0.0
     squares: float = 0.0
-    first: FloatArray = field(default_factory=_none)
-    second: FloatArray = field(default_factory=_none)
+    low: FloatArray = field(default_factory=_none)
     coefficients: NDArray[np.complex128] = field(default_factory=_none)
     cosines: FloatArray = field(default_factory=_none)
 
     @classmethod
-    def of(cls, space: ZonalSpace, points: NDArray[Any], weights: FloatArray, unit: Unit) -> PartSums:
+    def of(cls, points: NDArray[Any], weights: FloatArray, unit: Unit, low: LowSumsOf | None) -> PartSums:
         """The sums that every part has, from checked points and counted weights."""
-        first, second = space.moment_sums(points, weights) if isinstance(space, Sphere) else (_none(), _none())
         squares = float(np.einsum("i,i->", weights, weights))
-        return cls(unit, len(points), float(weights.sum()), squares, first, second)
+        lowest = _none() if low is None else low(points, weights)
+        return cls(unit, len(points), float(weights.sum()), squares, lowest)
 
     def at(self, unit: Unit) -> PartSums:
         """The same sums in a larger unit."""
@@ -124,13 +124,6 @@ class PartSums:
     def ess(self) -> float:
         """Ordinary effective sample size."""
         return self.total**2 / self.squares
-
-    def low_checked(self, space: ZonalSpace, moments: LevelMoments, rtol: float) -> LevelMoments:
-        """*moments*, with the lowest levels from the first and second moments if they are uncertain."""
-        if not isinstance(space, Sphere):
-            return moments
-        first, second = self.first / self.total, self.second / self.total
-        return with_low_moments(moments, rtol, lambda: space.low_moments_of(first, second))
 
 
 def _sum(mine: Any, theirs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Pictures of results: curves on an Axes of yours, or on a new Figure that nothing else knows of."""
+"""Plots of results, on a given Axes or on a new Figure that is not registered with pyplot."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
+    from .arrays import FloatArray
     from .profile import HeatProfile
-    from .spaces.base import FloatArray
     from .spectrum import PowerSpectrum
 
-#: Okabe-Ito colours, which stay apart under colour blindness, and a dash pattern for each.
+#: Okabe-Ito colours, which stay distinct for colour-blind readers, and dash patterns.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", (0, (6, 2)), (0, (2, 1.4)), (0, (7, 2, 1.5, 2)), (0, (4, 1.2, 1.2, 1.2, 1.2, 1.2)))
 GREY = "#595959"
 
-#: Energies per mode below this are rounding of zero.
+#: Energies per mode below this are zero up to rounding.
 ENERGY_FLOOR = 1e-16
 
 
@@ -44,17 +44,17 @@ QUANTITIES = {
 def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str = "gess", **style: Any) -> Axes:
     """Draw one curve of a profile against the scale.
 
-    Curves drawn on the same Axes get their own colour and dashes. gESS comes with the levels of the
-    ordinary ESS and of n as reference lines.
+    Each curve on the same Axes gets its own colour and dashes. A gESS curve comes with two reference
+    lines, the ordinary ESS and n.
 
     Parameters
     ----------
     profile : HeatProfile
-        What to draw.
+        The profile to draw.
     ax : matplotlib Axes, optional
-        Where. Default: a new Figure, not registered with pyplot; save it with `ax.figure.savefig(...)`.
+        Where to draw. Default: a new Figure, not registered with pyplot; save it with `ax.figure.savefig(...)`.
     quantity : {"gess", "volume", "divergence", "mmd2", "dimension"}
-        Which curve.
+        Which curve to draw.
     **style
         Passed to `Axes.plot`: label, color, linewidth and so on.
 
@@ -92,8 +92,8 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
 def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw the energy per mode, B_l / N_l, against the degree l >= 1.
 
-    Equal independent uniform atoms have 1 / ESS at every degree, which is drawn as a reference line.
-    Levels without energy are marked at the foot of the Axes. Parameters are those of `draw_profile`.
+    The reference line is 1 / ESS, the value of equal independent uniform atoms at every degree.
+    Levels without energy are marked at the bottom of the Axes. Parameters are as in `draw_profile`.
     """
     ax = _axes(ax)
     from matplotlib.ticker import MaxNLocator
@@ -134,7 +134,7 @@ def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any)
 
 
 def _axes(ax: Axes | None) -> Axes:
-    """The given Axes, or the only one of a new Figure; prepared once with a light grid."""
+    """The given Axes, or the Axes of a new Figure, with a light grid."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -170,7 +170,7 @@ def _line(ax: Axes, x: FloatArray, y: FloatArray, number: int, **style: Any) -> 
 
 
 def _gess_levels(ax: Axes, profile: HeatProfile, color: str) -> None:
-    """The ordinary ESS in the curve's colour, n in grey, and room for both."""
+    """Draw the ordinary ESS in the colour of the curve and n in grey, and make room for both."""
     low, high = ax.get_ylim() if _drawn(ax, "heatess-level") else (0.9, 1.0)
     ax.set_ylim(min(low, 0.9), max(high, 1.9 * profile.n))
     if math.isclose(profile.ess, profile.n, rel_tol=1e-6):
@@ -181,7 +181,7 @@ def _gess_levels(ax: Axes, profile: HeatProfile, color: str) -> None:
 
 
 def _level(ax: Axes, height: float, text: str, color: str) -> None:
-    """A horizontal reference line, named where no other name or line is in the way."""
+    """Draw a horizontal reference line, with its name where it hides no other name or line."""
     from matplotlib.patheffects import withStroke
 
     lines = [float(line.get_ydata()[0]) for line in _drawn(ax, "heatess-level")]
@@ -206,7 +206,7 @@ def _level(ax: Axes, height: float, text: str, color: str) -> None:
 
 
 def _free_place(ax: Axes, height: float, lines: list[float]) -> tuple[float, bool]:
-    """Where to name a level: the right end of the name as a fraction of the axis, and above its line or below."""
+    """Where to write the name of a level: its right end as a fraction of the axis, and whether above the line."""
     low, high = np.log(ax.get_ylim())
     row = 0.045 * float(high - low)  # the height of a name
 
@@ -225,15 +225,15 @@ def _free_place(ax: Axes, height: float, lines: list[float]) -> tuple[float, boo
 
 
 def _drawn(ax: Axes, kind: str) -> list[Any]:
-    """The artists of one kind that these functions have put on the Axes."""
+    """The artists of one kind that this module has drawn on the Axes."""
     return [artist for artist in ax.get_children() if (artist.get_gid() or "").startswith(kind)]
 
 
 def _mark_zeros(ax: Axes, degrees: Any, number: int, color: Any) -> None:
-    foot = np.full(len(degrees), 0.02 + 0.03 * number)
+    bottom = np.full(len(degrees), 0.02 + 0.03 * number)
     ax.plot(
         degrees,
-        foot,
+        bottom,
         transform=ax.get_xaxis_transform(),
         linestyle="none",
         marker="v",
@@ -246,17 +246,17 @@ def _mark_zeros(ax: Axes, degrees: Any, number: int, color: Any) -> None:
 
 
 def _padded(values: list[float], ax: Axes, number: int) -> tuple[float, float]:
-    """Limits around *values* on a logarithmic axis, and around what earlier curves needed."""
+    """Limits of a logarithmic axis that include *values* and the limits of earlier curves."""
     low, high = math.log(min(values)), math.log(max(values))
     room = max(0.1 * (high - low), 0.4)
-    limits = math.exp(low - room), math.exp(high + 2 * room)  # the legend stands above
+    limits = math.exp(low - room), math.exp(high + 2 * room)  # room for the legend above
     if number:
         limits = min(limits[0], ax.get_ylim()[0]), max(limits[1], ax.get_ylim()[1])
     return limits
 
 
 def _log_ticks(axis: Axis, low: float, high: float) -> None:
-    """Plain numbers on a logarithmic axis, 5 10 20 50, as long as they stay readable."""
+    """Put plain numbers such as 5, 10, 20, 50 on a logarithmic axis, if they are readable."""
     from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter
 
     decades = math.log10(high / low)
@@ -270,7 +270,7 @@ def _log_ticks(axis: Axis, low: float, high: float) -> None:
 
 
 def plain(value: float) -> str:
-    """A number as people write it: three significant digits, thousands separated.
+    """A number for readers: three significant digits, thousands separated.
 
     >>> plain(152.03), plain(3000), plain(0.5), plain(21.914), plain(41936.2)
     ('152', '3,000', '0.5', '21.9', '41,936')

@@ -6,20 +6,20 @@ import json
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import scales
-from .arrays import is_dask
+from .arrays import FloatArray, is_dask
 from .engines import plan, sampled
-from .engines.sums import HeatSums, sum_levels
-from .errors import InputError, ScaleError, missing_extra
-from .kernel import log_tail
+from .errors import InputError, PrecisionWarning, ScaleError, missing_extra, warn
+from .heat.sums import HeatSums
 from .measure import Measure
 from .progress import Progress
-from .spaces.base import FloatArray, LevelMoments, Space, ZonalSpace
+from .spaces.base import Space
+from .transforms.base import Spectrum
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +67,8 @@ class HeatProfile:
     dimension : ndarray
         Order-two dimension, - d log gESS / d log alpha, from the exact derivative.
     error : ndarray
-        Bound on the relative error of `gess`: truncation, transform and rounding together.
+        Bound on the relative error of `gess`: truncation, transform and rounding together. A warning says so where
+        `mmd2` is less certain than four times this and 1e-4.
     ess : float
         Ordinary effective sample size, 1 / sum w_i^2.
     n : int
@@ -90,15 +91,13 @@ class HeatProfile:
     n: int
     space: Space
     method: str
-    _moments: LevelMoments | None = field(default=None)
+    _spectrum: Spectrum | None = field(default=None)
     _resolutions: FloatArray | None = field(default=None)
 
     def __post_init__(self) -> None:
         for name in _CURVES:
             if name != "resolutions":
                 getattr(self, name).flags.writeable = False
-        if self._moments is not None:
-            self._moments.values.flags.writeable = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -125,7 +124,7 @@ class HeatProfile:
         >>> round(he.heat_profile(cloud).at(angle=15).gess, 1)
         29.7
         """
-        _check_one_scale(angle, time, resolution)
+        check_one_scale(angle, time, resolution)
         scale = scales.resolve(self.space, angle, time, resolution)
         wanted = float(scale.times[0])
         near = int(np.argmin(np.abs(np.log(self.times / wanted))))
@@ -140,15 +139,15 @@ class HeatProfile:
         return single._point(0)
 
     def _evaluate(self, at: scales.Scales) -> HeatProfile | None:
-        """The profile at other scales from the same level moments, or None if they do not reach."""
-        if self._moments is None or not isinstance(self.space, ZonalSpace):
+        """The profile at other scales from the same spectrum, or None if it does not reach."""
+        if self._spectrum is None:
             return None
-        if not np.isfinite(log_tail(self.space, at.times, len(self._moments.values))).all():
+        with np.errstate(invalid="ignore"):  # where far too few levels certify nothing
+            sums = self._spectrum.heat_sums(at.times)
+        most = max(10 * float(self.error.max()), 1e-10)
+        if not float(sums.error.max()) <= most:
             return None
-        sums = sum_levels(self.space, at.times, self._moments)
-        if sums.error.max() > max(10 * float(self.error.max()), 1e-10):
-            return None
-        return build_profile(sums, at, self.ess, self.n, self.space, self.method, self._moments)
+        return build_profile(Facts(self.space, self.n, self.ess, most), sums, at, self.method, self._spectrum)
 
     def _point(self, row: int) -> ProfilePoint:
         names = (
@@ -304,15 +303,15 @@ def heat_profile(
         return profile_collection(points, weights, log_weights=log_weights, space=space, **at_scales, **how)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     at = scales.resolve(measure.space, angles, times, resolutions)
-    bar = Progress(progress)
+    bar, facts = Progress(progress), Facts(measure.space, measure.n, measure.ess, rtol)
     if pairs is not None:
         if method != "auto":
             raise InputError(f"give pairs= or method={method!r}, not both: random pairs are a method of their own")
         generator = sampled.check_arguments(pairs, rng)
         sums = sampled.heat_sums(measure, at.times, rtol, pairs, generator, bar)
-        return build_profile(sums, at, measure.ess, measure.n, measure.space, "pairs", None)
-    sums, ran, moments = plan.run(measure, at.times, rtol, method, bar)
-    return build_profile(sums, at, measure.ess, measure.n, measure.space, ran, moments)
+        return build_profile(facts, sums, at, "pairs")
+    sums, ran, spectrum = plan.run(measure, at.times, rtol, method, bar)
+    return build_profile(facts, sums, at, ran, spectrum)
 
 
 def gess(
@@ -341,7 +340,7 @@ def gess(
     (2.0, 1.028)
     """
     check_rtol(rtol)
-    _check_one_scale(angle, time, resolution)
+    check_one_scale(angle, time, resolution)
     if is_dask(points):
         at_scale: dict[str, Any] = {"angles": angle, "times": time, "resolutions": resolution}
         return float(heat_profile(points, weights, log_weights=log_weights, space=space, rtol=rtol, **at_scale).gess[0])
@@ -372,14 +371,14 @@ def gess_ratio(
     >>> round(he.gess_ratio(cloud, np.exp(20 * cloud[:, 2]), angle=10), 3)
     0.057
     """
-    _check_one_scale(angle, time, resolution)
+    check_one_scale(angle, time, resolution)
     if is_dask(points):
         at_scale: dict[str, Any] = {"angle": angle, "time": time, "resolution": resolution, "space": space}
         return gess(points, weights, log_weights=log_weights, **at_scale) / gess(points, **at_scale)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     at = scales.resolve(measure.space, angle, time, resolution)
-    flat = Measure(measure.space, measure.points, np.full(measure.n, 1.0 / measure.n))
-    return plan.overlap(flat, float(at.times[0]), 1e-8) / plan.overlap(measure, float(at.times[0]), 1e-8)
+    time = float(at.times[0])
+    return plan.overlap(measure.equally_weighted, time, 1e-8) / plan.overlap(measure, time, 1e-8)
 
 
 def check_rtol(rtol: float) -> None:
@@ -388,42 +387,66 @@ def check_rtol(rtol: float) -> None:
         raise InputError(f"rtol must be a number from 1e-15 to 1, but is {rtol!r}")
 
 
-def _check_one_scale(angle: Any, time: Any, resolution: Any) -> None:
+def check_one_scale(angle: Any, time: Any, resolution: Any) -> None:
+    """Refuse anything but one number for one of the three."""
     given = [value for value in (angle, time, resolution) if value is not None]
     if len(given) != 1 or np.ndim(given[0]) != 0:
         found = "none" if not given else f"{len(given)} arguments" if len(given) > 1 else f"shape {np.shape(given[0])}"
         raise ScaleError(f"give exactly one scale, a number: angle=, time= or resolution=; found {found}")
 
 
+class Facts(NamedTuple):
+    """What a profile says of its measure, and the accuracy that was asked for."""
+
+    space: Space
+    n: int
+    ess: float
+    rtol: float
+
+
+#: Uncertainty of mmd2 that is worth a warning; and where eigenpairs themselves are good to a few per cent.
+_MMD2_DOUBT, _MMD2_DOUBT_OF_MODES = 1e-4, 0.1
+
+
 def build_profile(
-    sums: HeatSums,
-    at: scales.Scales,
-    ess: float,
-    n: int,
-    space: Space,
-    method: str,
-    moments: LevelMoments | None,
+    facts: Facts, sums: HeatSums, at: scales.Scales, method: str, spectrum: Spectrum | None = None
 ) -> HeatProfile:
-    """A profile from heat sums; engines and accumulators end here."""
+    """The one way out: heat sums of any engine, accumulator or cluster become a profile, or a warning about it."""
+    doubt = _MMD2_DOUBT if facts.space.modes is None else _MMD2_DOUBT_OF_MODES
+    _warn_of_mmd2(at.times, sums, max(facts.rtol, doubt))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         divergence = np.logaddexp(0.0, sums.log_mmd2)
         mmd2, volume = np.exp(sums.log_mmd2), np.exp(-divergence)
     return HeatProfile(
         times=at.times,
         angles=at.angles,
-        gess=np.clip(1 / sums.overlap, 1.0, ess),
+        gess=np.clip(1 / sums.overlap, 1.0, facts.ess),
         volume=volume,
         divergence=divergence,
         mmd2=mmd2,
         dimension=2 * sums.slope,
         error=sums.error,
-        ess=ess,
-        n=n,
-        space=space,
+        ess=facts.ess,
+        n=facts.n,
+        space=facts.space,
         method=method,
-        _moments=moments,
+        _spectrum=spectrum,
         _resolutions=at.resolutions,
     )
+
+
+def _warn_of_mmd2(times: FloatArray, sums: HeatSums, tolerance: float) -> None:
+    """Say so where MMD^2 is small beyond what floating-point sums can tell."""
+    bad = sums.mmd2_error > np.maximum(tolerance, 4 * sums.error)  # what `error` says already is no news
+    if bad.any():
+        worst = int(np.argmax(np.where(bad, sums.mmd2_error, 0.0)))
+        warn(
+            f"mmd2 (and divergence) may be off by {min(float(sums.mmd2_error[worst]), 1.0):.0e} relatively at "
+            f"{int(bad.sum())} of {len(times)} scales, worst at time {times[worst]:.3g}, where it is "
+            f"{np.exp(sums.log_mmd2[worst]):.0e}: this cloud is more balanced than floating-point sums can certify; "
+            "gess is not affected",
+            PrecisionWarning,
+        )
 
 
 def _frozen(array: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """Random and quasi-uniform clouds on spheres.
 
-Every sampler takes `rng`, a `numpy.random.Generator` or an integer seed; nothing is seeded behind
-your back. Points come as rows of an (n, d) array of unit vectors.
+Every sampler takes `rng`, a `numpy.random.Generator` or an integer seed, and uses no other source of
+randomness. It returns unit vectors, the rows of an (n, d) array.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import numeric_array, positive
+from .arrays import FloatArray, numeric_array, positive
 from .errors import InputError
-from .spaces.base import FloatArray
 from .spaces.sphere import Sphere
 
 Rng = np.random.Generator | int
@@ -35,8 +34,8 @@ def uniform(n: int, dim: int = 2, *, rng: Rng) -> FloatArray:
 def von_mises_fisher(n: int, mean: ArrayLike, kappa: float, *, rng: Rng) -> FloatArray:
     """Independent draws from the von Mises-Fisher law, density proportional to exp(kappa mean . x).
 
-    Wood's rejection sampler, with its cancelling differences written as quotients, so that it holds
-    in every dimension and for concentrations from zero (uniform) to 10^6 and beyond.
+    Concentrations from zero (uniform) to more than 10^6 are accurate in every dimension: Wood's rejection
+    sampler is used, in a form without cancellation.
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ def von_mises_fisher(n: int, mean: ArrayLike, kappa: float, *, rng: Rng) -> Floa
     deficit = _cosine_deficit(n, len(axis), concentration, rng)
     tangent = Sphere(len(axis) - 2).uniform(n, rng) if len(axis) > 2 else rng.choice([-1.0, 1.0], size=(n, 1))
     sine = np.sqrt(deficit * (2 - deficit))
-    x = np.column_stack([1 - deficit, sine[:, None] * tangent])  # about the first coordinate axis
+    x = np.column_stack([1 - deficit, sine[:, None] * tangent])  # around the first coordinate axis
     return _reflected(x, axis)
 
 
@@ -78,7 +77,7 @@ def girdle(n: int, *, spread: float = 0.035, clip: float = 0.12, rng: Rng) -> Fl
     """
     n, rng = _count(n), _generator(rng)
     if not (0 <= clip <= 1 and spread >= 0):
-        raise InputError(f"spread must not be negative and clip lie in [0, 1], but they are {spread!r} and {clip!r}")
+        raise InputError(f"spread must be >= 0 and clip in [0, 1], but they are {spread!r} and {clip!r}")
     longitude = rng.uniform(0, 2 * math.pi, n)
     height = np.clip(rng.normal(0.0, spread, n), -clip, clip)
     radius = np.sqrt((1 - height) * (1 + height))
@@ -86,7 +85,7 @@ def girdle(n: int, *, spread: float = 0.035, clip: float = 0.12, rng: Rng) -> Fl
 
 
 def tetrahedral(n: int, kappa: float, *, rng: Rng) -> FloatArray:
-    """Four von Mises-Fisher modes at the vertices of a tetrahedron, n / 4 draws each (the first get any rest).
+    """Four von Mises-Fisher modes at the vertices of a tetrahedron, n / 4 draws each, rounded up for the first modes.
 
     >>> tetrahedral(300, 140.0, rng=0).shape
     (300, 3)
@@ -103,9 +102,9 @@ def tetrahedral(n: int, kappa: float, *, rng: Rng) -> FloatArray:
 
 
 def fibonacci(n: int, *, rng: Rng | None = None) -> FloatArray:
-    """The Fibonacci lattice on S^2: z_i = 1 - (2i + 1)/n, turned by the golden angle at each step.
+    """The Fibonacci lattice on S^2: heights z_i = 1 - (2i + 1)/n, longitudes one golden angle apart.
 
-    With *rng* the whole lattice is turned by a uniform random rotation.
+    With *rng* the whole lattice is rotated at random, uniformly.
 
     >>> fibonacci(2).round(3)
     array([[ 0.866,  0.   ,  0.5  ],
@@ -132,7 +131,7 @@ def mixture(n: int, components: Sequence[Sampler], shares: ArrayLike | None = No
     components : sequence of callables
         Each is called as component(count, rng) and returns (count, d) points.
     shares : array-like, optional
-        Mixture proportions, not necessarily normalised. Default: equal.
+        Mixture proportions; they need not sum to one. Default: equal.
     rng : Generator or int
         Source of randomness.
 
@@ -153,7 +152,7 @@ def mixture(n: int, components: Sequence[Sampler], shares: ArrayLike | None = No
 
 
 def _cosine_deficit(n: int, d: int, kappa: float, rng: np.random.Generator) -> FloatArray:
-    """1 - mean . x for n draws: kept as a deficit, because cosines near one lose it."""
+    """1 - mean . x for n draws; the cosine mean . x itself would lose digits near one."""
     half = kappa / (d - 1)
     b = 0.5 / (half + math.hypot(half, 0.5))
     x0 = (1 - b) / (1 + b)
@@ -174,7 +173,7 @@ def _cosine_deficit(n: int, d: int, kappa: float, rng: np.random.Generator) -> F
 
 
 def _reflected(x: FloatArray, axis: FloatArray) -> FloatArray:
-    """Points about the first coordinate axis, carried to *axis* by a Householder reflection."""
+    """*x* after the Householder reflection that maps the first coordinate axis to *axis*."""
     normal = -axis
     normal[0] += 1.0
     length = normal @ normal

@@ -7,15 +7,14 @@ resolution keeps its meaning.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import numeric_array
-from .errors import ScaleError, ScaleWarning
-from .spaces.base import FloatArray, Space
+from .arrays import FloatArray, numeric_array
+from .errors import ScaleError, ScaleWarning, warn
+from .spaces.base import Space
 
 #: Above this dimension the angle alpha misleads, and giving it draws a warning.
 ANGLE_DIMENSION = 10
@@ -48,9 +47,7 @@ class Scales(NamedTuple):
     resolutions: FloatArray | None
 
 
-def resolve(
-    space: Space, angles: Any = None, times: Any = None, resolutions: Any = None, *, stacklevel: int = 3
-) -> Scales:
+def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: Any = None) -> Scales:
     """The scales meant by at most one of *angles* (degrees), *times*, *resolutions*; shape (k,) each."""
     named = {"angles": angles, "times": times, "resolutions": resolutions}
     given = [name for name, value in named.items() if value is not None]
@@ -67,11 +64,10 @@ def resolve(
     if not space.angular:
         raise ScaleError(f"distances on {space!r} are not angles; give resolutions (distances) or times")
     if space.dim > ANGLE_DIMENSION:
-        warnings.warn(
+        warn(
             f"angles mislead on {space!r}: heat mixes a high-dimensional space long before alpha = sqrt(8 t) says "
             "so; give resolutions= (the distance at which two atoms overlap by 1/e) instead",
             ScaleWarning,
-            stacklevel=stacklevel,
         )
     values = DEFAULT_ANGLES.copy() if angles is None else _positive(angles, "angles")
     with np.errstate(over="ignore", under="ignore"):

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .arrays import FloatArray
 from .blocks import slices
-from .engines import pairwise, spectral
+from .engines import pairs, spectral
 from .errors import InputError
 from .measure import Measure
 from .progress import Progress
-from .spaces.base import EigenSpace, FloatArray, Space, ZonalSpace
-from .spaces.lattice import lattice_levels
-from .spaces.product import Product
-from .spaces.sphere import Sphere
-from .spaces.theta import MODE_LIMIT
-from .spaces.torus import Torus
+from .spaces.base import Space
+from .spaces.capabilities import Modes, ZonalPairs
+from .transforms.levels import LevelTransform
+from .transforms.torus import MODE_LIMIT, TorusTransform
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,12 +69,12 @@ class PowerSpectrum:
     @property
     def resultant_length(self) -> float:
         """Mean resultant length R = |sum w_i x_i|, from B_1 = p R^2; nan off spheres."""
-        return math.sqrt(self.energies[1] / (self.space.dim + 1)) if isinstance(self.space, Sphere) else math.nan
+        return math.sqrt(self.energies[1] / (self.space.dim + 1)) if self.space.directional else math.nan
 
     @property
     def bingham_energy(self) -> float:
         """B_2, the anisotropy of the second moment; nan off spheres."""
-        return float(self.energies[2]) if isinstance(self.space, Sphere) else math.nan
+        return float(self.energies[2]) if self.space.directional else math.nan
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
         """Draw the energies per mode against the degree and return the Axes."""
@@ -124,15 +124,7 @@ def power_spectrum(
         raise InputError(f"max_degree must be a whole number >= 2, but is {max_degree!r}")
     count = int(max_degree) + 1
     found = measure.space
-    if isinstance(found, ZonalSpace):
-        levels = _of_zonal(measure, found, count)
-    elif isinstance(found, Torus) and found.dim <= 3:
-        levels = _of_torus(measure, found, count)
-    elif isinstance(found, EigenSpace):
-        levels = _of_modes(measure, found, count)
-    else:
-        raise InputError(f"there is no power spectrum on {found!r}: {_why_not(found)}")
-    eigenvalues, multiplicities, energies = levels
+    eigenvalues, multiplicities, energies = _levels(measure, count)
     return PowerSpectrum(
         degrees=np.arange(len(energies)),
         eigenvalues=np.array(eigenvalues),
@@ -148,12 +140,29 @@ def power_spectrum(
 _Levels = tuple[FloatArray, FloatArray, FloatArray]
 
 
-def _of_zonal(measure: Measure, space: ZonalSpace, count: int) -> _Levels:
-    if count <= space.transform_limit:
-        moments = spectral.level_moments(measure, space, count, _RTOL)
+def _levels(measure: Measure, count: int) -> _Levels:
+    """The levels of whatever capability the space has that knows them."""
+    space = measure.space
+    if space.modes is not None:
+        return _of_modes(measure, space.modes, count)
+    if isinstance(space.pair_kernel, ZonalPairs):
+        return _of_series(measure, space.pair_kernel, count)
+    if isinstance(space.transform, TorusTransform):
+        return _of_torus(measure, space.transform, count)
+    raise InputError(f"there is no power spectrum on {space!r}: {_why_not(space)}")
+
+
+def _of_series(measure: Measure, kernel: ZonalPairs, count: int) -> _Levels:
+    transform = measure.space.transform
+    if isinstance(transform, LevelTransform) and count - 1 <= transform.most:
+        epsilon, threads = spectral.accuracy(_RTOL), spectral.threads_for(measure.n, count)
+        points, weights = measure.points, measure.weights
+        coefficients = transform.coefficients(points, weights, count - 1, epsilon, threads)
+        low = partial(transform.low_sums, points, weights)
+        moments = transform.spectrum(coefficients, low, count - 1, epsilon, _RTOL).moments
     else:
-        moments = pairwise.level_moments(measure, space, count, _RTOL, Progress(False))
-    levels = space.levels(count)
+        moments = pairs.pair_moments(measure, kernel, count, _RTOL, Progress(False))
+    levels = kernel.series.levels(count)
     with np.errstate(over="ignore"):
         multiplicities = np.exp(levels.log_multiplicities)
     whole = multiplicities < 2**40
@@ -161,24 +170,23 @@ def _of_zonal(measure: Measure, space: ZonalSpace, count: int) -> _Levels:
     return levels.eigenvalues, multiplicities, np.where(moments.values > 0, multiplicities, 0.0) * moments.values
 
 
-def _of_torus(measure: Measure, space: Torus, count: int) -> _Levels:
+def _of_torus(measure: Measure, transform: TorusTransform, count: int) -> _Levels:
     """B_l, the sum of |sum_i w_i exp(2 pi i sum_j k_j x_ij / T_j)|^2 over the whole vectors k of the level."""
-    levels = lattice_levels(space.periods, count, MODE_LIMIT[space.dim])
+    threads = spectral.threads_for(measure.n, count)
+    levels = transform.level_energies(measure.points, measure.weights, count, 1e-4 * _RTOL, threads)
     if levels is None:
+        limit = MODE_LIMIT[len(transform.periods)]
         raise InputError(
-            f"max_degree={count - 1} on {space!r} needs more than {MODE_LIMIT[space.dim]:,} Fourier modes; give less"
+            f"max_degree={count - 1} on {measure.space!r} needs more than {limit:,} Fourier modes; give less"
         )
-    modes = space.mode_energies(measure.points, measure.weights, levels.sides, 1e-4 * _RTOL)
-    energies = np.bincount(levels.labels.ravel(), modes.ravel(), count + 1)[:count]
-    energies[0] = 1.0
-    return levels.eigenvalues, levels.multiplicities, np.minimum(energies, levels.multiplicities)
+    return levels
 
 
-def _of_modes(measure: Measure, space: EigenSpace, count: int) -> _Levels:
+def _of_modes(measure: Measure, modes: Modes, count: int) -> _Levels:
     """B_l = (sum_i w_i phi_l(x_i))^2, one mode a level."""
     coefficients: Any = 0.0
     for rows in slices(measure.n, _BLOCK_ENTRIES // count + 1):
-        values, functions = space.lowest_eigenpairs(measure.points[rows], count)
+        values, functions = modes.lowest_eigenpairs(measure.points[rows], count)
         coefficients = coefficients + measure.weights[rows] @ functions
     energies = coefficients**2
     energies[0] = 1.0
@@ -186,8 +194,8 @@ def _of_modes(measure: Measure, space: EigenSpace, count: int) -> _Levels:
 
 
 def _why_not(space: Space) -> str:
-    if isinstance(space, Torus):
-        return "above three dimensions its levels have too many modes to sum one by one"
-    if isinstance(space, Product) and space.compact:
+    if not space.compact:
+        return "its volume is infinite and its spectrum continuous, so there are no levels"
+    if space.transform is not None:
         return "the levels of its factors mix; take the power spectrum of each factor"
-    return "its volume is infinite and its spectrum continuous, so there are no levels"
+    return "its levels have too many modes to sum one by one, or are not known"

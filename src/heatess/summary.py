@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from . import baselines
 from .measure import Measure
 from .profile import heat_profile
-from .spaces.base import Space, ZonalSpace
-from .spaces.sphere import Sphere
+from .spaces.base import Space
 from .spectrum import power_spectrum
 
 #: In degrees, those of the paper.
@@ -89,24 +88,22 @@ def summarize(
     n 300  R 0.005098  B2 0.0001442  ESS 300  ESS_H 300  gESS(15deg) 29.7  D_LC(15deg) 29.71
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    points, weights, space = measure.points, measure.weights, measure.space
     if angles is None and times is None and resolutions is None:
         angles = DEFAULT_ANGLES
-    profile = heat_profile(points, weights, space=space, angles=angles, times=times, resolutions=resolutions)
-    spectrum = power_spectrum(points, weights, space=space, max_degree=2) if isinstance(space, Sphere) else None
+    space = measure.space
+    profile = heat_profile(measure, angles=angles, times=times, resolutions=resolutions)
+    spectrum = power_spectrum(measure, max_degree=2) if space.directional else None
     at = tuple(float(angle) for angle in profile.angles)
     return Summary(
         n=measure.n,
         resultant_length=spectrum.resultant_length if spectrum else math.nan,
         bingham_energy=spectrum.bingham_energy if spectrum else math.nan,
         ess=measure.ess,
-        perplexity_ess=baselines.perplexity_ess(weights),
+        perplexity_ess=baselines.perplexity_ess(measure.weights),
         angles=at,
         gess=tuple(float(value) for value in profile.gess),
         leinster_cobbold=tuple(
-            baselines.leinster_cobbold(points, weights, angle=a, space=space)
-            if isinstance(space, ZonalSpace)
-            else math.nan
+            baselines.leinster_cobbold(measure, angle=a) if space.series is not None and space.angular else math.nan
             for a in at
         ),
         unit="deg" if space.angular else "",

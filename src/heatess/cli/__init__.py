@@ -1,4 +1,4 @@
-"""The command line: parse, call, print.
+"""The command line: read the options, call the library, print the result.
 
 Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 bad data, 4 a --fail-under bound not met.
 """
@@ -14,10 +14,11 @@ import click
 from .. import __version__
 from ..errors import CostError, InputError, MissingExtraError, PrecisionError, ScaleError, missing_extra
 from . import shared
+from .options import in_options
 
 
 class HeatessGroup(click.Group):
-    """A command group whose errors are one sentence on stderr and one of the exit codes above."""
+    """A command group that reports an error as one sentence on stderr and one of the exit codes above."""
 
     def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
         """Run a command and exit."""
@@ -33,15 +34,15 @@ class HeatessGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As usual, with the right word for those who leave it out."""
+        """The command as click finds it; for a file name instead, the error says what to type."""
         if self.get_command(ctx, args[0]) is None and Path(args[0]).suffix:
             ctx.fail(f"{args[0]!r} is not a command; to profile a file, type: heatess profile {' '.join(args)}")
         return super().resolve_command(ctx, args)
 
 
 def _complain(error: Exception, *, verbose: bool) -> int:
-    """Say in one sentence what went wrong; returns the exit code."""
-    code, text = 1, str(error)
+    """Print in one sentence what went wrong, and return the exit code."""
+    code, text = 1, in_options(str(error))
     if isinstance(error, click.Abort):
         text = "interrupted"
     elif isinstance(error, click.ClickException):
@@ -50,6 +51,8 @@ def _complain(error: Exception, *, verbose: bool) -> int:
             text = f"{text.rstrip('.')} (see {error.ctx.command_path} --help)"
     elif isinstance(error, ScaleError | PrecisionError | CostError | MissingExtraError):
         code = 2
+        if isinstance(error, CostError):  # it names arguments for which there are no options
+            text += " (pairs=, rng= and method= are arguments of heatess.heat_profile in Python)"
     elif isinstance(error, InputError):
         code = 3
     elif not isinstance(error, OSError):
@@ -88,12 +91,12 @@ Examples:
 @shared.reading
 @shared.scales
 @shared.results
-@shared.manners
+@shared.verbosity
 @_version
 def profile(file: str, **given: Any) -> None:
     """Profile the weighted points in FILE (.npy, .csv, .tsv or .parquet).
 
-    Prints gESS, the number of atoms that can be told apart, and the occupied volume at about ten
+    Prints gESS, the number of distinguishable atoms, and the occupied volume at about ten
     scales. A GRID of scales is START:STOP:COUNT (geometric) or a list such as 5,15,45. Above ten
     dimensions the default scales are resolutions. --weights none ignores a weight column.
     """
@@ -118,13 +121,13 @@ Examples:
 @click.option("--max-degree", type=click.IntRange(2), metavar="N", help="Highest degree kept.")
 @click.option("--finest", metavar="ANGLE", help="The finest scale that will be asked for, in degrees. [5]", **_ANGLE)
 @shared.reading
-@shared.manners
+@shared.verbosity
 def accumulate(shards: tuple[str, ...], **given: Any) -> None:
-    """Add up the points of each SHARD (.npy, .csv, .tsv or .parquet) in a state file.
+    """Add the points of each SHARD (.npy, .csv, .tsv or .parquet) to a state file.
 
-    Shards are read piece by piece in bounded memory, on the circle and on the sphere. States made
-    elsewhere with the same degree are brought together by heatess merge. Weights of all shards are
-    on one common scale. Interrupted at any moment, the old state file or the new one is there.
+    Reads points on the circle or the sphere, in pieces and with limited memory. The weights of all
+    shards must be on one common scale. heatess merge adds up states of the same degree. The state
+    file is replaced in one step at the end, so an interrupted run does not damage it.
     """
     from . import run_accumulate
 
@@ -136,11 +139,11 @@ def accumulate(shards: tuple[str, ...], **given: Any) -> None:
 @shared.state()
 @shared.scales
 @shared.results
-@shared.manners
+@shared.verbosity
 def merge(states: tuple[str, ...], **given: Any) -> None:
-    """Merge state files and profile the whole.
+    """Merge state files and profile the result.
 
-    With -o and neither scales nor results asked for, only the merged state is written.
+    With -o, and without options for scales or results, only the merged state is written.
     """
     from . import run_accumulate
 
@@ -156,7 +159,7 @@ def merge(states: tuple[str, ...], **given: Any) -> None:
     help="Directory for the picture and the tables.",
 )
 def demo(out: Path) -> None:
-    """See resampling fool ordinary ESS, and not gESS."""
+    """Show that resampling deceives ordinary ESS, but not gESS."""
     from .. import demo as story
 
     try:
@@ -185,13 +188,13 @@ def demo(out: Path) -> None:
     help="Some of: tables, clouds, profiles, asymptotics, replicates, truncation, snis, digits, theorems.",
 )
 @click.option("--quick", is_flag=True, help="Fewer replicates; every published number is still checked.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Behind every random number.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random numbers.")
 @click.option("--no-progress", is_flag=True, help="No progress bar.")
 def reproduce(out: Path, only: str | None, quick: bool, seed: int, no_progress: bool) -> None:
     """Reproduce every table and figure of the paper, and check the published numbers.
 
-    Our numbers stand beside the published ones, with the spread that chance alone gives. About a
-    minute; --quick takes half of that.
+    Prints our numbers next to the published ones, with their random spread. Takes about a minute;
+    --quick takes half of that.
     """
     from . import run_reproduce
 

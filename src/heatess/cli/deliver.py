@@ -1,4 +1,4 @@
-"""What happens to a profile once it is there: printed, saved, held against its bounds."""
+"""Print a profile, save it, and compare it with its bounds."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Options = Mapping[str, Any]
 
 
 class BoundNotMet(click.ClickException):
-    """A --fail-under bound that the result does not reach."""
+    """The result is below a --fail-under bound."""
 
     exit_code = 4
 
 
 def check(sources: Iterable[str], options: Options, others: Iterable[Path | None] = ()) -> None:
-    """What can be refused before anything is read: clashing options, and outputs that cannot be written."""
+    """Refuse conflicting options, and outputs that cannot be written, before anything is read."""
     for names in (("angles", "times", "resolutions"), ("quiet", "verbose")):
         refuse_together(options, *names)
     outputs = [options["json_file"], options["csv_file"], options["plot_file"], *others]
@@ -38,9 +38,9 @@ def check(sources: Iterable[str], options: Options, others: Iterable[Path | None
 def deliver(
     result: HeatProfile, kind: str, title: str, options: Options, compute: Callable[[float], HeatProfile]
 ) -> None:
-    """Print and save the result, and hold it against its bounds.
+    """Print and save the result, and compare it with its bounds.
 
-    *kind* is the kind of scale it is on, *title* that of the picture; *compute* profiles one more scale.
+    *kind* is the kind of scale of the profile, *title* the title of the picture; *compute* profiles one more scale.
     """
     _print(result, options)
     _save_all(result, title, options)
@@ -50,7 +50,7 @@ def deliver(
 
 
 def _print(result: HeatProfile, options: Options) -> None:
-    """The result on stdout: JSON or CSV alone if asked for, else words and a table."""
+    """Print the result: only JSON or only CSV if asked for, otherwise a sentence and a table."""
     if options["json_file"] == STDOUT:
         click.echo(result.to_json())
     elif options["csv_file"] == STDOUT:
@@ -86,13 +86,13 @@ def _save_all(result: HeatProfile, title: str, options: Options) -> None:
 
 
 def check_bounds(bounds: Iterable[Bound], kind: str) -> None:
-    """Bounds speak of the same kind of scale as the profile."""
+    """Refuse bounds whose kind of scale is not that of the profile."""
     for bound in bounds:
         reason = None
         if kind == "time" and bound.in_degrees:
             reason = "the profile is at --times, so write the time without deg, such as gess@0.01=50"
         elif kind != "time" and not bound.in_degrees:
-            reason = "say which unit, such as gess@20deg=50"
+            reason = "add the unit, such as gess@20deg=50"
         elif kind == "resolution" and bound.scale >= 180:
             reason = "a resolution is below 180 degrees"
         if reason:
@@ -100,11 +100,11 @@ def check_bounds(bounds: Iterable[Bound], kind: str) -> None:
 
 
 def _unmet(bound: Bound, result: HeatProfile, kind: str, compute: Callable[[float], HeatProfile]) -> str | None:
-    """What is wrong if the result is below the bound, at exactly the bound's scale."""
+    """The message if the result is below the bound, exactly at the scale of the bound; None otherwise."""
     scale: dict[str, Any] = {kind: bound.scale}
     try:
         found = getattr(result.at(**scale), bound.quantity)
-    except InputError:  # a scale that the levels of the profile do not certify
+    except InputError:  # the profile is not accurate enough at this scale
         found = getattr(compute(bound.scale).at(**scale), bound.quantity)
     if found >= bound.least:
         return None
@@ -116,6 +116,6 @@ def _unmet(bound: Bound, result: HeatProfile, kind: str, compute: Callable[[floa
 
 
 def note(options: Options, text: str) -> None:
-    """Say something on stderr, unless asked to be quiet."""
+    """Print *text* on stderr, unless --quiet was given."""
     if not options["quiet"]:
         click.echo(text, err=True)

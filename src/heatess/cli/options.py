@@ -1,6 +1,6 @@
-"""What the options of the command line mean: grids of scales, columns, output files, bounds.
+"""The options of the command line: their values (scales, columns, output files, bounds) and their spelling.
 
-Each parser is a click callback: it gets the text of an option and returns its meaning, or complains.
+Each parser is a click callback: it takes the text of an option and returns its value, or raises `BadParameter`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,16 @@ STDOUT = Path("-")
 MOST_SCALES = 10_000
 BOUNDED = ("gess", "volume", "divergence", "mmd2", "dimension")
 
+#: An argument that is also an option, and its value; not a part of a path.
+_ARGUMENT = re.compile(
+    r"(?<![^\s(])(xyz|vector|lon|lat|units|weights|log_weights|normalize|resolutions|rtol|max_degree)="
+    r"(\((?:'[^']*',? ?)+\)|'[^']*'|True|\d[\de.+-]*\b|)(?=[\s,;.)]|$)"
+)
+
 
 @dataclass(frozen=True)
 class Bound:
-    """A least value of one quantity at one scale, as in gess@20deg=50."""
+    """The least value that one quantity must have at one scale, as in gess@20deg=50."""
 
     quantity: str
     scale: float
@@ -34,8 +40,19 @@ class Bound:
     text: str
 
 
+def in_options(message: str) -> str:
+    """A message of the library with its Python arguments written as options, where there is such an option."""
+
+    def option(match: re.Match[str]) -> str:
+        value = match[2].strip("()").strip("'").replace("', '", ",").removeprefix("True")
+        return f"--{match[1].replace('_', '-')} {value}".rstrip()
+
+    message = message.replace(" points=(", " xyz=(").replace(" points='", " vector='")
+    return _ARGUMENT.sub(option, message).replace(", --", " --").replace("use heat_profile", "use heatess profile")
+
+
 def grid(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...] | None:
-    """Scales as START:STOP:COUNT, spaced geometrically, or as a list of numbers."""
+    """The scales in START:STOP:COUNT, spaced geometrically, or in a list of numbers."""
     if value is None:
         return None
     parts = value.split(":")
@@ -60,7 +77,7 @@ def grid(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple
 
 
 def columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Two or more column names, separated by commas."""
+    """Two or more column names, which were separated by commas."""
     if value is None:
         return ()
     names = tuple(name.strip() for name in value.split(","))
@@ -70,7 +87,7 @@ def columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 
 
 def output(*suffixes: str) -> Callable[[click.Context, click.Parameter, str | None], Path | None]:
-    """A file to write, checked before anything is computed; '-' is stdout, except for pictures."""
+    """A parser for output files, which are checked before anything is computed; '-' is stdout, except for pictures."""
     text = set(suffixes) <= {".json", ".csv"}
 
     def parse(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
@@ -88,7 +105,7 @@ def output(*suffixes: str) -> Callable[[click.Context, click.Parameter, str | No
 
 
 def bounds(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[Bound, ...]:
-    """Bounds such as gess@20deg=50."""
+    """The bounds in texts such as gess@20deg=50."""
     return tuple(_bound(text) for text in values)
 
 
@@ -107,18 +124,18 @@ def _bound(text: str) -> Bound:
 
 
 def refuse_together(options: Mapping[str, Any], *names: str) -> None:
-    """A usage error if more than one of these options was given."""
+    """Raise a usage error if more than one of these options was given."""
     given = [f"--{name.replace('_', '-')}" for name in names if options[name]]
     if len(given) > 1:
         raise click.UsageError(f"give only one of {' and '.join(given)}", click.get_current_context())
 
 
 def check_outputs(source: str, outputs: list[Path | None]) -> None:
-    """A usage error if an output would replace the input, or two outputs are the same."""
+    """Raise a usage error if an output would replace the input, or two outputs are the same."""
     context = click.get_current_context()
     files = [path for path in outputs if path is not None]
     if len({os.path.realpath(path) for path in files}) < len(files):
-        raise click.UsageError("two outputs go to the same place; give each its own", context)
+        raise click.UsageError("two outputs go to the same place; give each its own file", context)
     for path in files:
         if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
             raise click.UsageError(f"{path} is the input file; give the output another name", context)

@@ -1,4 +1,4 @@
-"""What `heatess accumulate` and `heatess merge` do between their options and their output."""
+"""The work of `heatess accumulate` and `heatess merge`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .run_profile import read_options, scales_of
 
 
 def accumulate(shards: Sequence[str], options: Options) -> None:
-    """Add all shards to a new state, or to the one there is, and write it in one go at the end."""
+    """Add all shards to a new or an existing state; the file is written once, at the end."""
     for names in (("max_degree", "finest"), ("overwrite", "append"), ("quiet", "verbose")):
         refuse_together(options, *names)
     reading = read_options(options)
@@ -43,7 +43,7 @@ def accumulate(shards: Sequence[str], options: Options) -> None:
 
 
 def merge(states: Sequence[str], options: Options) -> None:
-    """Add up all states; write the sum, profile it, or both."""
+    """Add up all states, then write the sum, profile it, or both."""
     out: Path | None = options["out"]
     check(states, options, [out])
     _refuse_repeats(states)
@@ -73,12 +73,12 @@ def merge(states: Sequence[str], options: Options) -> None:
 
 
 def _check_shards(shards: Sequence[str], reading: ReadOptions) -> None:
-    """What can be refused before the first shard is read."""
+    """Refuse wrong shards and options before the first shard is read."""
     _refuse_repeats(shards)
     for shard in shards:
         reader_of(Path(shard))
-    beside = {"--weights": reading.weights, "--log-weights": reading.log_weights}
-    for option, name in beside.items():
+    weights = {"--weights": reading.weights, "--log-weights": reading.log_weights}
+    for option, name in weights.items():
         arrays = [shard for shard in shards if Path(shard).suffix.lower() == ".npy"]
         if name and name != "none" and len(arrays) > 1:
             raise click.UsageError(
@@ -91,12 +91,12 @@ def _refuse_repeats(files: Sequence[str]) -> None:
     seen: set[str] = set()
     for file in files:
         if os.path.realpath(file) in seen:
-            raise click.UsageError(f"{file} is given twice and would count twice", click.get_current_context())
+            raise click.UsageError(f"{file} is given twice and would be counted twice", click.get_current_context())
         seen.add(os.path.realpath(file))
 
 
 def _existing(options: Options) -> Accumulator | None:
-    """The state to add to, if any, which must have the degree that is asked for."""
+    """The state to add to, or None; refused if its degree is not the one asked for."""
     out: Path = options["out"]
     context = click.get_current_context()
     if not out.exists() or options["overwrite"]:
@@ -106,7 +106,7 @@ def _existing(options: Options) -> Accumulator | None:
     state = Accumulator.load(out)
     asked = options["max_degree"]
     if asked is None and options["finest"]:
-        asked = degree_for(with_transform(state.space), float(times_of_angles(options["finest"])))
+        asked = degree_for(state.known_space, float(times_of_angles(options["finest"])))
     if asked is not None and asked != state.max_degree:
         raise click.UsageError(
             f"{out} has max_degree {state.max_degree}, not {asked}; leave --max-degree and --finest out, or make a "
@@ -119,7 +119,7 @@ def _existing(options: Options) -> Accumulator | None:
 def _added(
     state: Accumulator | None, shard: str, reading: ReadOptions, options: Options, advance: Callable[[int], None]
 ) -> Accumulator | None:
-    """The state with one shard more."""
+    """The state after one more shard; None if there are no points yet."""
     size, done = os.path.getsize(shard), 0
     for cloud, share in batches(shard, options=reading):
         with part_named(shard):
@@ -133,8 +133,9 @@ def _added(
 
 
 def _new(point: NDArray[Any], options: Options) -> Accumulator:
-    """An empty state of the right degree for points like this one."""
-    space = with_transform(Measure.of(point).space)
+    """An empty state for the space of this point, with a degree for the finest scale."""
+    space = Measure(point).space
+    with_transform(space)
     finest = float(times_of_angles(options["finest"] or DEFAULT_ANGLES[0]))
     return Accumulator(space, max_degree=options["max_degree"] or degree_for(space, finest))
 

@@ -1,4 +1,4 @@
-"""What `heatess profile` does between its options and its output."""
+"""The work of `heatess profile`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..profile import HeatProfile, heat_profile
 from ..readers import Cloud, ReadOptions, read
 from ..scales import ANGLE_DIMENSION, DEFAULT_ANGLES
 from .deliver import Options, check, check_bounds, deliver, note
-from .options import refuse_together
+from .options import in_options, refuse_together
 
 #: The options that say how a file is read.
 READING = ("xyz", "lon", "lat", "vector", "units", "weights", "log_weights", "normalize")
 
 
 def run(file: str, options: Options) -> None:
-    """Read, compute, print, save, and hold the result against its bounds."""
+    """Read, compute, print, save, and compare the result with its bounds."""
     check([file], options)
     cloud = read(file, options=read_options(options))
     note(options, f"{cloud.source}: {cloud.description}")
@@ -34,14 +34,14 @@ def run(file: str, options: Options) -> None:
 
 
 def read_options(options: Options) -> ReadOptions:
-    """How to read a file; options that exclude each other are refused."""
+    """The options for the readers; options that exclude each other are refused."""
     for names in (("weights", "log_weights"), ("xyz", "lon"), ("xyz", "lat"), ("vector", "xyz", "lon")):
         refuse_together(options, *names)
     return ReadOptions(**{name: options[name] for name in READING})
 
 
 def scales_of(options: Options, dim: int) -> tuple[str, Any]:
-    """Which kind of scale the profile is on, and its grid; above ten dimensions, resolutions by default."""
+    """The kind of scale and its grid; the default is angles, and resolutions above ten dimensions."""
     for kind in ("angle", "time", "resolution"):
         if options[f"{kind}s"]:
             return kind, options[f"{kind}s"]
@@ -60,6 +60,5 @@ def _compute(cloud: Cloud, kind: str, grid: Any, options: Options) -> HeatProfil
             **{f"{kind}s": grid},
         )
     for warning in caught:
-        text = str(warning.message).replace("resolutions=", "--resolutions")
-        click.echo(f"heatess: warning: {text}", err=True)
+        click.echo(f"heatess: warning: {in_options(str(warning.message))}", err=True)
     return result

@@ -1,4 +1,4 @@
-"""What `heatess reproduce` does between its options and its output."""
+"""The work of `heatess reproduce`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..paper import EXPERIMENTS, chosen, reproduce
 
 
 def run(out: Path, only: str | None, *, quick: bool, seed: int, progress: bool) -> None:
-    """Run the experiments, write their files, and print our numbers beside the published ones."""
+    """Run the experiments, write their files, and print our numbers next to the published ones."""
     try:
         names = EXPERIMENTS if only is None else chosen(filter(None, (name.strip() for name in only.split(","))))
         out.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ _GRID: dict[str, Any] = {"metavar": "GRID", "callback": options.grid}
 
 
 def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
-    """The decorators one above the other, so that help lists them in this order."""
+    """One decorator that applies all *decorators*; --help lists their options in this order."""
 
     def decorate(command: F) -> F:
         for decorator in reversed(decorators):
@@ -66,19 +66,19 @@ results = _all(
         multiple=True,
         metavar="BOUND",
         callback=options.bounds,
-        help="Exit with code 4 if not reached, for instance gess@20deg=50.",
+        help="Exit with code 4 if the result is lower, for instance gess@20deg=50.",
     ),
 )
 
-manners = _all(
+verbosity = _all(
     click.option("-q", "--quiet", is_flag=True, help="Only results, warnings and errors."),
-    click.option("-v", "--verbose", is_flag=True, help="Say what ran and how long it took."),
+    click.option("-v", "--verbose", is_flag=True, help="Print what ran and how long it took."),
     click.option("--no-progress", is_flag=True, help="No progress bar."),
 )
 
 
 def state(**more: Any) -> Callable[[F], F]:
-    """The state file that is written."""
+    """The options for the state file that is written."""
     return _all(
         click.option("-o", "--out", help="State file to write, .npz.", **_file(".npz"), **more),
         click.option("--overwrite", is_flag=True, help="Replace the state file if it exists."),

@@ -1,4 +1,4 @@
-"""What the command line says: verdicts and tables, in words and plain columns."""
+"""The text that the command line prints: a sentence on the result, and tables."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 #: The whole sphere in square degrees, 4 pi (180 / pi)^2.
 SKY_SQUARE_DEGREES = 129600 / math.pi
 
-CAVEAT = "A low gESS is not by itself a fault: a contracted posterior is supposed to have few distinguishable atoms."
+CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable atoms."
 
 CURVES = ("times", "angles", "resolutions", "gess", "volume", "divergence", "mmd2", "dimension", "error")
 
 
 def verdict(profile: HeatProfile) -> str:
-    """One line: how many atoms, what ordinary ESS makes of them, and how many can be told apart."""
+    """One sentence: the number of atoms, the ordinary ESS, and gESS at two scales."""
     order = np.argsort(profile.times)
     finest, middle = int(order[0]), int(order[len(order) // 2])
     count = f"{profile.n:,} {'atom counts' if profile.n == 1 else 'atoms count'}"
-    words = f"{count} as {plain(profile.ess)} by ordinary ESS; gESS, the number that can be told apart,"
+    words = f"{count} as {plain(profile.ess)} by ordinary ESS; gESS, the number of distinguishable atoms,"
     words += f" is {plain(profile.gess[finest])} at {scale_name(profile, finest)}"
     if middle != finest:
         words += f" and {plain(profile.gess[middle])} at {scale_name(profile, middle)}"
@@ -37,14 +37,14 @@ def verdict(profile: HeatProfile) -> str:
 
 
 def scale_name(profile: HeatProfile, row: int) -> str:
-    """One scale of the profile in words; above ten dimensions it is the resolution that has a meaning."""
+    """One scale of the profile in words: its angle, or above ten dimensions its resolution."""
     if profile.space.dim > ANGLE_DIMENSION and math.isfinite(profile.resolutions[row]):
         return f"a resolution of {profile.resolutions[row]:.3g} deg"
     return f"{profile.angles[row]:.3g} deg"
 
 
 def profile_table(profile: HeatProfile, rows: int = 10) -> str:
-    """About ten scales of a profile, from the finest to the coarsest, both ends included."""
+    """A table of about ten scales of a profile, from the finest to the coarsest."""
     order = np.argsort(profile.times)
     if len(order) > rows + 2:
         order = order[np.linspace(0, len(order) - 1, rows).round().astype(int)]
@@ -70,7 +70,7 @@ def profile_table(profile: HeatProfile, rows: int = 10) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]], *, left: int = 0) -> str:
-    """Rows of text in aligned columns: the first *left* of them to the left, the others to the right."""
+    """Rows of text as aligned columns: the first *left* columns to the left, the others to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -96,7 +96,7 @@ def profile_csv(profiles: dict[str, HeatProfile]) -> str:
 
 
 def _number(value: float) -> str:
-    """Four significant digits, thousands separated; powers of ten only where nothing else fits.
+    """A number with four significant digits and separated thousands; very small and large ones as powers of ten.
 
     >>> [_number(value) for value in (99.9996, 0.61, 31523.4, 1.799e-81, 0.0)]
     ['100.0', '0.6100', '31,523', '1.799e-81', '0']

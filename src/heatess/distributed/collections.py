@@ -12,7 +12,7 @@ from ..blocks import threads
 from ..errors import InputError
 from ..parts import part_named
 from ..profile import HeatProfile
-from ..spaces.base import Space, ZonalSpace
+from ..spaces.base import Space
 from .partitions import Partitions
 from .reduction import Scheduler, by_pairs, degree, merged, space_of
 
@@ -35,26 +35,24 @@ def profile_collection(
     from dask import delayed
 
     parts = Partitions.of(points, weights, log_weights)
-    zonal = space_of(parts.width, space)
+    found = space_of(parts.width, space)
     if pairs is not None:
         raise InputError("pairs= is not for data in parts; leave it out, or give a NumPy array")
     scheduler = Scheduler(None, progress)
     if method not in ("auto", "spectral", "pairwise"):
         raise InputError(f"method must be auto, spectral or pairwise for data in parts, but found {method!r}")
-    if method == "spectral" and not zonal.transform_limit:
-        raise InputError(f"{zonal!r} has no fast transform; use method='pairwise' or 'auto'")
-    at = scales.resolve(zonal, angles, times, resolutions, stacklevel=4)
-    if method == "pairwise" or not zonal.transform_limit:
-        return by_pairs(parts, zonal, at, rtol, scheduler)
-    max_degree = degree(zonal, parts.n, at, rtol)
+    if method == "spectral" and not found.transform:
+        raise InputError(f"{found!r} has no fast transform; use method='pairwise' or 'auto'")
+    at = scales.resolve(found, angles, times, resolutions)
+    if method == "pairwise" or not found.transform:
+        return by_pairs(parts, found, at, rtol, scheduler)
+    max_degree = degree(found, parts.n, at, rtol)
     accumulate = delayed(_accumulate)
-    states = [accumulate(f"partition {index}", zonal, max_degree, *piece) for index, piece in enumerate(parts.pieces)]
+    states = [accumulate(f"partition {index}", found, max_degree, *piece) for index, piece in enumerate(parts.pieces)]
     return merged(states, at, rtol, scheduler)
 
 
-def _accumulate(
-    name: str, space: ZonalSpace, max_degree: int, points: Any, weights: Any, log_weights: Any
-) -> Accumulator:
+def _accumulate(name: str, space: Space, max_degree: int, points: Any, weights: Any, log_weights: Any) -> Accumulator:
     state = Accumulator(space, max_degree=max_degree)
     with part_named(name), threads(1):
         return state.add(points, weights, log_weights=log_weights) if len(points) else state

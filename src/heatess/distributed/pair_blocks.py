@@ -7,22 +7,23 @@ gives, cosine moments, adds up like everything else in `PartSums`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
 from .. import scales
+from ..arrays import FloatArray
 from ..blocks import slices
 from ..engines.cosines import CosineSums
-from ..engines.pairwise import TILE, add_tile, moments_of_cosines, tiles
-from ..engines.sums import sum_levels
-from ..errors import PrecisionError
-from ..kernel import SERIES_LIMIT, level_count
+from ..engines.pairs import add_tile, moments_of_cosines
+from ..engines.tiles import TILE, tiles, zonal_pairs
+from ..errors import InputError, PrecisionError
+from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..measure import Measure
 from ..parts import PartSums, Unit, counted_weights
-from ..profile import HeatProfile, build_profile
-from ..spaces.base import FloatArray, ZonalSpace
+from ..profile import Facts, HeatProfile, build_profile
+from ..spaces.base import Space
+from ..transforms.levels import LevelSpectrum
 
 #: Rows of a block: few enough to spread the pairs over many workers, enough to be worth a task.
 SMALLEST_BLOCK = 1024
@@ -59,24 +60,27 @@ def block_pairs(count: int) -> list[list[tuple[int, int]]]:
     return different + own
 
 
-def make_block(space: ZonalSpace, points: Any, weights: ArrayLike | None, log_weights: ArrayLike | None) -> Block:
+def make_block(space: Space, points: Any, weights: ArrayLike | None, log_weights: ArrayLike | None) -> Block:
     """Check the atoms of a block and sum what needs no pairs."""
     checked = space.check(points)
     counted, unit = counted_weights(weights, log_weights, len(checked))
-    return Block(Measure(space, checked, counted).support(), PartSums.of(space, checked, counted, unit))
+    low = None if space.low_moments is None else space.low_moments.sums
+    return Block(Measure.trusted(space, checked, counted).support(), PartSums.of(checked, counted, unit, low))
 
 
-def pair_sums(space: ZonalSpace, count: int, left: Block, right: Block | None = None) -> PartSums:
+def pair_sums(space: Space, count: int, left: Block, right: Block | None = None) -> PartSums:
     """Cosine moments of all pairs of atoms in one block; or with one atom in each of two, both ways round."""
     same = right is None
     right = right or left
     unit = max(left.sums.unit, right.sums.unit, key=Unit.log)
     rows, columns = (
-        replace(block.measure, weights=block.measure.weights * block.sums.unit.over(unit)) for block in (left, right)
+        Measure.trusted(space, block.measure.points, block.measure.weights * block.sums.unit.over(unit))
+        for block in (left, right)
     )
     sums = CosineSums(count, rows.n * columns.n)
+    kernel = zonal_pairs(rows)
     for i, j in tiles(rows.n) if same else _cross_tiles(rows.n, columns.n):
-        add_tile(sums, space, (rows, i), (rows if same else columns, j))
+        add_tile(sums, kernel, (rows, i), (rows if same else columns, j))
     return PartSums(unit, cosines=sums.values())
 
 
@@ -86,9 +90,11 @@ def _cross_tiles(rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
             yield i, j
 
 
-def levels_for(space: ZonalSpace, times: FloatArray, ess: float, rtol: float) -> int:
+def levels_for(space: Space, times: FloatArray, ess: float, rtol: float) -> int:
     """Levels that certify *rtol* at all *times*, or a `PrecisionError` if pairs alone do not serve them."""
-    count = level_count(space, float(times.min()), ess, rtol, SERIES_LIMIT)
+    count = None
+    if space.series is not None:
+        count = level_count(space.series, float(times.min()), ess, rtol, SERIES_LIMIT)
     if count is None:
         angle = float(scales.angles_of_times(times.min()))
         raise PrecisionError(
@@ -98,10 +104,20 @@ def levels_for(space: ZonalSpace, times: FloatArray, ess: float, rtol: float) ->
     return count
 
 
-def pair_profile(space: ZonalSpace, sums: PartSums, at: scales.Scales, rtol: float) -> HeatProfile:
+def pair_profile(space: Space, sums: PartSums, at: scales.Scales, rtol: float) -> HeatProfile:
     """The profile from the sums over all blocks and all pairs of blocks."""
     whole = sums.checked()
-    moments = moments_of_cosines(space, whole.cosines / whole.total**2)
-    moments = whole.low_checked(space, moments, rtol)
-    heat = sum_levels(space, at.times, moments)
-    return build_profile(heat, at, whole.ess, whole.n, space, "pairwise", moments)
+    series = series_of(space)
+    moments = moments_of_cosines(series, whole.cosines / whole.total**2)
+    if space.low_moments is not None:
+        moments = space.low_moments.improved(moments, rtol, lambda: whole.low / whole.total)
+    spectrum = LevelSpectrum(series, moments)
+    facts = Facts(space, whole.n, whole.ess, rtol)
+    return build_profile(facts, spectrum.heat_sums(at.times), at, "pairwise", spectrum)
+
+
+def series_of(space: Space) -> Series:
+    """The series of a space, without which pairs of blocks do not add up."""
+    if space.series is None:
+        raise InputError(f"data on {space!r} cannot be profiled in parts; give the points as one NumPy array")
+    return space.series

@@ -17,7 +17,7 @@ from ..errors import InputError, missing_extra
 from ..parts import part_named
 from ..profile import HeatProfile, check_rtol
 from ..readers import ReadOptions, parquet
-from ..spaces.base import ZonalSpace
+from ..spaces.base import Space
 from .partitions import Partitions, Piece
 from .reduction import Scheduler, by_pairs, degree, merged, space_of
 
@@ -104,7 +104,7 @@ def profile_parquet(
     space = space_of(outlines[0].width, None)
     at = scales.resolve(space, angles, times, resolutions)
     pieces = [(outline, groups) for outline in outlines for groups in _tasks(outline.groups)]
-    if not space.transform_limit:
+    if space.transform is None:
         return by_pairs(_as_partitions(pieces, options), space, at, rtol, scheduler)
     max_degree = degree(space, sum(sum(outline.groups) for outline in outlines), at, rtol)
     accumulate = delayed(_accumulate_file)
@@ -113,7 +113,7 @@ def profile_parquet(
 
 
 def _accumulate_file(
-    path: Path, groups: Sequence[int], options: ReadOptions, space: ZonalSpace, max_degree: int
+    path: Path, groups: Sequence[int], options: ReadOptions, space: Space, max_degree: int
 ) -> Accumulator:
     state = Accumulator(space, max_degree=max_degree)
     with threads(1):

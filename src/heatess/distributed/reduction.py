@@ -18,8 +18,8 @@ from ..parts import PartSums, part_named
 from ..profile import HeatProfile
 from ..progress import Progress
 from ..scales import Scales
-from ..spaces.base import Space, ZonalSpace
-from .pair_blocks import Block, block_pairs, block_sizes, levels_for, make_block, pair_profile, pair_sums
+from ..spaces.base import Space
+from .pair_blocks import Block, block_pairs, block_sizes, levels_for, make_block, pair_profile, pair_sums, series_of
 from .partitions import Partitions
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Scheduler(NamedTuple):
 # Spaces with a fast transform: one accumulator a partition.
 
 
-def degree(space: ZonalSpace, n: int | None, at: Scales, rtol: float) -> int:
+def degree(space: Space, n: int | None, at: Scales, rtol: float) -> int:
     """The degree that *n* atoms need at the finest scale; None if their number is not known."""
     return degree_for(space, float(at.times.min()), ess=float(n or UNKNOWN_ESS), rtol=rtol)
 
@@ -74,7 +74,7 @@ def merged(states: list[Any], at: Scales, rtol: float, scheduler: Scheduler) -> 
 # Spaces without: one task for the pairs of two blocks.
 
 
-def by_pairs(parts: Partitions, space: ZonalSpace, at: Scales, rtol: float, scheduler: Scheduler) -> HeatProfile:
+def by_pairs(parts: Partitions, space: Space, at: Scales, rtol: float, scheduler: Scheduler) -> HeatProfile:
     """The profile of partitions on a space without a fast transform."""
     from dask import delayed
 
@@ -82,7 +82,7 @@ def by_pairs(parts: Partitions, space: ZonalSpace, at: Scales, rtol: float, sche
     n = counted.n
     if not n:
         raise InputError("there are no atoms in any part; at least one is needed")
-    count = space.cosine_count(levels_for(space, at.times, n, rtol))
+    count = levels_for(space, at.times, n, rtol)
     make, multiply, own = delayed(_block), delayed(_pairs), delayed(_own_sums)
     sizes = block_sizes(n)
     starts = np.cumsum([0, *sizes])
@@ -96,7 +96,7 @@ def by_pairs(parts: Partitions, space: ZonalSpace, at: Scales, rtol: float, sche
     return pair_profile(space, whole, at, rtol)
 
 
-def _block(name: str, space: ZonalSpace, points: Any, weights: Any, log_weights: Any) -> Block:
+def _block(name: str, space: Space, points: Any, weights: Any, log_weights: Any) -> Block:
     with part_named(name), threads(1):
         return make_block(space, points, weights, log_weights)
 
@@ -105,7 +105,7 @@ def _own_sums(block: Block) -> PartSums:
     return block.sums
 
 
-def _pairs(space: ZonalSpace, count: int, pairs: list[tuple[Block, Block | None]]) -> PartSums:
+def _pairs(space: Space, count: int, pairs: list[tuple[Block, Block | None]]) -> PartSums:
     with threads(1):
         return functools.reduce(operator.add, [pair_sums(space, count, left, right) for left, right in pairs])
 
@@ -113,11 +113,13 @@ def _pairs(space: ZonalSpace, count: int, pairs: list[tuple[Block, Block | None]
 # What both share.
 
 
-def space_of(width: int, space: Space | None) -> ZonalSpace:
-    """The space of points with so many coordinates."""
-    found = Measure.of(np.eye(1, width), space=space).space
-    if not isinstance(found, ZonalSpace):
-        raise InputError(f"data on {found!r} cannot be profiled in parts; give the points as one NumPy array")
+def space_of(width: int, space: Space | None) -> Space:
+    """The space of points with so many coordinates, if data on it can be profiled in parts."""
+    found = Measure(np.eye(1, width)).space if space is None else space
+    if not isinstance(found, Space):
+        raise InputError(f"space must be a heatess space such as Sphere(2), but is {space!r}")
+    if found.transform is None:
+        series_of(found)
     return found
 
 

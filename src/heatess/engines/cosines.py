@@ -11,47 +11,40 @@ import math
 
 import numpy as np
 
-from ..blocks import map_rows, thread_count
-from ..spaces.base import FloatArray
+from ..arrays import FloatArray
+from ..blocks import thread_count
 
 #: Bound on the absolute error of a sum over pairs whose weights sum to one: four times what is asked of the Fourier
 #: transform, which was never reached; the bins add (count / bins)^8 / (2^7 8!) = 1e-14.
 ERROR = 1.2e-12
 _EPSILON = ERROR / 4
 
-#: Pairs from which bins pay, the time for loading the compiled loop included.
-MANY_PAIRS = 8_000_000
+#: Pairs up to which one Fourier transform of their distances costs less than bins.
+FEW_PAIRS = 20_000
 
 _BINS_PER_COSINE = 8
 _LEAST_BINS = 1024
 
 
 class CosineSums:
-    """sum of w_i w_j cos(k d_ij) for k < *count*, over about *pairs* pairs given in tiles."""
+    """sum of w_i w_j cos(k d_ij) for k < *count*, over about *pairs* pairs given in tiles, on some *threads*."""
 
-    def __init__(self, count: int, pairs: int) -> None:
+    def __init__(self, count: int, pairs: int, threads: int = 1) -> None:
         self._total = np.zeros(count)
         self._bins = max(_BINS_PER_COSINE * count, _LEAST_BINS)
         self._tables: FloatArray | None = None
-        if pairs >= MANY_PAIRS:
-            self._tables = np.zeros((thread_count(), 2, self._bins + 1, 8))
+        if pairs > FEW_PAIRS:
+            self._tables = np.zeros((threads, 2, self._bins + 1, 8))
 
-    def add(self, cosines: FloatArray, left: FloatArray, right: FloatArray) -> None:
+    def add(self, cosines: FloatArray, left: FloatArray, right: FloatArray, thread: int = 0) -> None:
         """Add a tile of cos d_ij with the weights of its rows and columns; *cosines* is used up."""
         if self._tables is None:
             distances = np.arccos(cosines, out=cosines).reshape(-1)
             self._total += _transform(distances, np.multiply.outer(left, right).reshape(-1), len(self._total))
             return
-        from .cosine_bins import add_tile  # compiled, so only when it is needed
+        from ..compiled.cosine_bins import add_tile
 
-        tables = self._tables
-        share = -(-len(cosines) // len(tables))
-
-        def strip(rows: slice) -> None:
-            table = tables[rows.start // share]
-            add_tile(cosines[rows], np.ascontiguousarray(left[rows]), np.ascontiguousarray(right), table)
-
-        map_rows(strip, len(cosines), share)
+        add_tile(cosines, np.ascontiguousarray(left), np.ascontiguousarray(right), self._tables[thread])
 
     def values(self) -> FloatArray:
         """The sums so far, shape (count,)."""

@@ -1,473 +1,385 @@
-"""Pairs of close points, counted by distance: a cell grid and a compiled loop over neighbouring cells.
+"""Fine scales: sums over neighbours, with a certified cut-off.
 
-What is kept of the pairs is not their list but their *distance moments*: in each bin of squared
-distance, the sums of w_i w_j d^q for q < 4, where d in [-1, 1] is the place in the bin. Bins have a
-constant ratio (256 to an octave), so that exp(-r^2 / alpha^2) and its like, at any scale, can be summed from
-them to eleven digits. One pass over the pairs then serves all scales.
+Below about a degree the series would need thousands of levels, but atoms further apart than a few
+alpha no longer overlap, and the small-time expansion of the kernel is exact to rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
+from functools import cache, cached_property
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import map_rows
-from ..spaces.base import FloatArray
+from ..arrays import EPS, FloatArray, IntArray
+from ..errors import InputError, PrecisionError
+from ..heat.bounds import log_allowed, truncation
+from ..heat.series import SmallTime
+from ..heat.sums import HeatSums
+from ..measure import Measure
+from ..progress import Progress
+from ..spaces.base import Space
+from ..spaces.capabilities import Embedding
+from .base import Answer, Engine, Offer, PotentialOffer, Question
+from .counts import PairCounts
+from .tiles import close_pairs, zonal_pairs
 
-#: Bins per octave of squared distance, as bits of the mantissa.
-BIN_BITS = 8
-MOMENTS = 4
-_SHIFT = 52 - BIN_BITS
-_MASK = (1 << _SHIFT) - 1
-_STEP = 2.0 / (1 << _SHIFT)
+#: Pairs handled at once.
+BATCH = 2_000_000
 
-#: Cells per cut-off length: finer cells hold fewer candidates but cost more to visit.
-_REACH = 2
-_GRID_AXES = 3
-_MOST_CELLS = 2**20  # along an axis, so that cell numbers fit in 63 bits
-_CHUNKS = 64
+#: A tighter rtol than this is asked of nobody: what the expansion leaves out is in `error`.
+EXPANSION_TOLERANCE = 1e-11
 
-#: Cells per atom up to which atoms are sorted by counting.
-_DENSE = 16
+#: Cells and trees beat tiles in few dimensions only.
+FEW_COLUMNS = 8
 
-#: Atoms near a cell that are looked at together; their coordinates stay in the first-level cache.
-_BUFFER = 1024
+#: Up to so many atoms on curved spaces, pairs are found by a tree and summed one by one.
+FEW_ATOMS = 200
 
-#: The period of a coordinate that has none.
-_OPEN = 1e300
+#: Candidate pairs per atom from which it pays to look for duplicates.
+CROWDED = 1000
 
-IntArray = NDArray[np.int64]
+#: Relative error of a sum from distance moments, wherever it is more than the atoms' own, and the least tolerance.
+MOMENT_ERROR, LEAST_RTOL = 1e-10, 1e-9
+
+#: Pairs closer than this share of the finest alpha are at distance zero, to 1e-12.
+COINCIDENT = 1e-6
+
+# Seconds on two cores.
+_CLOSE_PAIR = 1.4e-9  # one pair of neighbours
+_CANDIDATE = 8e-10  # one pair in neighbouring cells, most of them looked at in vain
+_CELL_REACH = 1.25  # of the cut-off: how far apart, on average, candidates may be along an axis
+_SORTED = 1.2e-7  # one atom put into its cell
+_TREE_PAIR = 1.2e-7  # one pair found by a tree
+_TREE_SCALE = 3e-8  # one pair found by a tree, at one scale
+_TILE_PAIR = 1.5e-9  # one pair of a tile, looked at in vain
+_PRODUCT = 1.4e-11  # one coordinate of one inner product
+_CLOSE_COORDINATE = 2e-9  # one coordinate of one close pair, when found by going through all pairs
+_START = 1.2e-3  # what grids cost however few the atoms
 
 
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """Points sorted by cell; cells are numbered so that neighbours along the first axis are consecutive."""
+class Neighbours(Engine):
+    """Sums over close pairs, found by their coordinates."""
 
-    points: FloatArray  # (at least 3, n), sorted, with columns of zeros if there are fewer
-    weights: FloatArray  # (n,), sorted
-    cells: IntArray  # numbers of the occupied cells, increasing
-    starts: IntArray  # first point of each cell, and n
-    offsets: IntArray  # rows of neighbouring cells, each counted once: first cell relative to a cell ...
-    widths: IntArray  # ... and how many cells follow it
-    owned: NDArray[np.bool_]  # cells of points rather than of their images across the faces of a torus
-    periods: FloatArray  # of each coordinate, used for those that cells are not made of
-    ranks: FloatArray  # empty, or (n,), sorted: a pair counts if the sum of its ranks is positive
+    name = "local"
 
-    @classmethod
-    def of(
-        cls,
-        points: FloatArray,
-        weights: FloatArray,
-        radius: float,
-        *,
-        periods: FloatArray | None = None,
-        antipodal: bool = False,
-    ) -> Grid:
-        """A grid for pairs closer than *radius*, over at most three of the coordinates.
+    def offer(self, question: Question) -> Offer | None:
+        """Where there are coordinates, few of them in flat space, and atoms do not overlap across the space."""
+        embedding = question.measure.space.embedding
+        if embedding is None or (embedding.columns > FEW_COLUMNS and embedding.periods is not None):
+            return None
+        if embedding.periods is not None and question.rtol < LEAST_RTOL:
+            return None
+        return NeighboursOffer(question, embedding)
 
-        *periods* has an entry per coordinate, infinite where it does not close. Periodic ones lie within half a period
-        of zero, and have a period of at least four times the radius.
-
-        Where points are *antipodal*, unit vectors of which x and -x are one, the nearer of the two counts; then the
-        radius must be less than sqrt(2), so that both are never within it.
-        """
-        ranks = np.empty(0)
-        if antipodal:
-            points, copied, ranks = _hemisphere(points, radius)
-            weights = np.concatenate([weights, weights[copied]])
-        count, columns = points.shape
-        axes = min(columns, _GRID_AXES)
-        closing = np.full(max(columns, 3), _OPEN)
-        if periods is not None:
-            closing[:columns] = np.minimum(periods, _OPEN)
-        periodic = closing[:axes] < _OPEN
-        lowest = np.array([points[:, axis].min() for axis in range(axes)])
-        extents = np.array([points[:, axis].max() for axis in range(axes)]) - lowest
-        low = np.where(periodic, -closing[:axes] / 2, lowest)
-        lengths = np.where(periodic, closing[:axes], extents)
-        least = np.maximum(radius / _REACH, lengths / _MOST_CELLS)
-        # A whole number of cells to a period, so that a cell holds points or images of points, never both.
-        counts = np.where(periodic, np.maximum(lengths // least, 1), lengths // least + 1).astype(np.int64)
-        sides = np.where(periodic, lengths / counts, least)
-        per_axis = int(counts.max()) + 4 * _REACH
-        number = np.empty(count, dtype=np.int64)
-        map_rows(lambda rows: _number(points[rows], low, 1 / sides, counts, per_axis, number[rows]), count)
-        if periodic.any():
-            points, weights, number = _with_images(points, weights, number, counts, per_axis, closing[:axes])
-        dense = per_axis**axes <= _DENSE * len(points)
-        order = (
-            _counting_order(number, np.zeros(per_axis**axes + 1, np.int32 if len(points) < 2**31 else np.int64))
-            if dense
-            else np.argsort(number)
-        )
-        number = number[order]
-        first = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1])
-        sorted_columns = np.zeros((max(columns, 3), len(points)))
-        map_rows(lambda rows: _take(points, order[rows], sorted_columns[:, rows]), len(points))
-        starts = np.append(first, len(points))
-        neighbours = _rows(axes, per_axis)
-        ranks = ranks[order] if antipodal else ranks
-        mine = order[first] < count
-        return cls(sorted_columns, np.take(weights, order), number[first], starts, *neighbours, mine, closing, ranks)
-
-    @classmethod
-    def whole(cls, points: FloatArray, weights: FloatArray) -> Grid:
-        """A grid in which every cell is next to every other, for all pairs."""
-        columns = np.zeros((max(points.shape[1], 3), len(points)))
-        columns[: points.shape[1]] = points.T
-        first = np.arange(0, len(points), _BUFFER // 4)
-        cells = np.arange(len(first))
-        offsets, widths = np.zeros(1, dtype=np.int64), np.array([len(first)])
-        closing = np.full(len(columns), _OPEN)
-        return cls(
-            columns,
-            np.ascontiguousarray(weights),
-            cells,
-            np.append(first, len(points)),
-            offsets,
-            widths,
-            np.ones(len(first), dtype=bool),
-            closing,
-            np.empty(0),
+    def refusal(self, question: Question) -> Exception:
+        """No coordinates, or atoms that overlap across the space."""
+        space, embedding = question.measure.space, question.measure.space.embedding
+        if embedding is None or (embedding.columns > FEW_COLUMNS and embedding.periods is not None):
+            why = "on this space" if embedding is None else f"in more than {FEW_COLUMNS} coordinates"
+            return InputError(f"{space!r} has no neighbour sums, which do not exist {why}; use method='auto'")
+        return PrecisionError(
+            f"neighbours do not suffice at {question.scale(-1)}, where atoms overlap across {space!r}, or not to "
+            f"rtol={question.rtol:g}; use method='auto' or a larger rtol"
         )
 
-    def candidates(self) -> IntArray:
-        """Pairs of points in neighbouring cells, for each cell: what a sum over close pairs has to look at."""
-        return np.asarray(_candidates(self.cells, self.starts, self.offsets, self.widths, self.owned))
+    def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
+        """By a tree, where the cut-off holds at every point."""
+        measure, time = question.measure, float(question.times[0])
+        embedding = measure.space.embedding
+        if embedding is None or embedding.columns > FEW_COLUMNS:
+            return None
+        reach = cutoff(measure.space, embedding, time, measure.ess, question.rtol, mmd2=False, everywhere=True)
+        if reach is None:
+            return None
+        close = PairCounts.of(measure, embedding).within(float(embedding.chord(reach))) * 2 * len(at) / measure.n
+        seconds = 1e-3 + 1e-6 * (measure.n + len(at)) + close * (_TREE_PAIR + _TREE_SCALE)
+        small = embedding.small_time(time)
+
+        def run(progress: Progress) -> FloatArray:
+            total, chord = np.zeros(len(at)), float(embedding.chord(reach))
+            left, right = (embedding.coordinates(points) for points in (at, measure.points))
+            for i, j, apart in _found_by_tree(left, right, embedding, chord, progress):
+                overlap = np.exp(small.log_overlap(embedding.distance(apart) ** 2))
+                total += np.bincount(i, measure.weights[j % measure.n] * overlap, len(total))
+            return total
+
+        return PotentialOffer(seconds, small.error + 32 * EPS, run)
 
 
-@dataclass(frozen=True, eq=False)
-class DistanceMoments:
-    """Sums over pairs of w_i w_j d^q in each bin of squared distance, shape (bins, 4)."""
+def cutoff(
+    space: Space,
+    embedding: Embedding,
+    time: float,
+    ess: float,
+    rtol: float,
+    *,
+    mmd2: bool = True,
+    everywhere: bool = False,
+) -> float | None:
+    """A distance beyond which truncation may begin; None if the expansion is not good enough.
 
-    centres: FloatArray
-    half_widths: FloatArray
-    values: FloatArray
-
-    def sum(self, function: Callable[[FloatArray], FloatArray], most: float) -> FloatArray:
-        """Sums over pairs of w_i w_j f(squared distance), for smooth functions f that vanish beyond *most*.
-
-        *function* takes an array and returns the values of one or more functions, stacked along the first axis.
-        """
-        used = (self.values[:, 0] > 0) & (self.centres - self.half_widths < most)
-        nodes = np.cos((np.arange(MOMENTS) + 0.5) * np.pi / MOMENTS)
-        at_nodes = function(self.centres[used, None] + self.half_widths[used, None] * nodes)  # (functions, bins, nodes)
-        to_powers = np.linalg.inv(np.vander(nodes, increasing=True))  # (powers, nodes)
-        return np.asarray(np.tensordot(at_nodes, self.values[used] @ to_powers, axes=2))
-
-
-def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments:
-    """Moments of all pairs closer than *radius*; those closer than *least* go into one bin at distance zero."""
-    base = _bin(least**2) - 1
-    bins = _bin(radius**2) - base + 1
-    cost = np.cumsum(grid.candidates() + 1)
-    bounds = np.searchsorted(cost, np.linspace(0, cost[-1], _CHUNKS + 1)[1:-1])
-    bounds = np.concatenate([[0], bounds, [len(grid.cells)]]).astype(np.int64)
-
-    def chunk(part: slice) -> FloatArray:
-        first, last = bounds[part.start], bounds[part.start + 1]
-        found = np.zeros((bins, MOMENTS))
-        _pair_moments(
-            grid.points,
-            grid.weights,
-            grid.ranks,
-            grid.cells,
-            grid.starts,
-            grid.offsets,
-            grid.widths,
-            grid.owned,
-            grid.periods,
-            first,
-            last,
-            radius**2,
-            base,
-            found,
-        )
-        return found
-
-    # Threads of our own rather than the compiler's, which do not survive a fork.
-    chunks = np.sum(map_rows(chunk, _CHUNKS, 1), axis=0)
-    return _moments(base, chunks)
-
-
-class TileMoments:
-    """Distance moments of all pairs, given tile by tile; pairs closer than *least* go into one bin at distance zero."""
-
-    def __init__(self, least: float, threads: int) -> None:
-        self._base = _bin(least**2) - 1
-        self._tables = np.zeros((threads, _bin(_OPEN) - self._base + 1, MOMENTS))
-
-    def add(self, thread: int, squares: FloatArray, left: FloatArray, right: FloatArray) -> None:
-        """Add all pairs of a tile of squared distances, with the weights of its rows and columns."""
-        _add_tile(squares, left, np.ascontiguousarray(right), self._base, self._tables[thread])
-
-    def total(self) -> DistanceMoments:
-        """The sums so far, over all pairs that were added."""
-        return _moments(self._base, self._tables.sum(axis=0))
-
-
-def _moments(base: int, values: FloatArray) -> DistanceMoments:
-    edges = (np.arange(base, base + len(values) + 1, dtype=np.int64) << _SHIFT).view(np.float64)
-    centres, half_widths = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
-    centres[0] = half_widths[0] = 0.0
-    return DistanceMoments(centres, half_widths, values)
-
-
-def _hemisphere(points: FloatArray, radius: float) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Lines through the origin as unit vectors of one hemisphere, and the negatives of those near its edge.
-
-    The hemisphere is that of the largest coordinate, which comes last and is its height. If x and -y are within the
-    radius, heights add up to no more than that, so the lower of x and y is below half of it: every pair across the
-    edge has its lower atom copied. Ranks go up with the height from 1 to n, and a copy has minus the rank of its
-    original. So pairs of which the sum of ranks is positive are those on one side of the edge, taken once, and
-    across it those of an atom with the copy of a lower one.
-
-    Returns the points and then the copies, the rows copied, and the ranks of all.
+    What is left out of 1 / gESS is at most s_t there, and gESS, not known yet, is at most ESS and k_2t(x, x); or it is
+    the share of `log_share_beyond`, whichever is sooner small enough. For potentials, which must be right *everywhere*,
+    only the first will do.
     """
-    highest = int(np.argmax(np.einsum("ij,ij->j", points, points)))
-    turned = np.where(points[:, highest, None] < 0, -points, points)
-    turned[:, [highest, -1]] = turned[:, [-1, highest]]
-    height = turned[:, -1]
-    order = np.argsort(height)
-    ranks = np.empty(len(points))
-    ranks[order] = np.arange(1, len(points) + 1)
-    copied = order[: np.searchsorted(height[order], radius / 2 * (1 + 1e-9), side="right")]
-    return np.concatenate([turned, -turned[copied]]), copied, np.concatenate([ranks, -ranks[copied]])
+    small = embedding.small_time(time)
+    if small.error > max(rtol / 10, EXPANSION_TOLERANCE):
+        return None
+    share = truncation(rtol, ess)
+    allowed, most = math.log(share), math.log(ess)
+    if space.compact:
+        log_diagonal = max(small.log_density + space.log_volume, 0.0)
+        most = most if everywhere else min(most, log_diagonal)
+        if mmd2:
+            allowed = float(log_allowed(log_diagonal, ess, share))
+    square = np.linspace(0.0, small.reach**2, 257)[1:]
+    left_out = small.log_overlap(square) + most
+    if not everywhere:
+        left_out = np.minimum(left_out, log_share_beyond(embedding.dim, time, small, square))
+    below = left_out <= allowed
+    return math.sqrt(square[int(np.argmax(below))]) if below.any() else None
 
 
-def _bin(square: float) -> int:
-    return int(np.float64(square).view(np.int64) >> _SHIFT)
+def log_share_beyond(dim: int, time: float, small: SmallTime, square: Any) -> FloatArray:
+    """Upper bound on the log of the share of A(t) that pairs further apart than R hold, where it is below one.
 
-
-def _rows(axes: int, per_axis: int) -> tuple[IntArray, IntArray]:
-    """Half of the neighbourhood as runs of consecutive cells: the cell itself with those after it comes first."""
-    shifts = [0]
-    for axis in range(1, axes):
-        stride = per_axis**axis
-        shifts = [shift + step * stride for step in range(-_REACH, _REACH + 1) for shift in shifts]
-    ahead = sorted(shift for shift in shifts if shift > 0)
-    offsets = np.array([0] + [shift - _REACH for shift in ahead], dtype=np.int64)
-    widths = np.array([_REACH] + [2 * _REACH] * len(ahead), dtype=np.int64)
-    return offsets, widths
-
-
-def _with_images(
-    points: FloatArray,
-    weights: FloatArray,
-    number: IntArray,
-    counts: IntArray,
-    per_axis: int,
-    periods: FloatArray,
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Add the images of points near a face of a torus that lie near the opposite face, outside.
-
-    If an image of j is near i then so is an image of i near j, as many cells ahead as the other is behind. Half of the
-    neighbourhood of the cells that are not images therefore has each pair once.
+    For T > t, k_2t(r) / k_2T(r) falls with r: the distance from a point is a diffusion on a line, whose kernel is
+    totally positive (Karlin and McGregor). So those pairs hold at most A(T) k_2t(R) / k_2T(R), where A(T) <= A(t),
+    and k_2T(R) is at least the kernel of flat space (Cheeger and Yau, without negative Ricci curvature). At the
+    best T = R^2 / 4m this is K_2t(R) (2 pi e R^2 / m)^(m/2), with K the kernel with respect to Riemannian volume; in
+    flat space it is `bounds.log_share` at R^2 / 8t.
     """
-    axes = len(counts)
-    strides = [per_axis**axis for axis in range(axes)]
-    places = [number // stride % per_axis - _REACH for stride in strides]
-    near = [{1: place < _REACH, -1: place >= count - _REACH} for place, count in zip(places, counts, strict=True)]
-    found = [(points, weights, number)]
-    for shift in product(*((-1, 0, 1) if period < _OPEN else (0,) for period in periods)):
-        moved = [axis for axis in range(axes) if shift[axis]]
-        if moved:
-            rows = np.flatnonzero(np.logical_and.reduce([near[axis][shift[axis]] for axis in moved]))
-            step = sum(shift[axis] * int(counts[axis]) * strides[axis] for axis in moved)
-            images = points[rows]
-            images[:, moved] += [shift[axis] * periods[axis] for axis in moved]
-            found.append((images, weights[rows], number[rows] + step))
-    return (
-        np.concatenate([part[0] for part in found]),
-        np.concatenate([part[1] for part in found]),
-        np.concatenate([part[2] for part in found]),
+    share = small.log_density + small.log_overlap(square) + dim / 2 * (np.log(2 * math.pi * square / dim) + 1)
+    return np.where(square > 4 * dim * time, np.minimum(share, 0.0), 0.0)
+
+
+class NeighboursOffer(Offer):
+    """One pass over the close pairs of the coarsest scale serves all finer ones."""
+
+    name = "local"
+    each = 6e-5
+
+    def __init__(self, question: Question, embedding: Embedding, *, by_tiles: bool = False) -> None:
+        self._question, self._embedding = question, embedding
+        self._cutoff = cache(self._needed)
+        self._by_tiles = by_tiles or embedding.columns > FEW_COLUMNS
+        self._by_tree = embedding.periods is None and (question.measure.n <= FEW_ATOMS or question.rtol < LEAST_RTOL)
+
+    def _needed(self, place: int) -> float | None:
+        question = self._question
+        time, measure = float(question.times[place]), question.measure
+        return cutoff(measure.space, self._embedding, time, measure.ess, question.rtol, mmd2=question.mmd2)
+
+    @cached_property
+    def _counts(self) -> PairCounts:
+        return PairCounts.of(self._question.measure, self._embedding)
+
+    def finest(self, place: int) -> float:
+        """Fine scales cost nothing more."""
+        return 0.0
+
+    def coarsest(self, place: int) -> float:
+        """By the number of close pairs."""
+        reach = self._cutoff(place)
+        if reach is None:
+            return math.inf
+        n, chord = self._question.measure.n, float(self._embedding.chord(reach))
+        close = self._counts.within(chord)
+        if self._by_tiles:
+            columns = self._embedding.columns
+            return n**2 / 2 * (_TILE_PAIR + _PRODUCT * columns) + close * _CLOSE_COORDINATE * columns
+        if self._by_tree:
+            return 4e-4 + 1e-6 * n + close * (_TREE_PAIR + len(self._question.times) * _TREE_SCALE)
+        looked_at = self._counts.seen_within(_CELL_REACH * chord)
+        return _START + _SORTED * n + _CLOSE_PAIR * close + _CANDIDATE * looked_at
+
+    def run(self, part: slice, progress: Progress) -> Answer:
+        """Sums over close pairs, an atom with itself included."""
+        question, times = self._question, self._question.times[part]
+        reaches = [self._cutoff(place) for place in range(part.start, part.stop)]
+        cutoffs = np.array([reach for reach in reaches if reach is not None])
+        if len(cutoffs) < len(times):
+            raise Neighbours().refusal(question)
+        expansions = [self._embedding.small_time(float(time)) for time in times]
+        if self._by_tiles or self._by_tree:
+            atoms, reach = question.measure.coalesced(), float(cutoffs.max())
+            if self._by_tiles:
+                pairs = close_pairs(atoms, zonal_pairs(atoms), reach, progress)
+            else:
+                pairs = _tree_pairs(atoms, self._embedding, reach, progress)
+            found = sum_pairs(pairs, expansions, cutoffs)
+            return Answer(assembled(atoms, self._embedding, times, expansions, cutoffs, found))
+        return Answer(_by_cells(question.measure, self._embedding, times, expansions, cutoffs))
+
+
+def assembled(
+    atoms: Measure,
+    embedding: Embedding,
+    times: FloatArray,
+    expansions: list[SmallTime],
+    cutoffs: FloatArray,
+    found: FloatArray,
+    *,
+    moment_error: float = 0.0,
+    size: float = 1.0,
+) -> HeatSums:
+    """Heat sums from sums over the close pairs i < j, whose coordinates are good to EPS of their *size*."""
+    overlap = 1 / atoms.ess + 2 * found[0]
+    left_out = np.array(
+        [
+            min(
+                float(small.log_overlap(r * r)) - math.log(value),
+                float(log_share_beyond(embedding.dim, t, small, r * r)),
+            )
+            for t, small, r, value in zip(times, expansions, cutoffs, overlap, strict=True)
+        ]
     )
+    expansion = np.array([small.error for small in expansions])
+    rounding = 32 * EPS + 16 * EPS * size / np.sqrt(8 * times)  # d log s_t / dr is 8 / alpha at 4 alpha
+    error = np.exp(left_out) + expansion + rounding + moment_error
+    diagonal = None
+    if atoms.space.compact:
+        diagonal = np.array([small.log_density for small in expansions]) + atoms.space.log_volume
+    return HeatSums.of_overlap(overlap, 2 * found[1] / overlap, error, diagonal)
 
 
-@numba.njit(cache=True, nogil=True)
-def _number(points, low, inverse_sides, counts, per_axis, number):  # type: ignore[no-untyped-def]
-    """The number of each point's cell, counts[axis] of which there are along an axis."""
-    for i in range(len(points)):
-        cell, stride = np.int64(0), np.int64(1)
-        for axis in range(len(low)):
-            place = min(np.int64((points[i, axis] - low[axis]) * inverse_sides[axis]), counts[axis] - 1)
-            cell += (place + _REACH) * stride
-            stride *= per_axis
-        number[i] = cell
-
-
-@numba.njit(cache=True)
-def _counting_order(number, place):  # type: ignore[no-untyped-def]
-    """The permutation that sorts *number*; *place* has a zero for each cell and one more."""
-    for i in range(len(number)):
-        place[number[i] + 1] += 1
-    for cell in range(len(place) - 1):
-        place[cell + 1] += place[cell]
-    order = np.empty(len(number), np.int64)
-    for i in range(len(number)):
-        order[place[number[i]]] = i
-        place[number[i]] += 1
-    return order
-
-
-@numba.njit(cache=True, nogil=True)
-def _take(points, order, columns):  # type: ignore[no-untyped-def]
-    for k in range(len(order)):
-        for axis in range(points.shape[1]):
-            columns[axis, k] = points[order[k], axis]
-
-
-@numba.njit(cache=True)
-def _neighbour_runs(cells, starts, offset, width, first, last, low, high):  # type: ignore[no-untyped-def]
-    """Points in cells number + offset ... number + offset + width, for the cells first ... last - 1."""
-    begin = np.searchsorted(cells, cells[first] + offset)
-    end = begin
-    for cell in range(first, last):
-        wanted = cells[cell] + offset
-        while begin < len(cells) and cells[begin] < wanted:
-            begin += 1
-        end = max(begin, end)
-        while end < len(cells) and cells[end] <= wanted + width:
-            end += 1
-        low[cell - first] = starts[begin]
-        high[cell - first] = starts[end]
-
-
-@numba.njit(cache=True)
-def _candidates(cells, starts, offsets, widths, owned):  # type: ignore[no-untyped-def]
-    count = len(cells)
-    low, high = np.empty(count, np.int64), np.empty(count, np.int64)
-    found = np.zeros(count, np.int64)
-    for row in range(len(offsets)):
-        _neighbour_runs(cells, starts, offsets[row], widths[row], 0, count, low, high)
-        for cell in range(count):
-            mine = starts[cell + 1] - starts[cell] if owned[cell] else 0
-            found[cell] += mine * (high[cell] - low[cell])
-            if row == 0:
-                found[cell] -= mine * (mine + 1) // 2
+def sum_pairs(
+    pairs: Iterator[tuple[FloatArray, FloatArray]], expansions: list[SmallTime], cutoffs: FloatArray
+) -> FloatArray:
+    """sum_{i<j} w_i w_j s_t and its derivative in log t, from squared distances and products of weights."""
+    found = np.zeros((2, len(expansions)))
+    for square, weight in pairs:
+        for k, small in enumerate(expansions):
+            near = square < cutoffs[k] ** 2
+            value = weight[near] * np.exp(small.log_overlap(square[near]))
+            found[0, k] += value.sum()
+            found[1, k] += value @ small.log_slope(square[near])
     return found
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
-def _pair_moments(  # type: ignore[no-untyped-def]
-    points, weights, ranks, cells, starts, offsets, widths, owned, periods, first, last, square, base, found
-):
-    """Add the pairs of the cells first ... last - 1 to *found*.
-
-    The atoms near a cell are copied side by side, so that the loops over them are long enough for vector registers.
-    """
-    if first >= last:
-        return
-    rows = len(offsets)
-    low, high = np.empty((rows, last - first), np.int64), np.empty((rows, last - first), np.int64)
-    for row in range(rows):
-        _neighbour_runs(cells, starts, offsets[row], widths[row], first, last, low[row], high[row])
-    # Rows are not a multiple of 4 KiB apart, at which a write to one would hold up the reading of another.
-    room = np.empty((len(points) + 6, _BUFFER + 40))
-    near, near_weights, near_ranks = room[: len(points)], room[len(points)], room[len(points) + 1]
-    work = room[len(points) + 2 :]
-    for cell in range(first, last):
-        if not owned[cell]:
-            continue
-        size, origin = 0, 0
-        for row in range(rows):
-            j = starts[cell] if row == 0 else low[row, cell - first]
-            end = high[row, cell - first]
-            is_last = row == rows - 1
-            while j < end or (is_last and size > 0):
-                if size == 0:
-                    origin = j if row == 0 else len(weights)
-                step = min(end - j, _BUFFER - size)
-                for axis in range(len(points)):
-                    near[axis, size : size + step] = points[axis, j : j + step]
-                near_weights[size : size + step] = weights[j : j + step]
-                if len(ranks):
-                    near_ranks[size : size + step] = ranks[j : j + step]
-                size += step
-                j += step
-                if size == _BUFFER or (is_last and j == end):
-                    mine = slice(starts[cell], starts[cell + 1])
-                    _add_near(
-                        points,
-                        weights,
-                        ranks,
-                        periods,
-                        mine,
-                        near,
-                        near_weights,
-                        near_ranks,
-                        size,
-                        origin,
-                        square,
-                        base,
-                        work,
-                        found,
-                    )
-                    size = 0
+def _tree_pairs(
+    atoms: Measure, embedding: Embedding, reach: float, progress: Progress
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Squared distances and products of weights of all pairs i < j closer than *reach*, in batches."""
+    points, n = embedding.coordinates(atoms.points), atoms.n
+    for i, j, chord in _found_by_tree(points, points, embedding, float(embedding.chord(reach)), progress):
+        upper = i < j % n
+        yield embedding.distance(chord[upper]) ** 2, atoms.weights[i[upper]] * atoms.weights[j[upper] % n]
 
 
-@numba.njit(inline="always")
-def _add_near(  # type: ignore[no-untyped-def]
-    points, weights, ranks, periods, mine, near, near_weights, near_ranks, size, origin, square, base, work, found
-):
-    """Add the pairs of the atoms *mine* with those copied, of which atom *origin* and its successors come first.
+def _found_by_tree(
+    left: FloatArray, right: FloatArray, embedding: Embedding, chord: float, progress: Progress
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Pairs of rows closer than *chord*, and how close; rows of *right* from len(right) on are its negatives."""
+    from scipy.spatial import cKDTree
 
-    Slices rather than offsets, and unsigned numbers, because an index that may be negative keeps a loop out of
-    vector registers.
-    """
-    squares, close, close_weights, bins = work[0], work[1], work[2], work[3].view(np.int64)
-    lowest = near_ranks[:size].min() if len(ranks) else 0.0
-    for i in range(mine.start, mine.stop):
-        skip = min(max(i + 1 - origin, 0), size)
-        x, y, z = near[0, skip:size], near[1, skip:size], near[2, skip:size]
-        w = near_weights[skip:size]
-        x_i, y_i, z_i = points[0, i], points[1, i], points[2, i]
-        for k in range(len(x)):
-            squares[k] = (x[k] - x_i) ** 2 + (y[k] - y_i) ** 2 + (z[k] - z_i) ** 2
-        for axis in range(3, len(points)):
-            u, u_i, period = near[axis, skip:size], points[axis, i], periods[axis]
-            for k in range(len(u)):
-                gap = abs(u[k] - u_i)
-                squares[k] += min(gap, period - gap) ** 2
-        if len(ranks) and lowest + ranks[i] <= 0.0:  # near the edge of a hemisphere
-            rank, rank_i = near_ranks[skip:size], ranks[i]
-            for k in range(len(rank)):
-                squares[k] = squares[k] if rank[k] + rank_i > 0.0 else square
-        kept = np.uint64(0)
-        for k in range(len(w)):  # every pair is written, and the next one over it if it was too far
-            close[kept] = squares[k]
-            close_weights[kept] = w[k]
-            kept += np.uint64(squares[k] < square)
-        count = np.int64(kept)
-        for k in range(count):  # exponent and leading mantissa bits are the bin, the rest is the place in it
-            bits = np.float64(close[k]).view(np.int64)
-            bins[k] = max((bits >> _SHIFT) - base, 0)
-            close[k] = (bits & _MASK) * _STEP - 1.0
-        for k in range(count):
-            place, weight = close[k], close_weights[k] * weights[i]
-            odd, even = weight * place, place * place
-            row = found[np.uint64(bins[k])]
-            row[0] += weight
-            row[1] += odd
-            row[2] += weight * even
-            row[3] += odd * even
+    periods = embedding.periods
+    box = periods if periods is not None and np.isfinite(periods).all() else None
+    if box is not None:
+        left, right = left % box, right % box
+    tree = cKDTree(np.concatenate([right, -right]) if embedding.antipodal else right, boxsize=box)
+    sample = left[:: max(1, len(left) // 512)]
+    expected = max(1.0, float(np.mean(tree.query_ball_point(sample, chord, return_length=True))))
+    size = max(1, int(BATCH / expected))
+    for start in progress.track(range(0, len(left), size), "neighbours"):
+        part = cKDTree(left[start : start + size], boxsize=box)
+        found = part.sparse_distance_matrix(tree, chord, output_type="ndarray")
+        yield found["i"] + start, found["j"], found["v"]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
-def _add_tile(squares, left, right, base, found):  # type: ignore[no-untyped-def]
-    """Add every pair of a tile to *found*."""
-    for i in range(len(squares)):
-        for k in range(squares.shape[1]):
-            bits = np.float64(squares[i, k]).view(np.int64)
-            place, weight = (bits & _MASK) * _STEP - 1.0, left[i] * right[k]
-            odd, even = weight * place, place * place
-            row = found[np.uint64(max((bits >> _SHIFT) - base, 0))]
-            row[0] += weight
-            row[1] += odd
-            row[2] += weight * even
-            row[3] += odd * even
+def _by_cells(
+    measure: Measure, embedding: Embedding, times: FloatArray, expansions: list[SmallTime], cutoffs: FloatArray
+) -> HeatSums:
+    """From distance moments; duplicates cost nothing while they are few, so they are merged only in crowded cells."""
+    from .cells import Grid, distance_moments  # compiles, so only when it is needed
+
+    radius = float(embedding.chord(cutoffs.max()))
+
+    def grid_of(atoms: Measure) -> tuple[Grid, _Frame]:
+        points = embedding.coordinates(atoms.points)
+        if embedding.periods is None:
+            return Grid.of(points, atoms.weights, radius, antipodal=embedding.antipodal), _Frame(points, None, 1.0, 1.0)
+        frame = _Frame.of(points, embedding.periods, radius)
+        return Grid.of(frame.points, atoms.weights, radius / frame.unit, periods=frame.periods), frame
+
+    atoms = measure.support()
+    if embedding.periods is not None:
+        radius = min(radius, max(extent(atoms.points), math.sqrt(8 * float(times.min()))))
+    grid, frame = grid_of(atoms)
+    if grid.candidates().sum() > CROWDED * atoms.n:
+        merged = atoms.coalesced()
+        if merged.n < 0.9 * atoms.n:
+            atoms, (grid, frame) = merged, grid_of(merged)
+    least = (
+        COINCIDENT * float(embedding.chord(min(math.sqrt(8 * float(times.min())), float(cutoffs.max())))) / frame.unit
+    )
+    moments = distance_moments(grid, least, radius / frame.unit)
+    found = np.empty((2, len(times)))
+    for k, (small, reach) in enumerate(zip(expansions, cutoffs, strict=True)):
+
+        def kernel(chord_square: FloatArray, small: SmallTime = small) -> FloatArray:
+            square = np.minimum(embedding.distance(frame.unit * np.sqrt(chord_square)) ** 2, small.reach**2)
+            value = np.exp(small.log_overlap(square))
+            return np.stack([value, value * small.log_slope(square)])
+
+        found[:, k] = moments.sum(kernel, (float(embedding.chord(reach)) / frame.unit) ** 2)
+    return assembled(
+        atoms, embedding, times, expansions, cutoffs, found, moment_error=MOMENT_ERROR, size=frame.extent * frame.unit
+    )
+
+
+def extent(points: FloatArray) -> float:
+    """No pair is further apart than this."""
+    with np.errstate(over="ignore"):
+        return 1.001 * float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
+
+
+#: Half the extent, in units of the cut-off, up to which cells are as small as they should be.
+_CLOSE = 2.0**17
+
+
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """Flat coordinates around zero, the most spread out first, in a unit that is a power of two."""
+
+    points: FloatArray
+    periods: FloatArray | None
+    unit: float
+    extent: float
+
+    @classmethod
+    def of(cls, points: FloatArray, periods: FloatArray, radius: float) -> _Frame:
+        """Where a coordinate does not close, gaps of more than twice *radius* shrink to that: no pair sees them."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        order = np.argsort(low / 2 - high / 2, kind="stable")
+        columns = np.empty((len(points), len(order)))
+        unit = 2.0 ** math.frexp(radius)[1]
+        for place, axis in enumerate(order):
+            x = points[:, axis]
+            if not np.isfinite(periods[axis]):
+                far = high[axis] / 2 - low[axis] / 2 > _CLOSE * radius
+                x = _without_gaps(x, 2 * radius) if far else x - (low[axis] / 2 + high[axis] / 2)
+            columns[:, place] = x / unit
+        wide = float((columns.max(axis=0) - columns.min(axis=0)).max())
+        closing = periods[order] / unit
+        return cls(columns, closing, unit, max(wide, float(closing[np.isfinite(closing)].max(initial=0.0))))
+
+
+def _without_gaps(x: FloatArray, most: float) -> FloatArray:
+    """The same numbers moved together, so that no gap between neighbours exceeds *most*; smaller ones stay."""
+    order = np.argsort(x)
+    ordered = x[order]
+    with np.errstate(over="ignore"):
+        first = np.concatenate([[0], np.flatnonzero(np.diff(ordered) > most) + 1])
+    last = np.append(first[1:], len(x)) - 1
+    lengths = ordered[last] - ordered[first]
+    places = np.concatenate([[0.0], np.cumsum(lengths + most)[:-1]])
+    block = np.repeat(np.arange(len(first)), last - first + 1)
+    moved = np.empty(len(x))
+    moved[order] = (ordered - ordered[first][block]) + places[block]
+    return moved

@@ -11,18 +11,21 @@ is 6 gESS / pairs.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import EPS, FloatArray, IntArray
 from ..blocks import slices
 from ..errors import InputError, PrecisionError
-from ..kernel import SERIES_LIMIT, level_count, level_probabilities, log_diagonal
+from ..heat.series import SERIES_LIMIT, level_count, level_probabilities
+from ..heat.sums import HeatSums, LevelMoments, sum_levels
 from ..measure import Measure
 from ..progress import Progress
-from ..spaces.base import FloatArray, LevelMoments, PairSpace, ZonalSpace
+from ..spaces.capabilities import PairKernel, ZonalPairs
 from .cosines import ERROR, CosineSums
-from .sums import EPS, HeatSums, sum_levels
 
 #: Batches whose spread gives the standard error.
 LEAST_BATCHES = 32
@@ -31,11 +34,17 @@ LARGEST_SIDE = 1024
 #: Rows of a tile where each scale is summed on its own: several arrays of its square should stay in cache.
 TILE = 128
 
+#: Columns up to which copies of an atom are looked for before drawing.
+FEW_COLUMNS = 64
+
 #: Standard errors counted into `error`: from 32 batches, the truth lies within in all but 1 case of 190.
 SIGMAS = 3.0
 
 #: If none of the pairs drawn overlaps, they hold fewer of those that do, on average, in all but 1 case of 400.
 UNSEEN = 6.0
+
+#: The atoms on the two sides of each batch.
+Draws = Iterator[tuple[IntArray, IntArray]]
 
 
 def heat_sums(
@@ -48,138 +57,110 @@ def heat_sums(
 ) -> HeatSums:
     """Heat sums at *times* from about *pairs* random pairs; `error` includes three standard errors."""
     space = measure.space
-    if isinstance(space, ZonalSpace):
-        return _by_levels(measure, space, times, rtol, pairs, rng, progress)
-    if isinstance(space, PairSpace):
-        return _by_overlaps(measure.coalesced(), space, times, pairs, rng, progress)
-    raise InputError(
-        f"random pairs are of no use on {space!r}, which is known by its eigenpairs: their sum takes a time in "
-        "proportion to the number of atoms; leave out pairs="
-    )
+    kernel = space.pair_kernel
+    if kernel is None:
+        raise InputError(
+            f"random pairs are of no use on {space!r}, which is known by its eigenpairs: their sum takes a time in "
+            "proportion to the number of atoms; leave out pairs="
+        )
+    atoms = measure.coalesced() if kernel.width <= FEW_COLUMNS else measure
+    if isinstance(kernel, ZonalPairs):
+        return _by_levels(atoms, kernel, times, rtol, pairs, _draws(atoms, pairs, rng, progress))
+    kernel = kernel.fitted(atoms.points, times, rtol)
+    return _by_overlaps(atoms, kernel, times, pairs, _draws(atoms, pairs, rng, progress))
 
 
 def _by_levels(
-    measure: Measure,
-    space: ZonalSpace,
-    times: FloatArray,
-    rtol: float,
-    pairs: int,
-    rng: np.random.Generator,
-    progress: Progress,
+    measure: Measure, kernel: ZonalPairs, times: FloatArray, rtol: float, pairs: int, draws: Draws
 ) -> HeatSums:
     """Where the overlap depends on the distance alone: level moments serve all scales."""
-    count = level_count(space, float(times.min()), measure.ess, rtol, SERIES_LIMIT)
+    series = kernel.series
+    count = level_count(series, float(times.min()), measure.ess, rtol, SERIES_LIMIT)
     if count is None:
         raise PrecisionError(
             f"random pairs serve scales of up to {SERIES_LIMIT} levels, and angle "
-            f"{np.degrees(np.sqrt(8 * times.min())):g} degrees on {space!r} needs more; give coarser scales"
+            f"{np.degrees(np.sqrt(8 * times.min())):g} degrees on {measure.space!r} needs more; give coarser scales"
         )
-    batches = _batch_moments(measure, space, count, pairs, rng, progress)  # (batches, levels)
+    batches = np.array([_moments(measure, kernel, count, *draw) for draw in draws])  # (batches, levels)
     mean = batches.mean(axis=0)
-    sums = sum_levels(space, times, LevelMoments(np.clip(mean, 0.0, 1.0), error=ERROR))
-    p = np.stack([level_probabilities(space, float(t), count) for t in times])
+    sums = sum_levels(series, times, LevelMoments(np.clip(mean, 0.0, 1.0), error=ERROR))
+    p = np.stack([level_probabilities(series, float(t), count) for t in times])
     overlap = p @ mean
     if not (overlap > 0).all():
         raise PrecisionError(f"{pairs:,} random pairs are too few to tell the overlap from zero; give more")
-    spread = (batches @ p.T).std(axis=0, ddof=1) / math.sqrt(len(batches))
-    log_power = np.array([log_diagonal(space, float(t)) for t in times]) + np.log(overlap)
+    error = sums.error + _chance(batches @ p.T, pairs) / overlap
+    return _with_chance(overlap, sums.slope, error, kernel.log_diagonal(times) + np.log(overlap))
+
+
+def _with_chance(overlap: FloatArray, slope: FloatArray, error: FloatArray, log_power: FloatArray) -> HeatSums:
+    """MMD^2 is nan where chance makes A less than one; what chance does to it is not warned of but follows `error`."""
     with np.errstate(invalid="ignore", divide="ignore"):
         log_mmd2 = np.where(log_power > 0, log_power + np.log(-np.expm1(-log_power)), np.nan)
-    return HeatSums(overlap, log_mmd2, sums.slope, sums.error + _chance(spread, pairs) / overlap)
+    return HeatSums(overlap, log_mmd2, slope, error, *np.zeros((2, len(overlap))))
 
 
-def _batch_moments(
-    measure: Measure, space: ZonalSpace, count: int, pairs: int, rng: np.random.Generator, progress: Progress
-) -> FloatArray:
-    """Unbiased level moments from each batch."""
-    side, batches = _batches(pairs)
-    cumulative = np.cumsum(measure.weights)
-    own = 1 / measure.ess
-    equal = np.full(side, 1 / side)
-    found = np.empty((batches, count))
-    for batch in progress.track(range(batches), "random pairs"):
-        left, right = (_draw(cumulative, side, rng) for _ in range(2))
-        u = space.tile_cosines(_rows(measure, space, left), _rows(measure, space, right))
-        same = left[:, None] == right  # not a pair of distinct atoms: put at distance zero, and taken out again
-        u[same] = 1.0
-        sums = CosineSums(space.cosine_count(count), pairs)
-        sums.add(u, equal, equal)
-        found[batch] = space.from_cosines(own + sums.values() - same.sum() / side**2)
-        found[batch, 0] = 1.0
+def _moments(measure: Measure, kernel: ZonalPairs, count: int, left: IntArray, right: IntArray) -> FloatArray:
+    """Unbiased level moments from the pairs of one batch."""
+    side = len(left)
+    u = kernel.cosines(kernel.rows(measure.points[left]), kernel.rows(measure.points[right]))
+    same = left[:, None] == right  # not a pair of distinct atoms: put at distance zero, and taken out again
+    u[same] = 1.0
+    sums, equal = CosineSums(count, side * side), np.full(side, 1 / side)
+    sums.add(u, equal, equal)
+    found = kernel.series.from_cosines(1 / measure.ess + sums.values() - same.sum() / side**2)
+    found[0] = 1.0
     return found
 
 
-def _by_overlaps(
-    measure: Measure, space: PairSpace, times: FloatArray, pairs: int, rng: np.random.Generator, progress: Progress
-) -> HeatSums:
+def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, pairs: int, draws: Draws) -> HeatSums:
     """Where the overlap is more than a function of the distance: the mean over batches at each scale.
 
     The constant part of s_t, which is 1 / k_2t(x, x) on a compact space, is the same for all pairs and not sampled.
     """
-    diagonal = space.log_diagonal(times)
-    constant = np.exp(-diagonal) if space.compact else np.zeros(len(times))
-    batches = _batch_overlaps(measure, space, times, constant, pairs, rng, progress)  # (batches, 3, times)
-    own = 1 / measure.ess
+    compact, own = measure.space.compact, 1 / measure.ess
+    diagonal = kernel.log_diagonal(times)
+    constant = np.exp(-diagonal) if compact else np.zeros(len(times))
+    batches = np.array([_overlaps(measure, kernel, times, constant, *draw) for draw in draws])  # (batches, 3, times)
     overlap, change, excess = batches.mean(axis=0)
     overlap += constant + own * (1 - constant)
-    spread = batches[:, 0].std(axis=0, ddof=1) / math.sqrt(len(batches))
-    log_mmd2 = np.full(len(times), np.nan)
-    if space.compact:
-        log_power = diagonal + np.log(overlap)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            near_one = np.log(
-                excess + own * np.expm1(np.minimum(diagonal, 700.0))
-            )  # nan where chance makes it negative
-            log_mmd2 = np.where(log_power > 1.0, log_power + np.log(-np.expm1(-log_power)), near_one)
-    error = space.accuracy + 64 * EPS + _chance(spread, pairs) / overlap
-    return HeatSums(overlap, log_mmd2, change / overlap, error)
+    error = kernel.accuracy + 64 * EPS + _chance(batches[:, 0], pairs) / overlap
+    if not compact:
+        return HeatSums.of_overlap(overlap, change / overlap, error, None)
+    sums = _with_chance(overlap, change / overlap, error, diagonal + np.log(overlap))
+    with np.errstate(invalid="ignore", divide="ignore"):  # nan where chance makes it negative
+        near_one = np.log(excess + own * np.expm1(np.minimum(diagonal, 700.0)))
+    return replace(sums, log_mmd2=np.where(diagonal + np.log(overlap) > 1.0, sums.log_mmd2, near_one))
 
 
-def _batch_overlaps(
-    measure: Measure,
-    space: PairSpace,
-    times: FloatArray,
-    constant: FloatArray,
-    pairs: int,
-    rng: np.random.Generator,
-    progress: Progress,
+def _overlaps(
+    measure: Measure, kernel: PairKernel, times: FloatArray, constant: FloatArray, left: IntArray, right: IntArray
 ) -> FloatArray:
-    """Means over each batch of s_t - constant, d s_t / d log t and k_2t - 1; an atom counts as zero with itself."""
-    side, batches = _batches(pairs)
-    cumulative = np.cumsum(measure.weights)
-    found = np.zeros((batches, 3, len(times)))
-    for batch in progress.track(range(batches), "random pairs"):
-        left, right = (_draw(cumulative, side, rng) for _ in range(2))
-        for rows, columns in ((rows, columns) for rows in slices(side, TILE) for columns in slices(side, TILE)):
-            distinct = (left[rows, None] != right[columns]).astype(np.float64)
-            found[batch, 0] -= constant * distinct.sum()
-            terms_at = space.terms_of_tiles(measure.points[left[rows]], measure.points[right[columns]])
-            for k, time in enumerate(times):
-                for part, term in enumerate(terms_at(float(time))):
-                    if term is not None:
-                        found[batch, part, k] += np.vdot(distinct, term)
-    return found / side**2
+    """Means over a batch of s_t - constant, d s_t / d log t and k_2t - 1; an atom counts as zero with itself."""
+    found = np.zeros((3, len(times)))
+    for rows, columns in product(slices(len(left), TILE), slices(len(right), TILE)):
+        distinct = (left[rows, None] != right[columns]).astype(np.float64)
+        found[0] -= constant * distinct.sum()
+        terms_at = kernel.terms(measure.points[left[rows]], measure.points[right[columns]])
+        for k, time in enumerate(times):
+            for part, term in enumerate(terms_at(float(time))):
+                if term is not None:
+                    found[part, k] += np.vdot(distinct, term)
+    return found / len(left) ** 2
 
 
-def _chance(standard_error: FloatArray, pairs: int) -> FloatArray:
-    """What chance may have done to an overlap: the spread of the pairs drawn, and close pairs too rare to be drawn."""
-    return SIGMAS * standard_error + UNSEEN / pairs
+def _chance(batches: FloatArray, pairs: int) -> FloatArray:
+    """What chance may have done to an overlap: the spread of the batches, and close pairs too rare to be drawn."""
+    return np.asarray(SIGMAS * batches.std(axis=0, ddof=1) / math.sqrt(len(batches)) + UNSEEN / pairs)
 
 
-def _batches(pairs: int) -> tuple[int, int]:
-    """Atoms on each side of a batch, and the number of batches, for about *pairs* pairs."""
+def _draws(measure: Measure, pairs: int, rng: np.random.Generator, progress: Progress) -> Draws:
+    """Two sets of atoms for each batch, drawn with probability proportional to their weight."""
     side = max(2, min(LARGEST_SIDE, math.isqrt(pairs // LEAST_BATCHES)))
-    return side, max(LEAST_BATCHES, -(-pairs // side**2))
-
-
-def _draw(cumulative: FloatArray, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Atoms drawn with probability proportional to their weight."""
-    drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
-    return np.asarray(np.minimum(drawn, len(cumulative) - 1))
-
-
-def _rows(measure: Measure, space: ZonalSpace, rows: NDArray[np.int64]) -> FloatArray:
-    return space.tile(measure.points[rows], slice(None))
+    cumulative = np.cumsum(measure.weights)
+    for _ in progress.track(range(max(LEAST_BATCHES, -(-pairs // side**2))), "random pairs"):
+        drawn = np.searchsorted(cumulative, rng.random((2, side)) * cumulative[-1], side="right")
+        left, right = np.minimum(drawn, len(cumulative) - 1)
+        yield left, right
 
 
 def check_arguments(pairs: int, rng: np.random.Generator | int | None) -> np.random.Generator:

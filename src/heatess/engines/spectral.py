@@ -1,42 +1,143 @@
-"""Level moments through the coefficients of the measure, in linear time."""
+"""Heat sums and potentials through the coefficients of the measure, in linear time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from functools import cache
+from typing import Any
 
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray
 from ..blocks import thread_count
+from ..errors import InputError, PrecisionError
+from ..heat.series import level_probabilities
 from ..measure import Measure
-from ..spaces.base import FloatArray, LevelMoments, ZonalSpace
+from ..progress import Progress
+from ..transforms.base import Transform
+from ..transforms.levels import LevelTransform
+from .base import Answer, Engine, Offer, PotentialOffer, Question
+
+#: A transform may be repeated with a higher degree, for a balanced cloud, if it takes so many seconds at most.
+AGAIN = 1.0
+
+#: A transform of `gess` that is estimated at so few seconds is run without asking for other offers.
+QUICK = 4e-4
 
 
-def level_moments(measure: Measure, space: ZonalSpace, count: int, rtol: float) -> LevelMoments:
-    """b_0, ..., b_{count-1}, the lowest of them certain even when they nearly vanish."""
-    moments = transform(measure, space, count, rtol)
-    return with_low_moments(moments, rtol, lambda: space.low_moments(measure.points, measure.weights))
+class Spectral(Engine):
+    """The transform of a space."""
+
+    name = "spectral"
+
+    def offer(self, question: Question) -> Offer | None:
+        """Any scales that the degree of the transform can serve."""
+        transform = question.measure.space.transform
+        return None if transform is None else SpectralOffer(question, transform)
+
+    def refusal(self, question: Question) -> Exception:
+        """No transform, or a scale too fine for it."""
+        space = question.measure.space
+        if space.transform is None:
+            return InputError(f"{space!r} has no fast transform; use method='pairwise' or 'auto'")
+        most = space.transform.most
+        return PrecisionError(
+            f"method='spectral' at {question.scale(0)} needs a degree above the limit of {most:g} on {space!r}; use "
+            "method='auto'",
+            finest=_finest(space.transform, question),
+        )
+
+    def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
+        """By the adjoint transform."""
+        transform = question.measure.space.transform
+        if transform is None:
+            return None
+        time, measure, epsilon = float(question.times[0]), question.measure, accuracy(question.rtol)
+        degree = transform.degree_for(time, measure.ess, question.rtol, mmd2=False)
+        if degree is None:
+            return None
+
+        def run(progress: Progress) -> FloatArray:
+            threads = threads_for(measure.n, degree)
+            found = transform.coefficients(measure.points, measure.weights, degree, epsilon, threads)
+            return transform.potential(found, degree, time, at, epsilon, threads_for(len(at), degree))
+
+        seconds = transform.seconds(measure.n, degree) + transform.seconds(len(at), degree)
+        return PotentialOffer(seconds, 8 * epsilon, run)
 
 
-def transform(measure: Measure, space: ZonalSpace, count: int, rtol: float) -> LevelMoments:
-    """b_0, ..., b_{count-1} by the space's fast transform.
+def _finest(transform: Transform, question: Question) -> float:
+    """The finest time that the transform certifies."""
+    low, high = float(question.times[0]), float(question.times[0])
+    while transform.degree_for(high, question.measure.ess, question.rtol) is None:
+        low, high = high, 2 * high
+    for _ in range(20):
+        middle = math.sqrt(low * high)
+        served = transform.degree_for(middle, question.measure.ess, question.rtol) is not None
+        low, high = (low, middle) if served else (middle, high)
+    return high
 
-    An error e in the coefficients, per unit of weight, moves gESS by about 2 e sqrt(gESS) relatively;
-    the transform runs at 1e-4 of *rtol*, at most, which covers gESS up to 10^6 with room to spare.
+
+def accuracy(rtol: float) -> float:
+    """What is asked of a transform per unit of weight.
+
+    An error e in the coefficients moves gESS by about 2 e sqrt(gESS) relatively; 1e-4 of *rtol*, at most, covers gESS
+    up to 10^6 with room to spare.
     """
-    epsilon = min(max(1e-4 * rtol, 3e-13), 1e-6)
-    small = measure.n * 64 + count**3 < 6_000_000  # threads would cost more than they bring
-    threads = 1 if small else thread_count()
-    coefficients = space.coefficients(measure.points, measure.weights, count, epsilon, threads)
-    return LevelMoments(space.moments_of_coefficients(coefficients), root_error=epsilon)
+    return min(max(1e-4 * rtol, 3e-13), 1e-6)
 
 
-def with_low_moments(moments: LevelMoments, rtol: float, low: Callable[[], FloatArray]) -> LevelMoments:
-    """*moments*, with the lowest levels by *low*, which sums them directly, if they are not certain to *rtol*.
+def threads_for(n: int, degree: float) -> int:
+    """One thread where several would cost more than they bring."""
+    return 1 if n * 64 + (degree + 1) ** 3 < 6_000_000 else thread_count()
 
-    At large scales MMD^2 rests on them alone.
-    """
-    lowest = float(moments.values[1:3].min())
-    # The transform was never found to be off by more than a quarter of `root_error`.
-    if moments.root_error / 2 * lowest**0.5 + moments.error > rtol * lowest:
-        exact = low()[: len(moments.values) - 1]
-        moments.values[1 : 1 + len(exact)] = exact
-        moments = moments._replace(certain=1 + len(exact))
-    return moments
+
+class SpectralOffer(Offer):
+    """One transform, to the degree that the finest scale needs, serves all coarser ones."""
+
+    name = "spectral"
+    each = 1e-5
+
+    def __init__(self, question: Question, transform: Transform) -> None:
+        self._question, self._transform = question, transform
+        self._degree = cache(self._needed)
+
+    def _needed(self, place: int) -> float | None:
+        question = self._question
+        time = float(question.times[place])
+        return self._transform.degree_for(time, question.measure.ess, question.rtol, mmd2=question.mmd2)
+
+    def finest(self, place: int) -> float:
+        """That of the transform."""
+        degree = self._degree(place)
+        return math.inf if degree is None else self._transform.seconds(self._question.measure.n, degree)
+
+    def run(self, part: slice, progress: Progress) -> Answer:
+        """A balanced cloud, whose MMD^2 turns out to need a higher degree, is transformed again if that is cheap."""
+        question, transform = self._question, self._transform
+        measure, times, epsilon = question.measure, question.times[part], accuracy(question.rtol)
+        degree = self._degree(part.start)
+        if degree is None:
+            raise Spectral().refusal(question)
+        while True:
+            threads = threads_for(measure.n, degree)
+            spectrum = transform.spectrum_of(measure.points, measure.weights, degree, epsilon, question.rtol, threads)
+            sums = spectrum.heat_sums(times)
+            more = 1.5 * degree + 1
+            enough = not question.mmd2 or not (sums.missing > question.rtol).any()
+            if enough or more > transform.most or transform.seconds(measure.n, more) > AGAIN:
+                return Answer(sums, spectrum)
+            degree = float(int(more))
+
+
+def quick_overlap(measure: Measure, time: float, rtol: float) -> float | None:
+    """1 / gESS at one time by a transform to levels so cheap that no other engine is asked, as for a filter step."""
+    transform = measure.space.transform
+    if not isinstance(transform, LevelTransform):
+        return None
+    degree = transform.degree_for(time, measure.ess, rtol, mmd2=False)
+    if degree is None or transform.seconds(measure.n, degree) > QUICK + 6e-8 * measure.n:
+        return None
+    threads = threads_for(measure.n, degree)
+    found = transform.coefficients(measure.points, measure.weights, degree, accuracy(rtol), threads)
+    return float(level_probabilities(transform.series, time, int(degree) + 1) @ transform.moments(found))

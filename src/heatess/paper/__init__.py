@@ -1,4 +1,4 @@
-"""The paper's experiments, each a small module over the public API, and one function that runs them.
+"""The experiments of the paper, one small module each, and one function that runs them.
 
 Experiments
     tables       Tables 1 and 2, with the spread of the random rows over 200 seeds
@@ -7,9 +7,9 @@ Experiments
     asymptotics  the small-time and the low-frequency approximation
     replicates   30 replicated profiles with interquartile bands
     truncation   the error of a series cut at degree L
-    snis         self-normalised importance sampling, against the published curve
+    snis         self-normalised importance sampling, compared with the published curve
     digits       profiles of the digit embeddings
-    theorems     rates, stability, merging and limits, measured
+    theorems     measured rates of convergence, stability, merging and limits
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SCHEMA = "heatess.paper/1"
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was run, checked and written; `missing` says why there are no figures, if there are none."""
+    """What was run, checked and written; if there are no figures, `missing` says why."""
 
     settings: Settings
     names: tuple[str, ...]
@@ -66,8 +66,8 @@ def reproduce(
 ) -> Reproduction:
     """Run the experiments named in *only* and write their tables, figures and checks into *out*.
 
-    Everything random comes from *seed*. With *quick* the spreads rest on fewer replicates; every
-    number is still checked.
+    All random numbers come from *seed*. With *quick* there are fewer replicates; every number is still
+    checked.
     """
     names = chosen(only)
     settings = Settings(seed, quick, Progress(progress).track)
@@ -130,7 +130,7 @@ def _write_text(path: Path, text: str) -> Path:
 
 
 def _draw(figure: Any, stem: Path) -> list[Path]:
-    """The figure as PNG and PDF, the PDF without a date so that equal runs give equal files."""
+    """Write the figure as PNG and PDF; the PDF has no date, so that equal runs give equal files."""
     from . import style
 
     with style.applied():

@@ -1,4 +1,4 @@
-"""Two regimes of a unimodal cloud: overlapping Gaussians at small times, two frequencies at large."""
+"""Approximations for a unimodal cloud: overlapping Gaussians at small times, two frequencies at large times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Regimes(NamedTuple):
 
 
 def run(settings: Settings) -> Outcome:
-    """The power A against its small-time approximation, A - 1 against its lowest degrees."""
+    """Compare the power A with its small-time approximation, and A - 1 with its lowest degrees."""
     found = compute(configurations.synthetic(settings.rng("synthetic"))["Unimodal vMF"])
     return Outcome(figure=lambda: draw(found))
 

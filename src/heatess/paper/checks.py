@@ -1,4 +1,4 @@
-"""Our numbers beside the published ones, with the spread that chance alone would give."""
+"""Compare our numbers with the published ones, and with their random spread."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Check:
-    """One published number and ours; *spread* is None where nothing is random."""
+    """One published number and ours; *spread* is None if nothing is random."""
 
     source: str
     row: str
@@ -53,14 +53,14 @@ class Check:
 
     @property
     def consistent(self) -> bool:
-        """Whether the published number, as rounded in print, can be ours; see `RULE`."""
+        """Whether the published number agrees with ours; see `RULE`."""
         if self.spread is None:
             return round(self.ours, self.decimals) == self.theirs
         least, greatest = (round(end, self.decimals) for end in (self.spread.least, self.spread.greatest))
         return least <= self.theirs <= greatest
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, with the difference, ours as it would be printed, and the conclusion."""
+        """The check as a dictionary of plain values, with the difference and the conclusion."""
         return {
             **asdict(self),
             "printed": round(self.ours, self.decimals),
@@ -72,7 +72,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Law:
-    """A statement of a theorem as one measured number: near what is expected, or at most that."""
+    """A statement of a theorem as one measured number, which must be near the expected one, or at most that."""
 
     label: str
     statement: str
@@ -82,19 +82,19 @@ class Law:
 
     @property
     def holds(self) -> bool:
-        """Within *tolerance* of what is expected; without a tolerance, not above it."""
+        """Whether the number is within *tolerance* of the expected one; without a tolerance, not above it."""
         if self.tolerance is None:
             return self.measured <= self.expected
         return abs(self.measured - self.expected) <= self.tolerance
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values and the conclusion."""
+        """The law as a dictionary of plain values, with the conclusion."""
         relation = "at most" if self.tolerance is None else "near"
         return {**asdict(self), "relation": relation, "holds": self.holds}
 
 
 def verdict(checks: Sequence[Check], laws: Sequence[Law]) -> str:
-    """One plain sentence on the numbers and one on the theorems."""
+    """One sentence on the numbers and one on the theorems."""
     sentences = []
     if checks:
         exact = [check for check in checks if check.spread is None]
@@ -113,11 +113,11 @@ def verdict(checks: Sequence[Check], laws: Sequence[Law]) -> str:
             if not broken
             else f"{len(broken)} of {len(laws)} theorem checks do NOT hold (marked NO above)."
         )
-    return " ".join(sentences) or "Nothing of this choice has published numbers or theorems to check."
+    return " ".join(sentences) or "These experiments have no published numbers or theorems to check."
 
 
 def report(checks: Sequence[Check], laws: Sequence[Law]) -> str:
-    """The tables printed at the end: every number of the tables, the curves in a line each, the theorems."""
+    """The tables printed at the end: each number of the tables, one line for each curve, and the theorems."""
     parts = []
     if checks:
         head = ["", "", "", "ours", "published", "difference", "replicates", "consistent"]
@@ -149,7 +149,7 @@ def _row(check: Check) -> list[str]:
 
 
 def _curve_rows(checks: Sequence[Check]) -> list[list[str]]:
-    """One line per curve: its largest relative difference; then every point that is not consistent."""
+    """One line per curve with its largest relative difference, then every point that is not consistent."""
     rows = []
     curves = dict.fromkeys((check.source, check.row) for check in checks if check.column.endswith(" deg"))
     for source, row in curves:

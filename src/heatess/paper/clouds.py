@@ -1,4 +1,4 @@
-"""Where the atoms of the synthetic configurations lie: oblique Mollweide maps."""
+"""Maps of the atoms of the synthetic configurations, in oblique Mollweide projection."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Where the pole e_3 stands on the map, and the turn about it, in degrees: no mode is torn by the edge.
+#: Position of the pole e_3 on the map and the rotation about it, in degrees; the map edge cuts through no mode.
 POLE_LONGITUDE, POLE_LATITUDE, TURN = -85.0, 22.0, 90.0
 
 
 def run(settings: Settings) -> Outcome:
-    """The five configurations of Table 1, the same draw."""
+    """The five configurations of Table 1, in the same draw."""
     clouds = configurations.synthetic(settings.rng("synthetic"))
     return Outcome(figure=lambda: draw(clouds))
 
 
 def view() -> FloatArray:
-    """The rotation that carries e_3 to its place on the map."""
+    """The rotation that moves e_3 to its place on the map."""
     return about(2, POLE_LONGITUDE) @ about(1, 90 - POLE_LATITUDE) @ about(2, TURN)
 
 
@@ -46,7 +46,7 @@ def on_map(points: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def draw(clouds: Mapping[str, FloatArray]) -> Figure:
-    """A map for each configuration and, in the sixth place, what the lines and signs mean."""
+    """A map for each configuration, and in the sixth panel a key to lines and signs."""
     figure, axes = style.panels(style.FULL, 2.9, 2, 3, subplot_kw={"projection": "mollweide"})
     for number, (ax, (name, points)) in enumerate(zip(axes, clouds.items(), strict=False)):
         _prepare(ax)
@@ -98,7 +98,7 @@ def _graticule(ax: Axes) -> None:
 
 
 def _torn(longitude: FloatArray, latitude: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A curve broken where it leaves the map on one side and comes back on the other."""
+    """A curve with a gap where it leaves the map on one side and returns on the other."""
     breaks = np.flatnonzero(np.abs(np.diff(longitude)) > math.pi) + 1
     return np.insert(longitude, breaks, math.nan), np.insert(latitude, breaks, math.nan)
 

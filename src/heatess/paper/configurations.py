@@ -15,13 +15,13 @@ from .experiment import FloatArray
 NORTH = (0.0, 0.0, 1.0)
 SOUTH = (0.0, 0.0, -1.0)
 
-#: Observations kept of each digit.
+#: Number of images used for each digit.
 PER_DIGIT = 30
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The numbers behind the synthetic configurations."""
+    """The parameters of the synthetic configurations."""
 
     n: int
     kappa: float
@@ -37,8 +37,8 @@ REPLICATED = Recipe(n=180, kappa=100.0, spread=0.045, clip=0.15, places=20)
 def synthetic(rng: np.random.Generator, recipe: Recipe = MAIN) -> dict[str, FloatArray]:
     """The five configurations of Table 1, all equally weighted.
 
-    A von Mises-Fisher cloud; half of it moved to the antipode; a band around the equator; four modes
-    at the vertices of a tetrahedron; and labels that share a few Fibonacci places.
+    One von Mises-Fisher mode; two modes at opposite poles; a band around the equator; four modes at the
+    vertices of a tetrahedron; and several labels at each of a few Fibonacci places.
 
     >>> {name: len(points) for name, points in synthetic(np.random.default_rng(0)).items()}
     {'Unimodal vMF': 300, 'Antipodal': 300, 'Girdle': 300, 'Four modes': 300, 'Duplicates': 300}
@@ -58,7 +58,7 @@ def digits() -> dict[str, tuple[FloatArray, FloatArray | None]]:
     """The three clouds of Table 2, as points and weights.
 
     Images are standardised, projected on three principal components of the full data set and scaled to
-    unit length; the first thirty of each digit are kept. The weights are proportional to exp(2.5 x_1).
+    unit length; the first thirty of each digit are used. The weights are proportional to exp(2.5 x_1).
 
     >>> {name: points.shape for name, (points, weights) in digits().items()}
     {'Digits all': (300, 3), 'Digits weighted': (300, 3), 'Digits 0/1': (60, 3)}
@@ -76,7 +76,7 @@ def digits() -> dict[str, tuple[FloatArray, FloatArray | None]]:
 
 @cache
 def handwritten() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """1,797 images of 64 pixels, 0 to 16, and their digits; see data/README.md for source and licence."""
+    """1,797 images of 64 pixels with values 0 to 16, and their digits; see data/README.md for source and licence."""
     with (files(__package__) / "data" / "digits.npz").open("rb") as stream, np.load(stream) as stored:
         pixels, labels = stored["pixels"], stored["labels"]
     for array in (pixels, labels):
@@ -85,10 +85,10 @@ def handwritten() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 
 def principal_directions(features: FloatArray, count: int = 3) -> FloatArray:
-    """Rows standardised by feature, projected on the first principal axes, and scaled to unit length.
+    """Rows of *features*, standardised, projected on the first principal axes, and scaled to unit length.
 
-    Constant features stay zero. A principal axis is defined up to its sign: as in scikit-learn, the
-    entry of largest modulus is positive.
+    Constant features become zero. The sign of a principal axis is free; as in scikit-learn, its entry of
+    largest modulus is positive.
     """
     deviation = features.std(axis=0)
     standard = (features - features.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)

@@ -1,7 +1,6 @@
-"""How fast the empirical power approaches that of the law it was drawn from (thm:consistency).
+"""How fast the power of a sample converges to that of its law (thm:consistency).
 
-For a mixture of von Mises-Fisher laws A_P(t) is exact, so the error is measured without a reference
-simulation.
+For a mixture of von Mises-Fisher laws A_P(t) is known exactly, so no reference simulation is needed.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ TARGET = Mixture(
 #: The interval [t_0, T] as angles, in degrees; the supremum is over these.
 ANGLES = np.geomspace(30.0, 120.0, 12)
 
-#: The one angle at which the uniform law is looked at: its rate is stated for each fixed t.
+#: The angle, in degrees, for the uniform law: its rate is stated for each fixed t.
 FIXED = 45.0
 
-#: Slopes are measured by simulation.
+#: Allowed error of a slope, because slopes are measured by simulation.
 TOLERANCE = 0.12
 
 Draw = Callable[[int, np.random.Generator], tuple[FloatArray, FloatArray | None]]
@@ -35,7 +34,7 @@ Draw = Callable[[int, np.random.Generator], tuple[FloatArray, FloatArray | None]
 
 @dataclass(frozen=True)
 class Rate:
-    """Root-mean-square error of the power against 1 / S_n (n for importance sampling), and the rate expected."""
+    """Root-mean-square errors of the power, the sizes 1 / S_n (n for importance sampling), and the expected rate."""
 
     name: str
     statement: str
@@ -45,7 +44,7 @@ class Rate:
 
     @property
     def slope(self) -> float:
-        """Exponent of the error, from a straight line in logarithms."""
+        """The measured rate: slope of log(error) on log(size)."""
         return float(np.polyfit(np.log(self.sizes), np.log(self.errors), 1)[0])
 
     def law(self) -> Law:
@@ -54,12 +53,12 @@ class Rate:
 
 
 def equal(n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray | None]:
-    """Draws of the target, equally weighted."""
+    """Draws from the target, equally weighted."""
     return TARGET.sample(n, rng), None
 
 
 def unequal(n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray | None]:
-    """Draws of the target with w_i proportional to 1 / sqrt(i), so that S_n is about log(n) / 4n."""
+    """Draws from the target with w_i proportional to 1 / sqrt(i), so that S_n is about log(n) / 4n."""
     return TARGET.sample(n, rng), np.asarray(1 / np.sqrt(np.arange(1, n + 1)))
 
 
@@ -75,7 +74,7 @@ def uniform(n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray | 
 
 
 def rates(settings: Settings) -> list[Rate]:
-    """The four rates, each over sample sizes a factor of two apart."""
+    """The four rates, each measured at sample sizes that double."""
     sizes = [400 * 2**k for k in range(settings.choose(full=8, quick=6))]
     exact = TARGET.mmd2(np.radians(ANGLES) ** 2 / 8)
     fixed = np.array([FIXED])
@@ -95,7 +94,7 @@ def rates(settings: Settings) -> list[Rate]:
 def errors(
     settings: Settings, name: str, draw: Draw, sizes: list[int], angles: FloatArray, truth: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """1 / S_n (or n where the weights are random) and the root-mean-square of the supremum of |A_n - A|."""
+    """Two arrays: 1 / S_n (n for importance weights), and the root-mean-square of sup |A_n - A|."""
     effective, found = [], []
     for n in settings.track(sizes, f"convergence, {name}"):
         rng = settings.rng(f"convergence {name}", n)

@@ -1,4 +1,4 @@
-"""Full profiles of the digit embeddings of Table 2."""
+"""Profiles of the digit embeddings of Table 2, at all scales."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment is given, and what it hands back."""
+"""What an experiment takes, and what it returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Tracker(Protocol):
-    """Iterates over work and may show how far it is."""
+    """Iterates over work and may show the progress."""
 
     def __call__(self, work: Sequence[T], label: str) -> Iterator[T]:
         """Yield the items of *work* in order."""
@@ -33,14 +33,14 @@ def silently(work: Sequence[T], label: str) -> Iterator[T]:
 
 @dataclass(frozen=True)
 class Settings:
-    """The seed behind every random number, how much to compute, and where progress goes."""
+    """The seed of all random numbers, how much to compute, and how to show progress."""
 
     seed: int = 0
     quick: bool = False
     track: Tracker = silently
 
     def rng(self, name: str, replicate: int = 0) -> np.random.Generator:
-        """A stream of its own for each experiment and replicate, the same whatever else is run.
+        """A random generator for one experiment and replicate; it does not depend on what else is run.
 
         >>> Settings(seed=1).rng("girdle").random() == Settings(seed=1).rng("girdle").random()
         True
@@ -50,13 +50,13 @@ class Settings:
         return np.random.default_rng([self.seed, replicate, *name.encode()])
 
     def choose(self, full: int, quick: int) -> int:
-        """One of two amounts of work."""
+        """*quick* if the run is quick, otherwise *full*."""
         return quick if self.quick else full
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Text files by name, one figure (drawn only when asked for), and what was checked."""
+    """Text files by name, a function that draws the figure, and what was checked."""
 
     files: Mapping[str, str] = field(default_factory=dict)
     figure: Callable[[], Figure] | None = None

@@ -1,4 +1,4 @@
-"""The theorems on a fixed measure, as numbers: stability, merging, and the limits of each curve."""
+"""Theorems about a fixed measure, measured: stability, merging, and the limits of each curve."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .vmf import zonal_functions
 SHIFTS = np.geomspace(1e-4, 0.1, 13)
 STABILITY_ANGLES = np.geomspace(15.0, 120.0, 12)
 
-#: Merging: the atoms are this many scale angles apart.
+#: Merging: distance of the two atoms, in units of the scale angle.
 SEPARATION = 1.0
 MERGING_TIMES = np.geomspace(1e-4, 1e-2, 9)
 
@@ -26,19 +26,19 @@ LABELS = np.array([0, 1, 2, 3, 4, 5, 0, 0, 1])
 
 
 class Stability(NamedTuple):
-    """Largest change of the power over the scales when every atom moves by a shift, and the constant C."""
+    """The largest change of the power over all scales, for each shift of the atoms, and the constant C."""
 
     changes: FloatArray
     constant: float
 
 
 def stability(settings: Settings) -> Stability:
-    """Every atom of a cloud moves by the same angle towards e_3, so that W_1 is at most that angle.
+    """The changes of the power when all atoms of a cloud move by the same angle towards e_3.
 
-    The constant of the theorem is C = 2 sup |d k_2t(angle) / d angle|.
+    W_1 is at most that angle. The constant of the theorem is C = 2 sup |d k_2t(angle) / d angle|.
     """
     cloud = TARGET.sample(500, settings.rng("stability"))
-    cloud = cloud[cloud[:, 2] < math.cos(SHIFTS[-1])]  # none passes the pole
+    cloud = cloud[cloud[:, 2] < math.cos(SHIFTS[-1])]  # so that no atom moves across the pole
     start = heat_profile(cloud, angles=STABILITY_ANGLES).mmd2
     changes = [
         np.abs(heat_profile(moved_north(cloud, shift), angles=STABILITY_ANGLES).mmd2 - start).max() for shift in SHIFTS
@@ -47,7 +47,7 @@ def stability(settings: Settings) -> Stability:
 
 
 def moved_north(points: FloatArray, shift: float) -> FloatArray:
-    """Points carried along their meridian towards e_3 by an angle in radians."""
+    """Points moved along their meridian towards e_3 by an angle in radians."""
     flat = np.hypot(points[:, 0], points[:, 1])
     colatitude = np.arctan2(flat, points[:, 2]) - shift
     return np.column_stack([points[:, :2] * (np.sin(colatitude) / flat)[:, None], np.cos(colatitude)])
@@ -63,7 +63,7 @@ def kernel_slope(angles: FloatArray, count: int = 200) -> float:
 
 
 def pair(distance: float) -> FloatArray:
-    """Two atoms a distance apart, in radians."""
+    """Two atoms at this distance, in radians."""
     return np.array([[1.0, 0.0, 0.0], [math.cos(distance), math.sin(distance), 0.0]])
 
 
@@ -84,12 +84,12 @@ def octahedron() -> tuple[FloatArray, FloatArray]:
 
 
 def laws(moved: Stability) -> list[Law]:
-    """Every statement about a fixed measure as a measured number beside the expected one."""
+    """Every statement about a fixed measure, with its measured and its expected number."""
     return [*_limits(), *_expansions(), *_stability(moved)]
 
 
 def _limits() -> list[Law]:
-    """Monotone curves and both their ends, for nine labels at six places."""
+    """Curves are monotone and have the right limits, for nine labels at six places."""
     points, weights = octahedron()
     limit = baselines.ess(np.bincount(LABELS, weights))
     whole = heat_profile(points, weights, angles=np.geomspace(0.01, 1e4, 200))
@@ -107,7 +107,7 @@ def _limits() -> list[Law]:
 
 
 def _expansions() -> list[Law]:
-    """The order of what each expansion leaves out."""
+    """The order of the remainder of each expansion."""
     points, weights = octahedron()
     early, middle, late = np.geomspace(1e-3, 1e-2, 9), np.linspace(0.3, 0.7, 9), np.linspace(1.0, 2.5, 9)
     curvature = (

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def run(settings: Settings) -> Outcome:
-    """The five configurations of Table 1, the same draw."""
+    """The five configurations of Table 1, in the same draw."""
     clouds = configurations.synthetic(settings.rng("synthetic"))
     found = {name: heat_profile(points) for name, points in clouds.items()}
     return Outcome(figure=lambda: draw(found, style.panels(style.COLUMN, 4.7, rows=2)))
 
 
 def draw(found: Mapping[str, HeatProfile], panels: tuple[Figure, Sequence[Axes]]) -> Figure:
-    """Panel (a) gESS, with the ordinary ESS as levels; panel (b) occupied volume."""
+    """Panel (a) gESS, with lines for the ordinary ESS; panel (b) occupied volume."""
     figure, (left, right) = panels
     for number, (name, profile) in enumerate(found.items()):
         style.curve(left, profile.angles, profile.gess, number, label=name)

@@ -1,4 +1,4 @@
-"""The published numbers, as data of the package."""
+"""The published numbers, from a data file of the package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from .experiment import FloatArray
 
-#: Decimals to which the paper prints each column.
+#: Number of decimals of each column in the paper.
 DECIMALS = {
     "n": 0,
     "R": 3,
@@ -23,7 +23,7 @@ DECIMALS = {
     "gESS(45deg)": 1,
 }
 
-#: Decimals to which the curve was decoded from the figure.
+#: Number of decimals of the curve, which was read from the figure.
 CURVE_DECIMALS = 4
 
 

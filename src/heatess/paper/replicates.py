@@ -1,4 +1,4 @@
-"""Replicated profiles: how much the curves move from one draw to the next."""
+"""Replicated profiles: how much the curves differ between draws."""
 
 from __future__ import annotations
 

@@ -24,14 +24,14 @@ QUANTILES = {"q25": 0.25, "median": 0.5, "q75": 0.75}
 
 
 class Repeats(NamedTuple):
-    """The experiment of 40 trials, repeated: quartile curves (repeats, 60) and the median ESS (repeats,)."""
+    """Results of repeated 40-trial experiments: quartile curves (repeats, 60) and the median ESS (repeats,)."""
 
     curves: dict[str, FloatArray]
     ess: FloatArray
 
 
 def run(settings: Settings) -> Outcome:
-    """The figure from the first repeat, the sampling spread of its curves from all."""
+    """The figure uses the first repeat; the random spread of its curves uses all repeats."""
     count = settings.choose(full=200, quick=80)
     found = repeat(settings, count)
     return Outcome(checks=checks(found), figure=lambda: draw(found))
@@ -45,7 +45,7 @@ def trial(rng: np.random.Generator) -> tuple[FloatArray, float]:
 
 
 def repeat(settings: Settings, count: int) -> Repeats:
-    """The 40-trial experiment *count* times over."""
+    """Run the 40-trial experiment *count* times."""
     curves: dict[str, list[FloatArray]] = {name: [] for name in QUANTILES}
     ess = []
     for number in settings.track(range(count), "importance sampling"):

@@ -1,4 +1,4 @@
-"""How the figures look: sizes of a printed column, small type, colours and dashes that survive any eye."""
+"""The look of the figures: column widths, small type, colours and dashes that all readers can distinguish."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _STYLE: Any = {
 
 @contextmanager
 def applied() -> Iterator[None]:
-    """The style while a figure is drawn and saved; matplotlib's settings are then as they were."""
+    """Use the style inside a `with` block; afterwards the settings of matplotlib are as before."""
     try:
         from matplotlib import rc_context
     except ImportError:
@@ -77,18 +77,18 @@ def panels(width: float, height: float, rows: int = 1, columns: int = 1, **more:
 
 
 def curve(ax: Axes, x: Any, y: Any, number: int, **more: Any) -> Any:
-    """A line with the colour and the dashes of its number."""
+    """Draw a line whose number gives its colour and dashes."""
     usual = {"color": COLORS[number % len(COLORS)], "linestyle": DASHES[number % len(DASHES)]}
     return ax.plot(x, y, **{**usual, **more})[0]
 
 
 def band(ax: Axes, x: Any, low: FloatArray, high: FloatArray, color: str, **more: Any) -> Any:
-    """A shaded region between two curves."""
+    """Shade the region between two curves."""
     return ax.fill_between(x, low, high, **{"color": color, "alpha": 0.2, "linewidth": 0, **more})
 
 
 def log_axis(axis: Axis, low: float, high: float) -> None:
-    """A logarithmic axis with plain numbers, 5 10 20 50, while they fit, and powers of ten beyond."""
+    """Make an axis logarithmic, with plain numbers such as 5, 10, 20 if they fit, otherwise powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, LogLocator, NullFormatter
 
     across = axis is axis.axes.xaxis
@@ -103,7 +103,7 @@ def log_axis(axis: Axis, low: float, high: float) -> None:
 
 
 def level(ax: Axes, height: float, name: str, color: str = GREY) -> None:
-    """A dotted horizontal line, named at its right end."""
+    """Draw a dotted horizontal line with its name at the right end."""
     ax.axhline(height, color=color, linewidth=0.8, linestyle=(0, (1, 2)))
     ax.annotate(
         name,
@@ -118,10 +118,10 @@ def level(ax: Axes, height: float, name: str, color: str = GREY) -> None:
 
 
 def letter(ax: Axes, text: str) -> None:
-    """The panel's name above its left corner, such as "(a) gESS"."""
+    """Write the name of the panel, such as "(a) gESS", above its left corner."""
     ax.set_title(text, loc="left")
 
 
 def legend_below(figure: Figure, ax: Axes, columns: int) -> None:
-    """One legend under all panels."""
+    """Draw one legend below all panels."""
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)

@@ -1,4 +1,4 @@
-"""Tables 1 and 2: classical summaries beside gESS, ours and the published."""
+"""Tables 1 and 2: classical summaries and gESS, our numbers and the published ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .experiment import FloatArray, Outcome, Settings
 Row = dict[str, float]
 Rows = dict[str, Row]
 
-#: The columns that nothing random enters.
+#: The columns that are not random.
 FIXED = {"n", "ESS", "ESS_H"}
 
 TITLES = {
@@ -46,13 +46,13 @@ def run(settings: Settings) -> Outcome:
 
 
 def synthetic_rows(settings: Settings, seed: int = 0) -> Rows:
-    """The rows of Table 1 for one draw of the configurations; seed 0 is the one that is drawn and printed."""
+    """The rows of Table 1 for one draw of the configurations; seed 0 gives the printed table and the figures."""
     clouds = configurations.synthetic(settings.rng("synthetic", seed))
     return {name: _row(points) for name, points in clouds.items()}
 
 
 def digit_rows() -> Rows:
-    """The rows of Table 2, in which nothing is random."""
+    """The rows of Table 2; nothing in them is random."""
     return {name: _row(points, weights) for name, (points, weights) in configurations.digits().items()}
 
 
@@ -61,7 +61,7 @@ def _row(points: FloatArray, weights: FloatArray | None = None) -> Row:
 
 
 def as_published(name: str, rows: Rows) -> dict[str, object]:
-    """A table in the shape of the published one: its columns, and every row rounded as printed."""
+    """A table with the columns and the rounding of the published one."""
     columns, _ = published.table(name)
     return {
         "columns": columns,
@@ -82,7 +82,7 @@ def markdown(name: str, rows: Rows) -> str:
 
 
 def latex(name: str, rows: Rows) -> str:
-    """A booktabs table; under each row of ours stands the published one."""
+    """A booktabs table; below each of our rows is the published one."""
     columns, theirs = published.table(name)
     lines = [f"% {TITLES[name]}; needs the package booktabs"]
     lines += [rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule"]

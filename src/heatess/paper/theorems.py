@@ -1,4 +1,4 @@
-"""The theorems as experiments: rates of convergence, stability, merging and limits, measured."""
+"""The theorems as experiments: measured rates of convergence, stability, merging and limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(settings: Settings) -> Outcome:
-    """Measured slopes beside the expected ones, and a figure of four panels."""
+    """Measured slopes with the expected ones, and a figure of four panels."""
     found, moved = rates(settings), stability(settings)
     return Outcome(laws=[*laws(moved), *(rate.law() for rate in found)], figure=lambda: draw(found, moved))
 

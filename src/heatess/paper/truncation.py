@@ -1,4 +1,4 @@
-"""How many degrees the series needs: the error in the power A when it is cut at L."""
+"""How many degrees the series needs: the error of the power A if the series ends at degree L."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .experiment import FloatArray, Outcome, Settings
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The degree of the reference, and the paper's cut for its tables and main figures.
+#: The largest degree of the reference, and that of the tables and main figures of the paper.
 REFERENCE, CUT = 360, 180
 ANGLES = (3.0, 5.0, 10.0, 20.0, 45.0)
 
@@ -33,9 +33,9 @@ def run(settings: Settings) -> Outcome:
 
 
 def compute(spectrum: PowerSpectrum) -> Truncation:
-    """Errors |A_L - A| / A against the reference, and the diagonal tail over A, which bounds them.
+    """The errors |A_L - A| / A, where A is the reference, and upper bounds for them.
 
-    A_L(t) = sum over l <= L of exp(-2 lambda_l t) B_l, and the tail has N_l in the place of B_l.
+    A_L(t) = sum over l <= L of exp(-2 lambda_l t) B_l. The bounds have N_l in place of B_l.
     """
     times = np.radians(ANGLES) ** 2 / 8
     damping = np.exp(-2 * np.multiply.outer(times, spectrum.eigenvalues))
@@ -48,7 +48,7 @@ def compute(spectrum: PowerSpectrum) -> Truncation:
 
 
 def draw(found: Truncation) -> Figure:
-    """Errors against the cut, one curve per angle."""
+    """Errors as a function of L, one curve per angle."""
     figure, (ax,) = style.panels(style.COLUMN, 2.7)
     degrees = np.arange(found.errors.shape[1])
     for number, angle in enumerate(ANGLES):

@@ -33,12 +33,12 @@ class Mixture:
         return samplers.mixture(n, [partial(_component, *mode) for mode in self._modes()], self.shares, rng=rng)
 
     def density(self, points: ArrayLike) -> FloatArray:
-        """The density with respect to the uniform law, which is also the ratio to a uniform proposal.
+        """The density with respect to the uniform law: the importance weights for uniform draws.
 
             rho(x) = sum_a share_a c(kappa_a) exp(kappa_a mean_a . x),
             c(kappa) = (kappa / 2)^(p/2 - 1) / (Gamma(p/2) I_{p/2-1}(kappa)).
 
-        One entry per row of *points*; its mean over the uniform law is 1.
+        One entry per row of *points*; the mean over the uniform law is 1.
         """
         order = self.p / 2 - 1
         x = np.asarray(points, dtype=np.float64)

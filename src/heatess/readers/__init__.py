@@ -1,9 +1,9 @@
-"""Files to weighted points: one module a format family.
+"""Read weighted points from files; each file format has its own module.
 
 read            any supported file, by its suffix
-batches         the same piece by piece, in bounded memory
+batches         the same in pieces, with limited memory
 reader_of       which module reads a file
-ReadOptions     columns, units and weights, where the file does not speak for itself
+ReadOptions     columns, units and weights, where the file does not make them clear
 Cloud           what was read
 """
 
@@ -26,9 +26,9 @@ _READERS = {".npy": npy, ".csv": csv, ".tsv": csv, **dict.fromkeys(parquet.SUFFI
 def read(path: str | os.PathLike[str], *, options: ReadOptions | None = None) -> Cloud:
     r"""Read weighted points from a .npy, .csv, .tsv or .parquet file.
 
-    A .npy file holds an (n, d) array of unit vectors. Tables have columns x, y, z or lon, lat, and perhaps
-    a column weight or log_weight; other names are given in *options*. A .csv or .tsv file has a header; a
-    .parquet file may hold whole vectors in a list column such as embedding.
+    A .npy file holds an (n, d) array of unit vectors. Tables have columns x, y, z or lon, lat, and optionally
+    a column weight or log_weight; *options* takes other names. A .csv or .tsv file has a header; a .parquet
+    file may hold whole vectors in a list column such as embedding.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "poles.csv"
@@ -52,9 +52,9 @@ def read(path: str | os.PathLike[str], *, options: ReadOptions | None = None) ->
 def batches(
     path: str | os.PathLike[str], *, options: ReadOptions | None = None, rows: int = 2**20
 ) -> Iterator[tuple[Cloud, float]]:
-    """Read a file at most *rows* at a time; each piece comes with the share of the file read so far.
+    """Read a file in pieces of at most *rows*; each comes with the fraction of the file read so far.
 
-    The pieces together are what `read` gives, and bad data is refused in the same words, when it is reached.
+    The pieces together are what `read` returns. Bad data gives the same error, when its piece is read.
     """
     file = Path(path)
     reader = reader_of(file)
@@ -65,7 +65,7 @@ def batches(
 
 
 def reader_of(file: Path) -> ModuleType:
-    """The module that reads *file*, or an `InputError` if there is none."""
+    """The module that reads *file*; an `InputError` if there is none."""
     if file.is_dir():
         raise InputError(f"{file} is a directory; give one .npy, .csv, .tsv or .parquet file")
     if not file.exists():

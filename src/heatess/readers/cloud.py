@@ -1,4 +1,4 @@
-"""What every reader returns, what it may be told, and the checks they share."""
+"""What every reader takes and returns, and the checks that all readers share."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from ..errors import InputError
 
 FloatArray = NDArray[np.float64]
 
-#: Says where a row stands, for instance "cloud.csv line 7".
+#: Gives the place of a row in words, for instance "cloud.csv line 7".
 Place = Callable[[int], str]
 
-#: Norms within this of one are rounding; `heatess.Sphere` corrects them.
+#: A norm this close to one differs by rounding only; `heatess.Sphere` corrects it.
 NORM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a file, where it does not speak for itself.
+    """How to read a file, where its names and numbers do not make it clear.
+
+    Messages name the arguments of `heatess.distributed.profile_parquet`, where xyz and vector are both points=.
 
     Attributes
     ----------
@@ -38,7 +40,7 @@ class ReadOptions:
         Column that holds the weights or their logarithms; for a .npy file, another .npy file.
         The word "none" for weights means equal weights, whatever columns there are.
     normalize : bool
-        Scale every vector to unit length instead of refusing those that are not.
+        Scale every vector to unit length. If false, other lengths are refused.
     """
 
     xyz: tuple[str, ...] = ()
@@ -53,16 +55,16 @@ class ReadOptions:
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """Weighted points as read from a file, checked with the file's own line numbers.
+    """Weighted points from a file, already checked.
 
     Attributes
     ----------
     points : ndarray, shape (n, d)
         Unit vectors.
     weights, log_weights : ndarray or None
-        At most one of them; neither need be normalised.
+        At most one of them is given; they need not be normalised.
     description : str
-        What was read, in words.
+        What was read, as a sentence for the user.
     source : str
         The file.
     """
@@ -75,13 +77,13 @@ class Cloud:
 
 
 def unit_vectors(points: NDArray[Any], place: Place, *, normalize: bool, hint: str = "") -> NDArray[Any]:
-    """*points* as unit vectors; those that are not are refused, or scaled when *normalize* is set."""
+    """*points* as unit vectors: scaled if *normalize* is set, otherwise refused if not of unit length."""
     finite = np.isfinite(points).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
         raise InputError(
             f"{place(row)}: the point {points[row][:4].tolist()} is not finite "
-            f"({int((~finite).sum())} of {len(points)} points); drop or mend those rows"
+            f"({int((~finite).sum())} of {len(points)} points); drop or fix those rows"
         )
     norms = np.linalg.norm(points.astype(np.float64, copy=False), axis=1)
     if normalize:
@@ -94,23 +96,23 @@ def unit_vectors(points: NDArray[Any], place: Place, *, normalize: bool, hint: s
         row = int(np.argmax(off))
         raise InputError(
             f"{place(row)}: the vector has length {norms[row]:.8g}, not 1 ({int(off.sum())} of {len(points)} "
-            f"vectors are not of unit length); {hint}if only directions matter, add --normalize"
+            f"vectors are not of unit length); {hint}if only directions matter, add normalize=True"
         )
     return points
 
 
 def checked_weights(values: FloatArray, place: Place, name: str, *, logs: bool, zero_ok: bool = False) -> FloatArray:
-    """Weights or log-weights that can be normalised, or an `InputError` that names the place.
+    """*values*, if they are valid weights or log-weights; an `InputError` that names the place otherwise.
 
-    *zero_ok* lets them all be zero, as in one part of many.
+    With *zero_ok* all weights may be zero: they may belong to one part of many.
     """
     bad = np.isnan(values) | (values == np.inf) if logs else ~((values >= 0) & (values < np.inf))
     if bad.any():
         row = int(np.argmax(bad))
         expected = "a finite log-weight (or -inf)" if logs else "a finite weight of zero or more"
-        advice = "drop or mend those rows"
+        advice = "drop or fix those rows"
         if not logs and (values < 0).any():
-            advice = f"mend those rows or, if these are logarithms, say --log-weights {name}"
+            advice = f"fix those rows or, if these are logarithms, give log_weights={name!r}"
         raise InputError(
             f"{place(row)}: {name} is {values[row]:g}, not {expected} ({int(bad.sum())} of {len(values)} "
             f"rows); {advice}"

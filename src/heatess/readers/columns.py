@@ -1,4 +1,4 @@
-"""What the columns of a table mean: which are coordinates, which are weights, and the points they make."""
+"""The columns of a table: which hold coordinates, which hold weights, and the points they give."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _VECTOR = ("embedding", "vector", "emb")
 _WEIGHTS = ("weight", "weights", "w")
 _LOG_WEIGHTS = ("log_weight", "log_weights", "logw")
 
-#: Slack for radians that were printed with few digits: pi/2 as 1.5708, 2 pi as 6.2832.
+#: Radians may exceed their limits by this, because of rounding: pi/2 printed as 1.5708, 2 pi as 6.2832.
 _RADIAN_SLACK = 1e-4
 
 
 class Columns:
-    """The columns of one file: which of them mean what, and how their rows become points and weights.
+    """The columns of one file: what each one means, and how rows become points and weights.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class Columns:
     path : Path
         The file, for messages.
     options : ReadOptions
-        What the user said.
+        What the user asked for.
     lists : sequence of str
-        Those columns whose entries are lists of numbers, one of which may hold whole vectors.
+        The columns whose entries are lists of numbers; one of them may hold whole vectors.
 
     Attributes
     ----------
@@ -69,15 +69,15 @@ class Columns:
     def cloud(
         self, coordinates: NDArray[Any], weights: FloatArray | None, place: Place, *, zero_ok: bool = False
     ) -> Cloud:
-        """Rows of the wanted columns as weighted points; call `finish` after the last of them.
+        """Weighted points from rows of the wanted columns; call `finish` after the last rows of the file.
 
-        *coordinates* has shape (n, d); *zero_ok* allows all weights of these rows to be zero.
+        *coordinates* has shape (n, d). With *zero_ok* all weights of these rows may be zero.
         """
         if weights is not None and self.weight:
             checked_weights(weights, place, self.weight, logs=self.logs, zero_ok=zero_ok)
         if not self.vectors:
             for name, column in zip(self.coordinates, coordinates.T, strict=True):
-                _refuse(~np.isfinite(column), column, name, "a finite number", "drop or mend those rows", place)
+                _refuse(~np.isfinite(column), column, name, "a finite number", "drop or fix those rows", place)
         if self.spherical:
             points = self._from_lon_lat(coordinates, place)
         else:
@@ -97,45 +97,45 @@ class Columns:
         return words
 
     def finish(self) -> None:
-        """Refuse longitude and latitude whose unit could not be told from any row."""
+        """Refuse longitude and latitude if no row showed whether they are degrees or radians."""
         east, north = self._far_east, self._far_north
         if not self.spherical or self.options.units:
             return
         if north <= math.pi / 2 + _RADIAN_SLACK and east <= 2 * math.pi + _RADIAN_SLACK:
             raise InputError(
                 f"{self.path}: columns {', '.join(self.coordinates)} could be degrees or radians (largest values "
-                f"{east:.4g} and {north:.4g}); add --units deg or --units rad"
+                f"{east:.4g} and {north:.4g}); add units='deg' or units='rad'"
             )
 
     # Which column means what.
 
     def _coordinates(self) -> list[str]:
         options = self.options
-        if options.xyz and (options.lon or options.lat):
-            raise InputError("give --xyz or --lon and --lat, not both")
-        if options.vector and (options.xyz or options.lon or options.lat):
-            raise InputError("give --vector or other coordinates, not both")
+        if options.xyz and options.vector:
+            raise InputError(f"give points={options.xyz!r} or points={options.vector!r}, not both")
+        if (options.xyz or options.vector) and (options.lon or options.lat):
+            raise InputError(f"give points={options.vector or options.xyz!r} or lon= and lat=, not both")
         if options.vector:
             return self._plain([self._list_column(options.vector)])
         if options.xyz:
             if len(options.xyz) < 2:
-                raise InputError(f"{self.path}: --xyz needs at least two columns, such as --xyz x,y,z; {self.found}")
-            return self._plain([self._named(name, "--xyz") for name in options.xyz])
+                raise InputError(f"{self.path}: give at least two columns, such as points={_XYZ!r}; {self.found}")
+            return self._plain([self._named(name, f"points={options.xyz!r}") for name in options.xyz])
         if options.lon or options.lat:
-            lon = self._named(options.lon, "--lon") if options.lon else self._one_of(_LON, "--lon")
-            lat = self._named(options.lat, "--lat") if options.lat else self._one_of(_LAT, "--lat")
+            lon = self._named(options.lon, "lon=") if options.lon else self._one_of(_LON, "lon=")
+            lat = self._named(options.lat, "lat=") if options.lat else self._one_of(_LAT, "lat=")
             if lon and lat:
                 self.spherical = True
                 return [lon, lat]
         return self._recognised()
 
     def _recognised(self) -> list[str]:
-        """The coordinates that can be told by their names, when there is one way only."""
+        """The coordinates whose names are known, such as x, y, z; refused if there are none or several kinds."""
         lists = tuple(name for name in _VECTOR if name in (column.lower() for column in self.lists))
         ways = {
-            "--xyz": [self._one_of((name,), "--xyz") for name in _XYZ],
-            "--lon": [self._one_of(_LON, "--lon"), self._one_of(_LAT, "--lat")],
-            "--vector": [self._one_of(lists, "--vector")],
+            "xyz": [self._one_of((name,), f"points={_XYZ!r}") for name in _XYZ],
+            "lon": [self._one_of(_LON, "lon="), self._one_of(_LAT, "lat=")],
+            "vector": [self._one_of(lists, f"points={''.join(lists[:1])!r}")],
         }
         named = bool(self.options.lon or self.options.lat)
         complete = {way: [name for name in names if name] for way, names in ways.items() if all(names) and not named}
@@ -144,46 +144,48 @@ class Columns:
             choice = " or ".join(_spelled(way, names) for way, names in complete.items())
             raise InputError(f"{self.path} has both {columns}; choose with {choice}")
         for way, names in complete.items():
-            self.spherical = way == "--lon"
+            self.spherical = way == "lon"
             return names if self.spherical else self._plain(names)
         also = " or a list column such as embedding" if self.lists else ""
         raise InputError(
-            f"{self.path} has no columns x, y, z or lon, lat{also}; name yours with --lon COL --lat COL or "
-            f"{'--vector COL' if self.lists else '--xyz A,B,C'} ({self.found})"
+            f"{self.path} has no columns x, y, z or lon, lat{also}; name your columns with lon='COL', lat='COL' or "
+            f"points={'COL' if self.lists else ('A', 'B', 'C')!r} ({self.found})"
         )
 
     def _plain(self, names: list[str]) -> list[str]:
         if self.options.units:
-            raise InputError(f"{self.path}: --units is for longitude and latitude, not for vectors; leave it out")
+            raise InputError(f"{self.path}: units= is for longitude and latitude, not for vectors; leave it out")
         return names
 
     def _list_column(self, name: str) -> str:
-        column = self._named(name, "--vector")
+        column = self._named(name, f"points={name!r}")
         if column not in self.lists:
-            raise InputError(f"{self.path}: column {column} does not hold lists of numbers, which --vector needs")
+            raise InputError(
+                f"{self.path}: column {column} does not hold lists of numbers, which points={name!r} needs"
+            )
         return column
 
     def _weights(self) -> tuple[str | None, bool]:
-        """Name of the weight column, if any, and whether it holds logarithms; never a coordinate."""
+        """The name of the weight column, or None, and whether it holds logarithms. Coordinates are never weights."""
         options = self.options
         if options.weights and options.log_weights:
-            raise InputError("give --weights or --log-weights, not both")
+            raise InputError("give weights= or log_weights=, not both")
         if options.weights == "none":
             return None, False
         if options.weights:
-            return self._named(options.weights, "--weights"), False
+            return self._named(options.weights, "weights="), False
         if options.log_weights:
-            return self._named(options.log_weights, "--log-weights"), True
-        plain = self._one_of(_WEIGHTS, "--weights", self.coordinates)
-        logs = self._one_of(_LOG_WEIGHTS, "--log-weights", self.coordinates)
+            return self._named(options.log_weights, "log_weights="), True
+        plain = self._one_of(_WEIGHTS, "weights=", self.coordinates)
+        logs = self._one_of(_LOG_WEIGHTS, "log_weights=", self.coordinates)
         if plain and logs:
             raise InputError(
-                f"{self.path} has both {plain} and {logs}; choose with --weights {plain} or --log-weights {logs}"
+                f"{self.path} has both {plain} and {logs}; choose with weights={plain!r} or log_weights={logs!r}"
             )
         return plain or logs, logs is not None
 
     def _named(self, name: str, option: str) -> str:
-        """The column the user asked for, exactly or in another case."""
+        """The column that the user named; upper and lower case may differ."""
         name = name.strip()
         matches = [column for column in self.header if column == name]
         matches = matches or [column for column in self.header if column.lower() == name.lower()]
@@ -193,7 +195,7 @@ class Columns:
         raise InputError(f"{self.path} {reason} {name!r}, asked for by {option}; {self.found}")
 
     def _one_of(self, names: tuple[str, ...], option: str, taken: list[str] | None = None) -> str | None:
-        """The only column with one of these names, in any case; None if there is none."""
+        """The only column with one of these names, in upper or lower case; None if there is none."""
         matches = [column for column in self.header if column.lower() in names and column not in (taken or [])]
         if len(matches) > 1:
             raise InputError(f"{self.path} has columns {' and '.join(matches)}; choose one with {option}")
@@ -208,7 +210,7 @@ class Columns:
         self._far_north = max(self._far_north, float(np.abs(lat).max()))
         radians = self.options.units == "rad"
         unit, half_turn, slack = ("radians", math.pi, _RADIAN_SLACK) if radians else ("degrees", 180.0, 0.0)
-        advice = "mend those rows, or " + ("say --units deg" if radians else "swap --lon and --lat if exchanged")
+        advice = "fix those rows, or " + ("give units='deg'" if radians else "swap lon= and lat= if exchanged")
         far_lat = np.abs(lat) > half_turn / 2 + slack
         far_lon = (lon < -half_turn - slack) | (lon > 2 * half_turn + slack)
         within = f"within {half_turn / 2:.5g} {unit} of the equator"
@@ -220,20 +222,21 @@ class Columns:
         return np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
 
     def _refuse_quaternions(self, vectors: FloatArray, weights: FloatArray | None) -> None:
-        """Columns x, y, z, w that are unit together are rotations, not weighted directions."""
+        """Refuse columns x, y, z, w if they have unit length together: they are rotations, not weighted directions."""
         if weights is None or [name.lower() for name in self.wanted] != ["x", "y", "z", "w"]:
             return
         lengths = np.linalg.norm(vectors, axis=1)
         if np.abs(np.hypot(lengths, weights) - 1).max() < 1e-3 and np.abs(lengths - 1).max() > 1e-3:
             raise InputError(
                 f"{self.path}: columns x, y, z, w are unit quaternions, not directions with a weight w, and rotations "
-                "are not read yet; if they are directions in four dimensions, say --xyz x,y,z,w"
+                f"are not read yet; for directions in four dimensions, give points={tuple(self.wanted)!r}"
             )
 
 
 def _spelled(way: str, names: list[str]) -> str:
-    """The option that chooses these columns, as it is typed."""
-    return f"--lon {names[0]} --lat {names[1]}" if way == "--lon" else f"{way} {','.join(names)}"
+    """The arguments that choose these columns."""
+    points = tuple(names) if way == "xyz" else names[0]
+    return f"lon={names[0]!r}, lat={names[1]!r}" if way == "lon" else f"points={points!r}"
 
 
 def _refuse(bad: NDArray[np.bool_], values: FloatArray, name: str, expected: str, advice: str, place: Place) -> None:

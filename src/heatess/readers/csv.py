@@ -1,4 +1,4 @@
-"""CSV and TSV files with a header: columns x, y, z or lon, lat, and perhaps weights."""
+"""CSV and TSV files with a header: columns x, y, z or lon, lat, and optionally weights."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .columns import Columns
 
 
 def read(path: Path, options: ReadOptions) -> Cloud:
-    """Read unit vectors, or longitude and latitude, with the weights beside them."""
+    """All points of the file as unit vectors, with their weights."""
     [(cloud, _)] = _clouds(path, options, None)
     return cloud
 
 
 def batches(path: Path, options: ReadOptions, rows: int) -> Iterator[tuple[Cloud, float]]:
-    """The same, at most *rows* at a time, each with the share of the file read so far."""
+    """The same in pieces of at most *rows*, each with the fraction of the file read so far."""
     return _clouds(path, options, rows)
 
 
@@ -51,7 +51,7 @@ def _clouds(path: Path, options: ReadOptions, limit: int | None) -> Iterator[tup
 
 
 def _open(stream: TextIO, path: Path) -> tuple[Iterator[tuple[int, list[str]]], list[str]]:
-    """Numbered data rows and the header, with the delimiter taken from the header line."""
+    """The data rows with their line numbers, and the header. The delimiter is the one in the header line."""
     skipped = 0
     for text in stream:
         if text.strip():
@@ -62,11 +62,11 @@ def _open(stream: TextIO, path: Path) -> tuple[Iterator[tuple[int, list[str]]], 
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
     delimiter = usual if usual in text else next((mark for mark in ",;\t" if mark in text), usual)
     header = [name.strip() for name in next(csv.reader([text], delimiter=delimiter))]
-    header[0] = header[0].lstrip("#").strip()  # as numpy.savetxt writes it
+    header[0] = header[0].lstrip("#").strip()  # numpy.savetxt writes "# x,y,z"
     if all(_is_number(name) for name in header):
         raise InputError(
-            f"{path} line {skipped + 1} is a row of numbers, but a header is needed; put a line such as x,y,z "
-            "or lon,lat,weight on top"
+            f"{path} line {skipped + 1} is a row of numbers, but a header is needed; add a first line such as "
+            "x,y,z or lon,lat,weight"
         )
     reader = csv.reader(stream, delimiter=delimiter, strict=True)
     return ((skipped + 1 + reader.line_num, row) for row in reader), header
@@ -75,7 +75,7 @@ def _open(stream: TextIO, path: Path) -> tuple[Iterator[tuple[int, list[str]]], 
 def _tables(
     rows: Iterator[tuple[int, list[str]]], wanted: list[int], header: list[str], path: Path, limit: int | None
 ) -> Iterator[tuple[FloatArray, NDArray[np.int64]]]:
-    """The wanted columns as numbers, shape (n, len(wanted)) with n at most *limit*, and the line of each row."""
+    """The wanted columns as numbers, at most *limit* rows at a time, and the line number of each row."""
     values, lines = array("d"), array("q")
     width = len(header)
     empty = True
@@ -86,16 +86,16 @@ def _tables(
             if len(row) < width or any(field.strip() for field in row[width:]):
                 raise InputError(
                     f"{path} line {line} has {len(row)} fields, but the header has {width} ({', '.join(header)}); "
-                    "mend that line, and quote any field that contains the delimiter"
+                    "fix that line, and quote any field that contains the delimiter"
                 )
         try:
             values.extend([_number(row[column]) for column in wanted])
         except ValueError:
             column = next(column for column in wanted if not _is_number(row[column]))
             found = repr(row[column][:40]) if row[column].strip() else "empty"
-            hint = "; decimals need a point, not a comma" if _is_number(row[column].replace(",", ".")) else ""
+            hint = "; write decimals with a point, not a comma" if _is_number(row[column].replace(",", ".")) else ""
             raise InputError(
-                f"{path} line {line}: column {header[column]} is {found}, not a number{hint}; drop or mend that row"
+                f"{path} line {line}: column {header[column]} is {found}, not a number{hint}; drop or fix that row"
             ) from None
         lines.append(line)
         empty = False
@@ -114,7 +114,7 @@ def _arrays(values: array[float], lines: array[int]) -> tuple[FloatArray, NDArra
 
 
 def _number(text: str) -> float:
-    """A decimal number; Python would also take 1_0 for ten, which in a file is a slip."""
+    """The number in *text*; unlike Python, 1_0 is refused, because in a file it is probably an error."""
     if "_" in text:
         raise ValueError(text)
     return float(text)

@@ -15,20 +15,20 @@ from .cloud import Cloud, Place, ReadOptions, checked_weights, unit_vectors
 
 
 def read(path: Path, options: ReadOptions) -> Cloud:
-    """Read unit vectors, one atom per row."""
+    """All points of the file, one atom per row, with their weights."""
     [(cloud, _)] = _clouds(path, options, None)
     return cloud
 
 
 def batches(path: Path, options: ReadOptions, rows: int) -> Iterator[tuple[Cloud, float]]:
-    """The same, at most *rows* at a time, each with the share of the file read so far."""
+    """The same in pieces of at most *rows*, each with the fraction of the file read so far."""
     return _clouds(path, options, rows)
 
 
 def _clouds(path: Path, options: ReadOptions, limit: int | None) -> Iterator[tuple[Cloud, float]]:
     if options.xyz or options.lon or options.lat or options.units or options.vector:
         raise InputError(
-            f"{path} is an array without column names, so --xyz, --lon, --lat, --vector and --units mean nothing; "
+            f"{path} is an array without column names, so units= and names of columns have no meaning; "
             "leave them out, or give a CSV file with a header"
         )
     points = _mapped(path)
@@ -69,7 +69,7 @@ def _weights(name: str | None, n: int, *, logs: bool) -> NDArray[Any] | None:
     if name is None or name == "none":
         return None
     path = Path(name)
-    option = "--log-weights" if logs else "--weights"
+    option = "log_weights=" if logs else "weights="
     if path.suffix.lower() != ".npy" or not path.is_file():
         reason = "does not exist" if path.suffix.lower() == ".npy" else "is not a .npy file"
         raise InputError(f"{name} {reason}; with points in a .npy file, {option} takes a .npy file of {n:,} numbers")
@@ -92,11 +92,11 @@ def _checked(
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    """A real numeric array from a .npy file, mapped into memory; pickled objects are never loaded."""
+    """The array of a .npy file, mapped into memory, if it is real numbers; pickled objects are never loaded."""
     with path.open("rb") as stream:
         magic = stream.read(6)
     if magic != b"\x93NUMPY":
-        found = "is empty" if not magic else "is a zip archive" if magic[:2] == b"PK" else "is not a .npy file inside"
+        found = "is empty" if not magic else "is a zip archive" if magic[:2] == b"PK" else "does not hold .npy data"
         raise InputError(f"{path} {found}; write it with numpy.save(path, array)")
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)

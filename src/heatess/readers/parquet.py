@@ -1,4 +1,4 @@
-"""Parquet files: columns x, y, z or lon, lat, or a list column of vectors, and perhaps weights."""
+"""Parquet files: columns x, y, z or lon, lat, or a list column of vectors, and optionally weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUFFIXES = (".parquet", ".pq")
 
 
 class Outline(NamedTuple):
-    """What can be known of a file without reading its rows.
+    """What is known about a file before its rows are read.
 
     Attributes
     ----------
@@ -28,11 +28,11 @@ class Outline(NamedTuple):
     groups : tuple of int
         Rows in each row group.
     width : int
-        Coordinates of each point, once read; zero in a file without rows.
+        Number of coordinates of each point as unit vector; may be zero in a file without rows.
     spherical : bool
         Whether the points are longitude and latitude.
     weight : {"", "weights", "log-weights"}
-        What weights there are.
+        Which kind of weights the file has; empty if it has none.
     """
 
     path: Path
@@ -43,7 +43,7 @@ class Outline(NamedTuple):
 
 
 def expand(paths: Any) -> list[Path]:
-    """The Parquet files meant by a file, a directory, a glob pattern, or a list of these, sorted by name within each.
+    """The Parquet files named by a file, a directory, a glob pattern, or a list of these; each one sorted by name.
 
     >>> expand("no/such/place/*.parquet")
     Traceback (most recent call last):
@@ -66,17 +66,17 @@ def expand(paths: Any) -> list[Path]:
             raise InputError(f"{name} {reason}")
         files += found
     if not files:
-        raise InputError("no Parquet files were given; give a file, a directory, a pattern such as part-*.parquet")
+        raise InputError("no Parquet files were given; give a file, a directory or a pattern such as part-*.parquet")
     return files
 
 
 def _is_data(file: Path, root: Path) -> bool:
-    """Writers leave notes in files and folders whose names start with an underscore or a dot."""
+    """Whether *file* holds data; names that start with an underscore or a dot are notes of the writing program."""
     return file.is_file() and not any(part[0] in "._" for part in file.relative_to(root).parts)
 
 
 def outline(path: Path, options: ReadOptions) -> Outline:
-    """Read a file's footer, and of its rows at most one."""
+    """The outline of a file, from its footer and at most one row."""
     with _opened(path) as file:
         columns = _columns(file, path, options)
         metadata = file.metadata
@@ -90,7 +90,7 @@ def outline(path: Path, options: ReadOptions) -> Outline:
 
 
 def read(path: Path, options: ReadOptions) -> Cloud:
-    """Read unit vectors, or longitude and latitude, with the weights beside them."""
+    """All points of the file as unit vectors, with their weights."""
     with _opened(path) as file:
         columns = _columns(file, path, options)
         if not file.metadata.num_rows:
@@ -104,9 +104,9 @@ def read(path: Path, options: ReadOptions) -> Cloud:
 def batches(
     path: Path, options: ReadOptions, rows: int, groups: Sequence[int] | None = None
 ) -> Iterator[tuple[Cloud, float]]:
-    """The same, at most *rows* at a time, each with the share of the file read so far.
+    """The same in pieces of at most *rows*, each with the fraction of the file read so far.
 
-    Row groups are read piece by piece, so memory does not grow with them; *groups* chooses some of them.
+    Large row groups are also read in pieces, so memory stays limited; *groups* chooses which row groups to read.
     """
     with _opened(path) as file:
         columns = _columns(file, path, options)
@@ -179,7 +179,7 @@ def _numbers(column: Any, name: str, place: Place) -> NDArray[np.float64]:
 
 
 def _vectors(column: Any, name: str, place: Place) -> NDArray[Any]:
-    """A column of lists as rows of a matrix, in the precision it has."""
+    """A column of lists as the rows of a matrix, with the precision of the file."""
     import pyarrow
 
     _refuse_nulls(column, name, place)
@@ -190,7 +190,7 @@ def _vectors(column: Any, name: str, place: Place) -> NDArray[Any]:
         row = int(np.argmax(odd))
         raise InputError(
             f"{place(row)}: column {name} holds {lengths[row]} numbers, but {lengths[0]} in {place(0)}; "
-            "drop or mend one of them"
+            "drop or fix one of them"
         )
     if lengths[0] < 2:
         raise InputError(f"{place(0)}: column {name} holds {lengths[0]} numbers, but a vector needs two or more")
@@ -198,7 +198,7 @@ def _vectors(column: Any, name: str, place: Place) -> NDArray[Any]:
     flat = pyarrow.chunked_array([chunk.flatten() for chunk in chunks])
     if flat.null_count:
         row = int(np.argmax(np.asarray(flat.is_null()))) // width
-        raise InputError(f"{place(row)}: column {name} has an empty entry in its list; drop or mend that row")
+        raise InputError(f"{place(row)}: column {name} has an empty entry in its list; drop or fix that row")
     return np.asarray(flat.to_numpy()).reshape(len(lengths), width)
 
 
@@ -206,7 +206,7 @@ def _refuse_nulls(column: Any, name: str, place: Place) -> None:
     if column.null_count:
         row = int(np.argmax(np.asarray(column.is_null())))
         raise InputError(
-            f"{place(row)}: column {name} is empty ({column.null_count} of {len(column)} rows); drop or mend those rows"
+            f"{place(row)}: column {name} is empty ({column.null_count} of {len(column)} rows); drop or fix those rows"
         )
 
 

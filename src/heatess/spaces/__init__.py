@@ -4,13 +4,12 @@ import re
 from collections.abc import Callable
 
 from ..errors import InputError
-from .base import Space, ZonalSpace
+from .base import Space
+from .complex_projective import ComplexProjective
+from .discrete import Graph, Mesh, PointCloud
 from .euclidean import Euclidean
 from .geometric_kernels import GeometricKernelsSpace
-from .graph import Graph
 from .hyperbolic import Hyperbolic
-from .mesh import Mesh
-from .pointcloud import PointCloud
 from .product import Product
 from .projective import Projective
 from .rotations import Rotations
@@ -19,6 +18,7 @@ from .torus import Circle, Torus
 
 __all__ = [
     "Circle",
+    "ComplexProjective",
     "Euclidean",
     "GeometricKernelsSpace",
     "Graph",
@@ -31,7 +31,6 @@ __all__ = [
     "Space",
     "Sphere",
     "Torus",
-    "ZonalSpace",
     "named",
 ]
 
@@ -39,6 +38,7 @@ __all__ = [
 _BY_DIMENSION: dict[str, Callable[[int], Space]] = {
     "Sphere": Sphere,
     "Projective": Projective,
+    "ComplexProjective": ComplexProjective,
     "Torus": Torus,
     "Euclidean": Euclidean,
     "Hyperbolic": Hyperbolic,

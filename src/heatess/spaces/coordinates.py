@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import numeric_array
 from ..errors import InputError
+from .vectors import refuse_not_finite
 
 
 def coordinate_rows(points: Any, columns: int, name: str, note: str = "") -> NDArray[Any]:
@@ -21,11 +21,5 @@ def coordinate_rows(points: Any, columns: int, name: str, note: str = "") -> NDA
         raise InputError(f"points of {name} must have shape (n, {columns}){note}, but have shape {array.shape}{hint}")
     if not len(array):
         raise InputError("points are empty; at least one atom is needed")
-    finite = np.isfinite(array).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise InputError(
-            f"points must be finite, but row {row} is {array[row][:4].tolist()} "
-            f"({int((~finite).sum())} of {len(array)} rows); drop or mend those rows"
-        )
+    refuse_not_finite(array)
     return array

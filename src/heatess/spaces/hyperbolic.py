@@ -9,17 +9,19 @@ With s = 2t and r the distance, the heat kernel with respect to Riemannian volum
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from ..errors import InputError
-from .base import FloatArray, PairTerms
+from ..heat.radial import PairTerms
+from ..heat.series import time_of_distance
+from .capabilities import PairKernel, TermsOfTime
 from .coordinates import coordinate_rows
-from .euclidean import GESS_ONLY, SCALE_BY_SCALE, OpenSpace
+from .euclidean import OpenSpace
 
 #: How far -x_0^2 + x_1^2 + ... may be from -1, as a share of x_0^2.
 TOLERANCE = 1e-6
@@ -50,31 +52,10 @@ class Hyperbolic(OpenSpace):
     1.4621
     """
 
-    accuracy = 1e-12
-
     def __init__(self, dim: int) -> None:
         if isinstance(dim, bool) or dim not in (2, 3):
             raise InputError(f"Hyperbolic(dim) is known for dim 2 and 3, but found {dim!r}")
         self._dim = int(dim)
-
-    def __repr__(self) -> str:
-        return f"Hyperbolic({self._dim}){GESS_ONLY}"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Hyperbolic) and other._dim == self._dim
-
-    def __hash__(self) -> int:
-        return hash((Hyperbolic, self._dim))
-
-    @property
-    def dim(self) -> int:
-        """Dimension, one less than the number of coordinates."""
-        return self._dim
-
-    @property
-    def width(self) -> int:
-        """Columns of checked points."""
-        return self._dim + 1
 
     @property
     def scalar_curvature(self) -> float:
@@ -82,7 +63,7 @@ class Hyperbolic(OpenSpace):
         return float(-self._dim * (self._dim - 1))
 
     def check(self, points: Any) -> NDArray[Any]:
-        """Points of the hyperboloid, shape (n, dim + 1), time coordinate first and mended from the others."""
+        """Points of the hyperboloid, shape (n, dim + 1), time coordinate first, recomputed from the others."""
         name = f"Hyperbolic({self._dim})"
         x = coordinate_rows(points, self._dim + 1, name, ", time coordinate x_0 first").astype(np.float64)
         far = np.abs(x).max(axis=1) > FARTHEST
@@ -110,35 +91,63 @@ class Hyperbolic(OpenSpace):
         left, right = (np.moveaxis(np.asarray(value, dtype=np.float64), -1, 0) for value in (x, y))
         return _distance(left, right)
 
-    def pair_terms(self, left: FloatArray, right: FloatArray, time: float) -> PairTerms:
-        """Overlaps from the distances."""
-        return self.terms_of_tiles(left, right)(time)
+    @cached_property
+    def pair_kernel(self) -> HyperbolicPairs:
+        """Functions of the distance."""
+        return HyperbolicPairs(self._dim)
 
-    def terms_of_tiles(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
+    def _log_overlap(self, r: float, time: float) -> float:
+        """Of two atoms at distance r, minus infinity where it vanishes."""
+        overlap = float(self.pair_kernel.terms_at(np.array([[r]]))(time).overlap[0, 0])
+        return math.log(overlap) if overlap else -math.inf
+
+    def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
+        """The times at which the overlap at each distance is 1/e; refused beyond the limit of large times."""
+        limit = float(self.resolutions_of_times(np.array([1e12]))[0])
+        found = np.empty(len(distances))
+        for k, distance in enumerate(distances.tolist()):
+            if distance > 0.999 * limit:
+                raise InputError(
+                    f"resolutions on Hyperbolic({self._dim}) must be below {0.999 * limit:.4g}, but entry {k} is "
+                    f"{distance:g}: heat never makes atoms that far apart overlap by 1/e"
+                )
+            found[k] = time_of_distance(partial(self._log_overlap, distance), distance)
+        return found
+
+    def resolutions_of_times(self, times: FloatArray) -> FloatArray:
+        """The distances at which the overlap falls to 1/e."""
+        from scipy.optimize import brentq
+
+        found = np.empty(len(times))
+        for k, time in enumerate(times.tolist()):
+            most = min(math.sqrt(8 * time), 6.0)  # curvature only makes overlaps smaller than in flat space
+            found[k] = brentq(lambda r, t=time: self._log_overlap(r, t) + 1, 0.0, most * 1.001, xtol=1e-300, rtol=1e-14)
+        return found
+
+
+class HyperbolicPairs(PairKernel):
+    """Overlaps from distances: a closed form in H^3, a table per time in H^2."""
+
+    accuracy = 1e-12
+
+    def __init__(self, dim: int) -> None:
+        self._dim, self.width, self.separations = dim, dim + 1, _separations
+
+    def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
         """The distances once, for all times."""
-        return self._terms(_distance(left.T[:, :, None], right.T[:, None, :]))
-
-    radial = True
-
-    def separations(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """2 (cosh r - 1), the squared straight-line distance in Minkowski space."""
-        from .minkowski import separations
-
-        return separations(left, right)
+        return self.terms_at(_distance(left.T[:, :, None], right.T[:, None, :]))
 
     def radial_terms(self, separations: FloatArray, time: float) -> PairTerms:
         """Overlaps from the separations."""
-        return self._terms(2 * np.arcsinh(np.sqrt(separations) / 2))(time)
+        return self.terms_at(2 * np.arcsinh(np.sqrt(separations) / 2))(time)
 
-    def pair_seconds(self, n: int, scales: int) -> float:
-        """Rough seconds on two cores of all pairs: those of many atoms are gathered once, for all scales."""
-        if n <= SCALE_BY_SCALE:
-            return super().pair_seconds(n, scales)
-        return 0.3 + 0.5 * float(n) ** 2 * 8e-9
+    def log_diagonal(self, times: FloatArray) -> FloatArray:
+        """Nan: the kernel with respect to normalised volume does not exist."""
+        return np.full(len(times), np.nan)
 
-    def _terms(self, r: FloatArray) -> Callable[[float], PairTerms]:
+    def terms_at(self, r: FloatArray) -> TermsOfTime:
         """Overlaps at distances r, as a function of time."""
-        from ..tables import evaluate
+        from ..compiled.radial_tables import evaluate
 
         bending = _log_shc(r) / (1 if self._dim == 3 else 2)
         place = np.arcsinh(r / math.pi) if self._dim == 2 else r
@@ -156,41 +165,12 @@ class Hyperbolic(OpenSpace):
 
         return terms
 
-    def _log_overlap(self, r: float, time: float) -> float:
-        """Of two atoms at distance r, minus infinity where it vanishes."""
-        overlap = float(self._terms(np.array([[r]]))(time).overlap[0, 0])
-        return math.log(overlap) if overlap else -math.inf
 
-    def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
-        """The times at which the overlap at each distance is 1/e; refused beyond the limit of large times."""
-        from scipy.optimize import brentq
+def _separations(left: FloatArray, right: FloatArray) -> FloatArray:
+    """2 (cosh r - 1), the squared straight-line distance in Minkowski space."""
+    from ..compiled.hyperboloid import separations
 
-        limit = float(self.resolutions_of_times(np.array([1e12]))[0])
-        found = np.empty(len(distances))
-        for k, distance in enumerate(distances.tolist()):
-            if distance > 0.999 * limit:
-                raise InputError(
-                    f"resolutions on Hyperbolic({self._dim}) must be below {0.999 * limit:.4g}, but entry {k} is "
-                    f"{distance:g}: heat never makes atoms that far apart overlap by 1/e"
-                )
-            low = high = 2 * math.log(distance) - math.log(8)  # t = d^2 / 8, exact in flat space
-            while self._log_overlap(distance, math.exp(high)) < -1:
-                high += 0.5
-            while self._log_overlap(distance, math.exp(low)) > -1:
-                low -= 0.5
-            root = brentq(lambda x, r=distance: self._log_overlap(r, math.exp(x)) + 1, low, high, xtol=1e-14)
-            found[k] = math.exp(root)
-        return found
-
-    def resolutions_of_times(self, times: FloatArray) -> FloatArray:
-        """The distances at which the overlap falls to 1/e."""
-        from scipy.optimize import brentq
-
-        found = np.empty(len(times))
-        for k, time in enumerate(times.tolist()):
-            most = min(math.sqrt(8 * time), 6.0)  # curvature only makes overlaps smaller than in flat space
-            found[k] = brentq(lambda r, t=time: self._log_overlap(r, t) + 1, 0.0, most * 1.001, xtol=1e-300, rtol=1e-14)
-        return found
+    return separations(left, right)
 
 
 def _distance(x: NDArray[Any], y: NDArray[Any]) -> FloatArray:

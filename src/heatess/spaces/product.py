@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import positive
+from ..arrays import FloatArray, positive
 from ..errors import InputError, InputTypeError
-from . import theta
-from .base import EigenSpace, FloatArray, PairSpace, PairTerms, Space, ZonalSpace
-from .eigenfunctions import Harmonics
-from .euclidean import GESS_ONLY, Euclidean
-from .hyperbolic import Hyperbolic
-from .projective import Projective
-from .rotations import Rotations
-from .sphere import Sphere
-from .torus import Torus
-
-#: Pairs of two tiles from which on compiled loops, which take time to load, are used.
-MANY_PAIRS = 8192
+from ..heat.radial import PairTerms, Radial
+from ..transforms.harmonics import Harmonics
+from ..transforms.product import ProductTransform
+from .base import GESS_ONLY, Space
+from .capabilities import PairKernel, RadialFactor, TermsOfTime, combined
 
 #: Seconds for one factor of one pair, at one scale and for its distance.
 PAIR, GEOMETRY = 6e-9, 2e-8
 
-#: Relative accuracy of the overlaps of a zonal factor.
-ZONAL_ACCURACY = 1e-12
 
-
-class Product(PairSpace):
+class Product(Space):
     """The Riemannian product of spaces: points are tuples, squared distances add, overlaps multiply.
 
     The distance is sqrt(sum_j (c_j d_j)^2), where c_j is the metric multiplier of factor j: one unless *scales*
@@ -68,7 +58,7 @@ class Product(PairSpace):
         if len(spaces) < 2:
             raise InputError(f"Product(*spaces) needs two or more spaces, but found {len(spaces)}")
         for j, space in enumerate(spaces):
-            if not isinstance(space, ZonalSpace | PairSpace):
+            if not isinstance(space, Space) or space.pair_kernel is None:
                 raise InputError(f"factor {j} of a Product must be {_WANTED}, but is {space!r}{_remedy(space)}")
         if scales is not None and np.ndim(scales) != 1:
             raise InputError(f"scales must have one entry per factor: {len(spaces)}, but are {scales!r}")
@@ -77,9 +67,10 @@ class Product(PairSpace):
             raise InputError(f"scales must have one entry per factor: {len(spaces)}, but have {len(multipliers)}")
         self._spaces = spaces
         self._scales = tuple(positive(value, f"scales[{j}]") for j, value in enumerate(multipliers))
-        self._ends = np.cumsum([_width(space) for space in spaces])
+        self._kernels = tuple(space.pair_kernel for space in spaces if space.pair_kernel is not None)
+        self._ends = np.cumsum([kernel.width for kernel in self._kernels])
         self.angular = all(space.angular for space in spaces)
-        self.compact = all(space.compact for space in spaces if isinstance(space, PairSpace))
+        self.compact = all(space.compact for space in spaces)
 
     def __repr__(self) -> str:
         parts = [repr(space).removesuffix(GESS_ONLY) for space in self._spaces]
@@ -87,11 +78,8 @@ class Product(PairSpace):
             parts.append(f"scales={self._scales}")
         return f"Product({', '.join(parts)}){'' if self.compact else GESS_ONLY}"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Product) and (other._spaces, other._scales) == (self._spaces, self._scales)
-
-    def __hash__(self) -> int:
-        return hash((Product, self._spaces, self._scales))
+    def _key(self) -> tuple[object, ...]:
+        return self._spaces, self._scales
 
     @property
     def spaces(self) -> tuple[Space, ...]:
@@ -109,11 +97,6 @@ class Product(PairSpace):
         return sum(space.dim for space in self._spaces)
 
     @property
-    def width(self) -> int:
-        """Columns of checked points."""
-        return int(self._ends[-1])
-
-    @property
     def diameter(self) -> float:
         """Factors' diameters, each times its multiplier, added in quadrature."""
         return math.hypot(*(c * space.diameter for space, c in self._factors()))
@@ -122,11 +105,6 @@ class Product(PairSpace):
     def log_volume(self) -> float:
         """Sum over factors, with dim log c_j for their multipliers."""
         return sum(space.log_volume + space.dim * math.log(c) for space, c in self._factors())
-
-    @property
-    def volume(self) -> float:
-        """Product of the factors' volumes."""
-        return math.exp(self.log_volume)
 
     @property
     def scalar_curvature(self) -> float:
@@ -140,7 +118,7 @@ class Product(PairSpace):
 
     def check(self, points: Any) -> NDArray[Any]:
         """A tuple with the points of each factor, as columns side by side; such columns are taken as well."""
-        if isinstance(points, np.ndarray) and points.ndim == 2 and points.shape[1] == self.width:
+        if isinstance(points, np.ndarray) and points.ndim == 2 and points.shape[1] == self._ends[-1]:
             points = tuple(np.split(points, self._ends[:-1], axis=1))
         if not isinstance(points, tuple | list) or len(points) != len(self._spaces):
             found = f"{len(points)} of them" if isinstance(points, tuple | list) else type(points).__name__
@@ -154,7 +132,7 @@ class Product(PairSpace):
                 checked = space.check(part)
             except InputError as error:
                 raise type(error)(f"factor {j} of the product, {_short(space)}: {error}") from None
-            parts.append(_columns(space, checked))
+            parts.append(self._kernels[j].rows(checked))
             if len(parts[j]) != len(parts[0]):
                 raise InputError(
                     f"every factor must have one point per atom, but factor 0, {_short(self._spaces[0])}, has "
@@ -179,222 +157,105 @@ class Product(PairSpace):
         """*n* independent uniform points: a tuple with the points of each factor."""
         return tuple(space.uniform(n, rng) for space in self._spaces)
 
-    # Eigenfunctions.
+    # Capabilities, composed of those of the factors.
 
-    @property
-    def harmonics(self) -> list[Harmonics] | None:
-        """The factors that the product comes apart into, all made of spheres; None if some factor is not."""
-        found = [_harmonics(*leaf) for leaf in self._leaves()]
-        return [part for parts in found for part in parts] if all(found) else None
+    @cached_property
+    def pair_kernel(self) -> ProductPairs:
+        """Overlaps multiply."""
+        return ProductPairs(self._kernels, self._scales, self.compact)
 
-    def spectral_seconds(self, n: int, time: float, rtol: float, ess: float) -> float:
-        """Rough seconds on two cores of `spectral_sums` when *time* is the finest; inf where there is no transform."""
-        from . import product_sums
-
-        factors = self.harmonics
-        if factors is None:
-            return math.inf
-        limit = product_sums.eigenvalue_limit(self, factors, np.array([time]), rtol, ess)
-        return product_sums.seconds(factors, limit, n)
-
-    def spectral_sums(self, points: NDArray[Any], weights: FloatArray, times: FloatArray, rtol: float) -> Any:
-        """Heat sums through the coefficients of the measure; None if there are too many.
-
-        For two factors with orthonormal eigenfunctions f and g, and likewise for more,
-
-            A - 1 = sum_{(a, b) != 0} exp(-2 (lambda_a / c_1^2 + lambda_b / c_2^2) t) (sum_i w_i f_a(x_i) g_b(y_i))^2.
-        """
-        from . import product_sums
-
-        factors = self.harmonics
-        if factors is None:
-            return None
-        limit = product_sums.eigenvalue_limit(self, factors, times, rtol, 1 / float(weights @ weights))
-        if not math.isfinite(product_sums.seconds(factors, limit, len(points))):
-            return None
-        return product_sums.heat_sums(self, factors, limit, points, weights, times, rtol)
-
-    def pair_seconds(self, n: int, scales: int) -> float:
-        """Rough seconds of all pairs at so many scales."""
-        total = 0.0
-        for space, _, _ in self._leaves():
-            if isinstance(space, Torus | Euclidean | Hyperbolic | ZonalSpace):
-                axes = space.dim if isinstance(space, Torus) else 1
-                total += 0.5 * float(n) ** 2 * axes * (scales * PAIR + GEOMETRY)
-            elif isinstance(space, PairSpace):
-                total += space.pair_seconds(n, scales)
-        return total
-
-    # The heat kernel.
-
-    @property
-    def parallel(self) -> bool:  # type: ignore[override]
-        """As the factors allow."""
-        return all(space.parallel for space in self._spaces if isinstance(space, PairSpace))
-
-    def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairSpace:
-        """The product of the factors, each ready for its own points and times."""
-        ready = [
-            space.fitted(part, times / c**2, rtol / len(self._spaces)) if isinstance(space, PairSpace) else space
-            for (space, c), part in zip(self._factors(), self._split(points), strict=True)
+    @cached_property
+    def harmonics(self) -> tuple[Harmonics, ...]:
+        """Those of all factors, if each has them."""
+        starts = [0, *self._ends[:-1].tolist()]
+        found = [
+            tuple(part.moved(c, start) for part in space.harmonics)
+            for (space, c), start in zip(self._factors(), starts, strict=True)
         ]
-        return Product(*ready, scales=self._scales)
+        return tuple(part for parts in found for part in parts) if all(found) else ()
 
-    def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
-        """Errors of overlaps that are multiplied add up."""
-        total = np.zeros(len(times))
-        for space, c in self._factors():
-            total += space.errors(times / c**2, overlap) if isinstance(space, PairSpace) else ZONAL_ACCURACY
-        return total
+    @cached_property
+    def transform(self) -> ProductTransform | None:
+        """Coefficients of all products of eigenfunctions, where all factors are made of spheres."""
+        if not self.harmonics:
+            return None
+        return ProductTransform(list(self.harmonics), self.dim, self.pair_kernel.log_diagonal, repr(self))
+
+
+class ProductPairs(PairKernel):
+    """Products of overlaps, each factor at its own time t / c_j^2."""
+
+    def __init__(self, kernels: tuple[PairKernel, ...], scales: tuple[float, ...], compact: bool) -> None:
+        self._kernels, self._scales, self._compact = kernels, scales, compact
+        self._cuts = np.cumsum([kernel.width for kernel in kernels])[:-1]
+        self.width = sum(kernel.width for kernel in kernels)
+        self.parallel = all(kernel.parallel for kernel in kernels)
+
+    def _factors(self, left: FloatArray, right: FloatArray) -> list[tuple[PairKernel, float, FloatArray, FloatArray]]:
+        parts = (np.split(tile, self._cuts, axis=1) for tile in (left, right))
+        return list(zip(self._kernels, self._scales, *parts, strict=True))
+
+    def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
+        """The geometry of each factor once, for all times."""
+        radials: list[RadialFactor] = []
+        others: list[TermsOfTime] = []
+        for kernel, c, x, y in self._factors(left, right):
+            own = kernel.factors(x, y)
+            radials += [_scaled(factor, c) for factor in own]
+            if not own:
+                others.append(_slowed(kernel.terms(x, y), c))
+        return combined(radials, others, (len(left), len(right)), compact=self._compact)
+
+    def factors(self, left: FloatArray, right: FloatArray) -> list[RadialFactor]:
+        """Those of all factors, if each has them."""
+        found = [(kernel.factors(x, y), c) for kernel, c, x, y in self._factors(left, right)]
+        return [_scaled(factor, c) for own, c in found for factor in own] if all(own for own, _ in found) else []
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """Sum of the factors' log k_2t(x, x), at their own times."""
-        from ..kernel import log_diagonal
+        return np.asarray(sum(kernel.log_diagonal(times / c**2) for kernel, c in self._own()))
 
-        total = np.zeros(len(times))
-        for space, c in self._factors():
-            own = times / c**2
-            if isinstance(space, PairSpace):
-                total += space.log_diagonal(own)
-            elif isinstance(space, ZonalSpace):
-                total += [log_diagonal(space, float(time)) for time in own]
+    def _own(self) -> list[tuple[PairKernel, float]]:
+        return list(zip(self._kernels, self._scales, strict=True))
+
+    def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairKernel:
+        """The product of the factors, each ready for its own points and times."""
+        parts = np.split(points, self._cuts, axis=1)
+        ready = [
+            kernel.fitted(part, times / c**2, rtol / len(parts))
+            for (kernel, c), part in zip(self._own(), parts, strict=True)
+        ]
+        return ProductPairs(tuple(ready), self._scales, self._compact)
+
+    def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
+        """Errors of overlaps that are multiplied add up."""
+        return np.asarray(sum(kernel.errors(times / c**2, overlap) for kernel, c in self._own()))
+
+    def seconds(self, pairs: float, scales: int) -> float:
+        """Rough seconds of all pairs at so many scales."""
+        total = 0.0
+        for kernel, _ in self._own():
+            axes = len(kernel.factors(*(np.zeros((1, kernel.width)),) * 2))
+            total += axes * pairs * (scales * PAIR + GEOMETRY) if axes else kernel.seconds(pairs, scales)
         return total
 
-    def pair_terms(self, left: FloatArray, right: FloatArray, time: float) -> PairTerms:
-        """Overlaps multiply; (1 + e)(1 + f) - 1 = e + f + e f for the excesses."""
-        return self.terms_of_tiles(left, right)(time)
 
-    def terms_of_tiles(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
-        """The geometry of each factor once, for all times; many pairs then go through compiled loops."""
-        if len(left) * len(right) < MANY_PAIRS:
-            return self._by_arrays(left, right)
-        return self._by_loops(left, right)
+def _scaled(factor: RadialFactor, scale: float) -> RadialFactor:
+    """The same with lengths multiplied by *scale*; distances stay in the factor's own unit."""
 
-    def _by_arrays(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
-        parts = zip(self._spaces, self._split(left), self._split(right), strict=True)
-        factors = [_terms_of_tiles(space, x, y) for space, x, y in parts]
+    def kernel(time: float) -> Radial:
+        return factor.kernel(time / scale**2)
 
-        def terms(time: float) -> PairTerms:
-            overlap: Any = 1.0
-            change: Any = 0.0
-            excess: Any = 0.0
-            for factor, c in zip(factors, self._scales, strict=True):
-                own = factor(time / c**2)
-                change = change * own.overlap + overlap * own.change
-                overlap = overlap * own.overlap
-                if own.excess is not None and self.compact:
-                    # Beyond 1e150 a sum of excesses is never used: A is then taken from the diagonal.
-                    bounded = np.minimum(own.excess, 1e150)
-                    excess = np.minimum(excess + bounded + excess * bounded, 1e150)
-            return PairTerms(overlap, change, excess if self.compact else None)
-
-        return terms
-
-    def _by_loops(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
-        from ..tables import multiply  # compiled, so only when it is needed
-
-        factors = []
-        for space, c, columns in self._leaves():
-            factors += _radials(space, c, left[:, columns], right[:, columns])
-
-        def terms(time: float) -> PairTerms:
-            found = np.empty((3, left.shape[0] * right.shape[0]))
-            found[0], found[1:] = 1.0, 0.0
-            others = []
-            for factor, distances in factors:
-                form = factor(time)
-                if isinstance(form, PairTerms):
-                    others.append(form)
-                else:
-                    multiply(form, distances, found)
-            overlap, change, excess = found.reshape(3, len(left), len(right))
-            for own in others:
-                change, overlap = change * own.overlap + overlap * own.change, overlap * own.overlap
-            return PairTerms(overlap, change, excess if self.compact else None)
-
-        return terms
-
-    def _leaves(self) -> list[tuple[Space, float, slice]]:
-        """The factors that are not products themselves, with their multipliers and columns."""
-        found: list[tuple[Space, float, slice]] = []
-        for (space, c), first, end in zip(
-            self._factors(), [0, *self._ends[:-1].tolist()], self._ends.tolist(), strict=True
-        ):
-            if isinstance(space, Product):
-                inner = space._leaves()
-                found += [(leaf, c * own, slice(first + at.start, first + at.stop)) for leaf, own, at in inner]
-            else:
-                found.append((space, c, slice(first, end)))
-        return found
+    return RadialFactor(kernel, factor.distances)
 
 
-def _radials(space: Space, scale: float, left: FloatArray, right: FloatArray) -> list[tuple[Any, Any]]:
-    """A factor as functions from the time to a `kernel.Radial`, each with the distances of all pairs in a row.
+def _slowed(terms: TermsOfTime, scale: float) -> TermsOfTime:
+    """Overlaps of a factor whose lengths are multiplied by *scale*."""
 
-    Where the overlap is no such function, one from the time to `PairTerms`.
-    """
-    from scipy.spatial.distance import cdist
+    def slowed(time: float) -> PairTerms:
+        return terms(time / scale**2)
 
-    from ..kernel import Radial, radial, tile_distances
-
-    if isinstance(space, ZonalSpace):
-        return [(lambda time: radial(space, time / scale**2), tile_distances(space, left, right).ravel())]
-    if isinstance(space, Torus):
-        circle, found = Sphere(1), []
-        for j, period in enumerate(space.periods):
-            unit = 2 * math.pi / period
-            gaps = unit * theta.gap_between(left[:, j, None], right[None, :, j], period).ravel()
-            found.append((lambda time, unit=unit: radial(circle, time * (unit / scale) ** 2), gaps))
-        return found
-    if isinstance(space, Euclidean):
-
-        def gaussian(time: float) -> Radial:
-            rate = scale**2 / (8 * time)
-            return Radial(np.array([[0.0, 0.0], [-rate, rate]]), 0.0, 2.0, math.sqrt(45 / rate))
-
-        return [(gaussian, cdist(left, right).ravel())]
-    own = _terms_of_tiles(space, left, right)
-    return [(lambda time: own(time / scale**2), None)]
-
-
-def _harmonics(space: Space, scale: float, columns: slice) -> list[Harmonics]:
-    """A factor as spheres, whose harmonics are its eigenfunctions; empty where there are none."""
-    if isinstance(space, Sphere):
-        return [Harmonics(space.dim, 1, scale, columns)]
-    if isinstance(space, Projective):
-        return [Harmonics(space.dim, 2, scale, columns)]
-    if isinstance(space, Rotations):  # by their quaternions, with all lengths doubled
-        return [Harmonics(3, 2, 2 * scale, columns)]
-    if isinstance(space, Torus):
-        places = range(columns.start, columns.stop)
-        return [
-            Harmonics(1, 1, scale * period / (2 * math.pi), slice(j, j + 1), period)
-            for j, period in zip(places, space.periods, strict=True)
-        ]
-    return []
-
-
-def _terms_of_tiles(space: Space, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
-    from ..kernel import zonal_terms
-
-    if isinstance(space, PairSpace):
-        return space.terms_of_tiles(left, right)
-    if isinstance(space, ZonalSpace):
-        return zonal_terms(space, left, right)
-    raise TypeError(f"{space!r} cannot be a factor")
-
-
-def _columns(space: Space, checked: NDArray[Any]) -> FloatArray:
-    """Checked points as float64 columns."""
-    return space.tile(checked, slice(None)) if isinstance(space, ZonalSpace) else checked
-
-
-def _width(space: Space) -> int:
-    """Columns of checked points."""
-    known = getattr(space, "width", None)
-    if isinstance(known, int):
-        return known
-    return int(_columns(space, space.check(space.uniform(1, np.random.default_rng(0)))).shape[1])
+    return slowed
 
 
 _WANTED = "a homogeneous space such as Sphere(2) or Torus(1)"
@@ -402,7 +263,7 @@ _WANTED = "a homogeneous space such as Sphere(2) or Torus(1)"
 
 def _remedy(space: object) -> str:
     """Why a mesh, a point cloud or a graph is no factor, and what to do."""
-    if not isinstance(space, EigenSpace):
+    if not isinstance(space, Space) or space.modes is None:
         return ""
     return (
         ", where k_2t(x, x) depends on the place, so that overlaps do not follow from pairs alone; describe the whole "

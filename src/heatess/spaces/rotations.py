@@ -6,25 +6,24 @@ SO(3) with the rotation angle as distance is `Projective(3)` with all lengths do
 
 from __future__ import annotations
 
-import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import numeric_array
-from ..blocks import map_rows, slices
+from ..arrays import FloatArray, numeric_array
+from ..blocks import map_rows
 from ..errors import InputError
-from .base import FloatArray, Levels, SmallTime, ZonalSpace
-from .projective import Projective, canonical
-from .sphere import Sphere
+from ..heat.spherical import SphereSeries
+from ..transforms.harmonics import Harmonics
+from ..transforms.low_moments import AxisMoments
+from ..transforms.wigner import WignerTransform
+from .base import Space
+from .capabilities import AxisEmbedding, ZonalPairs
+from .vectors import axis_cosines, axis_distance, canonical, check_unit_vectors, uniform_vectors, unit_rows
 
 MATRIX_TOLERANCE = 1e-6
-
-#: Points transformed at once.
-TRANSFORM_BLOCK = 2**21
-
-_QUATERNIONS = Projective(3)
 
 _FORMS = (
     "a scipy Rotation, quaternions (n, 4) with the scalar last (x, y, z, w), or matrices (n, 3, 3); "
@@ -32,7 +31,7 @@ _FORMS = (
 )
 
 
-class Rotations(ZonalSpace):
+class Rotations(Space):
     """The rotations of space, SO(3), with the rotation angle as distance.
 
     The distance of two rotations is the angle of the rotation from one to the other, between 0 and 180 degrees, so
@@ -48,7 +47,7 @@ class Rotations(ZonalSpace):
     --------
     >>> import heatess as he
     >>> rotations = he.Rotations()
-    >>> rotations.levels(3).eigenvalues
+    >>> rotations.series.levels(3).eigenvalues
     array([0., 2., 6.])
     >>> third = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]  # of a turn about the diagonal, from x to y to z
     >>> round(float(np.degrees(rotations.distance(np.eye(3), third))), 6)
@@ -57,44 +56,15 @@ class Rotations(ZonalSpace):
     1.8
     """
 
-    transform_limit = 200
-    basis = "sum of w sum_k Delta^l_km Delta^l_kn exp(i (m a + k b + n c)), ZYZ angles; [l][m >= 0][n] in one row"
+    _dim = 3
 
-    def __repr__(self) -> str:
-        return "Rotations()"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rotations)
-
-    def __hash__(self) -> int:
-        return hash(Rotations)
-
-    @property
-    def dim(self) -> int:
-        """3."""
-        return 3
-
-    @property
-    def diameter(self) -> float:
-        """pi, the angle of a half turn."""
-        return math.pi
-
-    @property
-    def log_volume(self) -> float:
-        """Log of 8 pi^2."""
-        return math.log(self.volume)
-
-    @property
-    def volume(self) -> float:
-        """8 pi^2, half that of the 3-sphere of radius 2."""
-        return 8 * math.pi**2
+    def _key(self) -> tuple[object, ...]:
+        return ()
 
     @property
     def scalar_curvature(self) -> float:
         """3/2, that of the 3-sphere of radius 2."""
         return 1.5
-
-    # Points.
 
     def check(self, points: Any) -> FloatArray:
         """Unit quaternions (x, y, z, w), shape (n, 4), their first nonzero coordinate positive.
@@ -112,9 +82,9 @@ class Rotations(ZonalSpace):
             hint = " (for one rotation use points[None])" if single else ""
             raise InputError(f"points on {self!r} have shape {array.shape}{hint}; give {_FORMS}")
         try:
-            unit = Sphere(3).check(array)
+            unit = check_unit_vectors(array, 4, repr(self))
         except InputError as error:
-            message = str(error).replace("Sphere(3)", repr(self)).replace("unit vectors", "unit quaternions")
+            message = str(error).replace("unit vectors", "unit quaternions")
             raise InputError(f"{message}. Give {_FORMS}") from None
         return _canonical_unit(unit)
 
@@ -124,107 +94,43 @@ class Rotations(ZonalSpace):
         >>> float(Rotations().distance([0, 0, 0, 1], [5e-13, 0, 0, -1]))
         1e-12
         """
-        return np.asarray(2 * _QUATERNIONS.distance(_quaternions(x), _quaternions(y)))
+        return np.asarray(2 * axis_distance(_quaternions(x), _quaternions(y)))
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform rotations, as quaternions of shape (n, 4), the scalar last."""
-        return _QUATERNIONS.uniform(n, rng)
+        return np.asarray(canonical(uniform_vectors(n, 4, rng)))
 
-    def tile(self, points: NDArray[Any], rows: slice) -> FloatArray:
-        """Some of the quaternions."""
-        return np.asarray(points[rows])
+    # Capabilities.
 
-    def tile_cosines(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """2 (q.q')^2 - 1."""
-        product = left @ right.T
-        np.multiply(product, product, out=product)
-        np.minimum(product, 1.0, out=product)
-        product *= 2
-        product -= 1
-        return product
+    @cached_property
+    def series(self) -> SphereSeries:
+        """Characters: the even degrees of the 3-sphere of radius two."""
+        return SphereSeries(3, step=2, radius=2.0)
 
-    antipodal = True
+    @cached_property
+    def low_moments(self) -> AxisMoments:
+        """Second and fourth moments of the quaternions."""
+        return AxisMoments(4, unit_rows)
 
-    def embed(self, points: NDArray[Any]) -> FloatArray:
-        """The quaternions, up to their sign, with the coordinate that is not negative last."""
-        return _QUATERNIONS.embed(points)
+    @cached_property
+    def transform(self) -> WignerTransform:
+        """Matrix elements of Wigner's D^l."""
+        return WignerTransform(self.series, self.low_moments)
 
-    def chord(self, distance: Any) -> FloatArray:
-        """2 sin(distance / 4)."""
-        return _QUATERNIONS.chord(np.asarray(distance) / 2)
+    @cached_property
+    def pair_kernel(self) -> ZonalPairs:
+        """From cos w = 2 (q.q')^2 - 1."""
+        return ZonalPairs(self.series, 4, rows=unit_rows, cosines=axis_cosines, distance=self.distance)
 
-    def from_chord(self, chord: Any) -> FloatArray:
-        """4 arcsin(chord / 2)."""
-        return 2 * _QUATERNIONS.from_chord(chord)
+    @cached_property
+    def embedding(self) -> AxisEmbedding:
+        """The quaternions, either sign."""
+        return AxisEmbedding(self.series, 4, unit_rows, radius=2.0)
 
-    # The Laplacian.
-
-    def levels(self, count: int) -> Levels:
-        """lambda_l = l (l + 1) and log (2l + 1)^2 for l = 0, ..., count - 1."""
-        degree = np.arange(count, dtype=np.float64)
-        return Levels(degree * (degree + 1), 2 * np.log(2 * degree + 1))
-
-    def zonal(self, count: int, distance: Any) -> FloatArray:
-        """(1 + 2 cos w + ... + 2 cos(l w)) / (2l + 1)."""
-        cosines = np.cos(np.multiply.outer(np.arange(count), np.asarray(distance, dtype=np.float64)))
-        return self.from_cosines(cosines)
-
-    def from_cosines(self, cosines: FloatArray) -> FloatArray:
-        """b_l = (c_0 + 2 c_1 + ... + 2 c_l) / (2l + 1)."""
-        sums = 2 * np.cumsum(cosines, axis=0) - cosines[0]
-        return np.asarray(sums / (2 * np.arange(len(cosines)) + 1).reshape(-1, *(1,) * (cosines.ndim - 1)))
-
-    def small_time(self, time: float) -> SmallTime:
-        """The expansion on `Projective(3)` at a quarter of the time and half the distance."""
-        small = _QUATERNIONS.small_time(time / 4)
-        scale = 0.25 ** np.arange(len(small.polynomial))
-        return small._replace(polynomial=small.polynomial * scale, slope=small.slope * scale, reach=2 * small.reach)
-
-    # The fast transform.
-
-    def transform_cost(self, n: int, count: int) -> float:
-        """Linear in the points, and a Fourier grid of 4 L^3 places, at some 2 oversampled."""
-        return 8e-7 * n + 3e-7 * count**3
-
-    def coefficients(
-        self, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
-    ) -> NDArray[np.complex128]:
-        """Matrix elements a^l_mn = sum w D^l_mn for m >= 0, in one row; see `wigner`.
-
-        One nonuniform Fourier transform in the three Euler angles, contracted level by level. Points are taken in
-        blocks, so that the memory needed does not grow with their number.
-        """
-        from . import wigner  # compiles, so only when it is needed
-
-        total = self.no_coefficients(count)
-        for rows in slices(len(points), TRANSFORM_BLOCK):
-            total += wigner.coefficients(points[rows], weights[rows], count, epsilon, threads)
-        return total
-
-    def no_coefficients(self, count: int) -> NDArray[np.complex128]:
-        """Zeros, (l + 1) (2l + 1) for each level l."""
-        return np.zeros(_starts(count)[-1], dtype=np.complex128)
-
-    def moments_of_coefficients(self, coefficients: NDArray[np.complex128]) -> FloatArray:
-        """b_l = sum_mn |a^l_mn|^2 / (2l + 1)."""
-        starts = _starts(self.transform_limit)
-        starts = starts[starts <= len(coefficients)]
-        power = coefficients.real**2 + coefficients.imag**2
-        width = 2 * np.arange(len(starts) - 1) + 1
-        central = np.array([power[start : start + n].sum() for start, n in zip(starts[:-1], width, strict=True)])
-        moments = (2 * np.add.reduceat(power, starts[:-1]) - central) / width  # orders m and -m
-        moments[0] = 1.0
-        return np.asarray(np.minimum(moments, 1.0))
-
-    def low_moments(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
-        """b_1 and b_2 from the second and fourth moments of the quaternions."""
-        return _QUATERNIONS.low_moments(points, weights)
-
-
-def _starts(count: int) -> NDArray[np.int64]:
-    """Where each level starts among the coefficients, and where the last ends."""
-    level = np.arange(count + 1)
-    return np.asarray(level * (level + 1) * (4 * level - 1) // 6)
+    @property
+    def harmonics(self) -> tuple[Harmonics, ...]:
+        """The even harmonics of quaternions, with all lengths doubled."""
+        return (Harmonics(3, 2, 2.0, slice(0, 4)),)
 
 
 def _canonical_unit(quaternions: NDArray[Any]) -> FloatArray:
@@ -256,13 +162,13 @@ def _from_matrices(matrices: NDArray[Any]) -> FloatArray:
             row = int(np.argmax(bad))
             raise InputError(
                 f"matrices must be orthonormal within {MATRIX_TOLERANCE:g}, but in row {rows.start + row} R R^T is off "
-                f"the unit matrix by {off[row]:.3g}; drop or mend that row"
+                f"the unit matrix by {off[row]:.3g}; drop or fix that row"
             )
         turned = np.linalg.det(part) < 0
         if turned.any():
             row = rows.start + int(np.argmax(turned))
             raise InputError(
-                f"matrices must be rotations, but row {row} has determinant -1, a reflection; drop or mend that row"
+                f"matrices must be rotations, but row {row} has determinant -1, a reflection; drop or fix that row"
             )
         found[rows] = _leading(part)
 

@@ -1,42 +1,36 @@
 """Flat tori of every dimension: periodic coordinates, each with its own period; the circle is one of them.
 
-The heat kernel is a product of one-dimensional ones, which are in `theta`.
+The heat kernel is a product of one-dimensional ones, which are in `heat.theta`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import Any
 
-import ducc0
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import numeric_array
-from ..blocks import slices, thread_count
+from ..arrays import FloatArray, numeric_array
 from ..errors import InputError
-from . import theta
-from .base import FloatArray, PairSpace, PairTerms
+from ..heat import theta
+from ..heat.radial import PairTerms, radial
+from ..heat.spherical import SphereSeries
+from ..transforms.base import Transform
+from ..transforms.harmonics import Harmonics
+from ..transforms.levels import CircleTransform
+from ..transforms.low_moments import AngleMoments
+from ..transforms.torus import TorusTransform, diagonals
+from .base import Space
+from .capabilities import FlatEmbedding, PairKernel, RadialFactor, TermsOfTime, ZonalPairs, plain_rows
 from .coordinates import coordinate_rows
-
-if TYPE_CHECKING:
-    from ..engines.sums import HeatSums
-
-EPS = float(np.finfo(np.float64).eps)
-
-#: A transform to fewer modes is cheap enough to be run a second time.
-CHEAP_MODES = 2**18
-
-#: Points transformed at once.
-BLOCK = 2**21
-
 
 #: Periods from zero within which a coordinate is known to six digits of a period or more.
 MOST_TURNS = 1e9
 
 
-class Torus(PairSpace):
+class Torus(Space):
     """The flat torus R^dim / (T_1 Z x ... x T_dim Z): coordinates taken modulo their periods.
 
     The metric is that of the coordinates: the distance is sqrt(sum_j d_j^2) with d_j the shorter way round
@@ -67,8 +61,6 @@ class Torus(PairSpace):
     1.879
     """
 
-    accuracy = 1e-13
-
     def __init__(self, dim: int, periods: Any = 2 * math.pi) -> None:
         if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
             raise InputError(f"Torus(dim) needs a whole number dim >= 1, but found {dim!r}; the circle is Torus(1)")
@@ -77,8 +69,9 @@ class Torus(PairSpace):
             raise InputError(f"periods must be one number or {dim}, one per coordinate, but have shape {values.shape}")
         if not ((values > 1e-50) & (values < 1e50)).all():
             raise InputError(f"periods must be positive and finite (1e-50 to 1e50), but are {values.tolist()}")
-        self._periods = np.broadcast_to(values, (int(dim),))
+        self._dim, self._periods = int(dim), np.broadcast_to(values, (int(dim),))
         self.angular = bool((self._periods == 2 * math.pi).all())
+        self.directional = int(dim) == 1
 
     def __repr__(self) -> str:
         if self.angular:
@@ -87,21 +80,11 @@ class Torus(PairSpace):
         shown = float(self._periods[0]) if same else tuple(self._periods.tolist())
         return f"Torus({self.dim}, periods={shown})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Torus) and np.array_equal(other._periods, self._periods)
+    def __eq__(self, other: object) -> bool:  # a Circle is a Torus
+        return isinstance(other, Torus) and other.periods == self.periods
 
     def __hash__(self) -> int:
-        return hash((Torus, tuple(self._periods.tolist())))
-
-    @property
-    def dim(self) -> int:
-        """Number of coordinates."""
-        return len(self._periods)
-
-    @property
-    def width(self) -> int:
-        """Columns of checked points."""
-        return len(self._periods)
+        return hash((Torus, self.periods))
 
     @property
     def periods(self) -> tuple[float, ...]:
@@ -163,152 +146,52 @@ class Torus(PairSpace):
         """*n* independent uniform points, shape (n, dim)."""
         return np.asarray((rng.random((n, self.dim)) - 0.5) * self._periods)
 
-    # The heat kernel.
+    # Capabilities.
 
-    def log_diagonal(self, times: FloatArray) -> FloatArray:
-        """log k_2t(x, x), the sum over coordinates."""
-        return np.array([sum(theta.diagonal_factor(float(t), T).log for T in self.periods) for t in times])
+    @cached_property
+    def series(self) -> SphereSeries | None:
+        """Of the circle; on other tori the kernel depends on more than the distance."""
+        return SphereSeries(1, radius=self.periods[0] / (2 * math.pi)) if self.dim == 1 else None
 
-    def pair_terms(self, left: FloatArray, right: FloatArray, time: float) -> PairTerms:
-        """Products over the coordinates, as sums of logarithms."""
-        return self.terms_of_tiles(left, right)(time)
+    @cached_property
+    def low_moments(self) -> AngleMoments | None:
+        """Of the circle."""
+        return AngleMoments(self._angle) if self.dim == 1 else None
 
-    def terms_of_tiles(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
-        """The distances along each coordinate once, for all times."""
-        gaps = [theta.gap_between(left[:, j, None], right[None, :, j], period) for j, period in enumerate(self.periods)]
+    def _angle(self, points: NDArray[Any]) -> FloatArray:
+        return np.asarray(points[:, 0] * (2 * math.pi / self.periods[0]))
 
-        def terms(time: float) -> PairTerms:
-            log_overlap, slope = np.zeros((2, len(left), len(right)))
-            log_diagonal = 0.0
-            for gap, period in zip(gaps, self.periods, strict=True):
-                diagonal = theta.diagonal_factor(time, period)
-                factor = theta.factor(gap, time, period)
-                log_diagonal += diagonal.log
-                log_overlap += factor.log - diagonal.log
-                slope += factor.slope - diagonal.slope
-            overlap = np.exp(np.minimum(log_overlap, 0.0))
-            return PairTerms(overlap, overlap * slope, np.expm1(np.minimum(log_overlap + log_diagonal, 700.0)))
+    @cached_property
+    def transform(self) -> Transform | None:
+        """Fourier coefficients, in up to three dimensions."""
+        if self.series is not None and self.low_moments is not None:
+            basis = "sum of w exp(2 pi i l x / T), l >= 0"
+            return CircleTransform(self.series, self.low_moments, self._angle, basis)
+        return TorusTransform(self.periods, repr(self)) if self.dim <= 3 else None
 
-        return terms
+    @cached_property
+    def pair_kernel(self) -> PairKernel:
+        """Products over the coordinates; on the circle a function of the distance."""
+        if self.series is None:
+            return TorusPairs(self.periods)
+        return ZonalPairs(self.series, 1, rows=plain_rows, cosines=self._cosines, distance=self.distance)
+
+    def _cosines(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Of the angles between points of the circle."""
+        gaps = theta.gap_between(left, right[:, 0], self._periods)
+        return np.cos(gaps * (2 * math.pi / self.periods[0]))
+
+    @cached_property
+    def embedding(self) -> FlatEmbedding:
+        """The coordinates themselves."""
+        return FlatEmbedding(self._periods)
 
     @property
-    def flat_periods(self) -> FloatArray:
-        """The periods, as an array."""
-        return self._periods
-
-    def pair_seconds(self, n: int, scales: int) -> float:
-        """Rough seconds on two cores of all pairs at so many scales."""
-        return float(0.5 * n**2 * scales * self.dim * 2e-8)
-
-    # The transform.
-
-    def spectral_seconds(self, n: int, time: float, rtol: float, ess: float) -> float:
-        """Rough seconds on two cores of `spectral_sums` when *time* is the finest; inf where that is too fine."""
-        return theta.transform_seconds(n, self._sides(time, rtol, ess)) if self.dim <= 3 else math.inf
-
-    def _sides(self, time: float, rtol: float, ess: float) -> list[int]:
-        """Modes of each coordinate that certify gESS and MMD^2 at *time* to a small share of *rtol*."""
-        from ..kernel import truncation
-
-        log_diagonal = float(self.log_diagonal(np.array([time]))[0])
-        allowed = theta.log_allowed(log_diagonal, ess, truncation(rtol, ess) / self.dim)
-        return [theta.side_of(time, T, theta.axis_exponent(allowed)) for T in self.periods]
-
-    def spectral_sums(self, points: NDArray[Any], weights: FloatArray, times: FloatArray, rtol: float) -> Any:
-        """Heat sums through the Fourier coefficients of the measure.
-
-        A - 1 = sum_{k != 0} exp(-2 lambda_k t) |a_k|^2, with a_k = sum_i w_i exp(2 pi i sum_j k_j x_ij / T_j). If a
-        balanced cloud's MMD^2 turns out to need more modes than expected, the transform is repeated, while it is cheap.
-        """
-        from ..engines.doubt import warn_of_mmd2
-
-        sides = self._sides(float(times.min()), rtol, 1 / float(weights @ weights))
-        while True:
-            sums, uncertain, missing = self.transform_sums(points, weights, times, sides, rtol)
-            total = math.prod(4 * side + 1 for side in sides)
-            if not (missing > rtol).any() or total > CHEAP_MODES:
-                break
-            sides = [2 * side for side in sides]
-        warn_of_mmd2(times, uncertain + missing, sums.log_mmd2, rtol)
-        return sums
-
-    def transform_sums(
-        self, points: NDArray[Any], weights: FloatArray, times: FloatArray, sides: list[int], rtol: float
-    ) -> tuple[HeatSums, FloatArray, FloatArray]:
-        """Heat sums from the modes |k_j| <= side_j.
-
-        With them, relative to MMD^2, bounds on the error of the transform and on what is left out.
-        """
-        from ..engines.sums import HeatSums
-
-        epsilon = min(max(1e-4 * rtol, 3e-13), 1e-6)
-        energies = self.mode_energies(points, weights, sides, epsilon)
-        mended = self._mend_lowest(energies, points, weights, 4 * (epsilon / rtol) ** 2)
-        mmd2, falling = theta.weighted_sums(theta.folded(energies), times, self.periods)
-        diagonals = [[theta.diagonal_factor(float(t), T) for T in self.periods] for t in times]
-        log_diagonal = np.array([sum(factor.log for factor in row) for row in diagonals])
-        rate = np.array([sum(factor.slope for factor in row) for row in diagonals])  # d log k_2t(x,x) / d log t
-        overlap = (1 + mmd2) * np.exp(-log_diagonal)
-        left_out = self._left_out(times, sides, overlap)
-        moved = 4 * EPS * max(self.periods) * np.sqrt(-rate / (2 * times))  # coordinates rounded in the transform
-        error = left_out + 2 * epsilon / np.sqrt(overlap) + epsilon**2 / overlap + moved + 64 * EPS
-        certain = sum(2 * np.exp(-2 * (2 * math.pi / self.periods[j]) ** 2 * times) for j in mended)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            doubt = np.maximum(np.expm1(log_diagonal) - certain, 0.0) / mmd2  # sum of the factors of uncertain energies
-            uncertain = 2 * epsilon * np.sqrt(doubt) + epsilon**2 * doubt
-            missing = left_out * (1 + 1 / mmd2)
-            sums = HeatSums(overlap, np.log(mmd2), falling / (1 + mmd2) - rate, error)
-        return sums, np.where(mmd2 > 0, uncertain, 0.0), np.where(mmd2 > 0, missing, 0.0)
-
-    def _left_out(self, times: FloatArray, sides: list[int], overlap: FloatArray) -> FloatArray:
-        """Upper bound on the share of A in the other modes, by their number or by `theta.log_axis_share`."""
-        total = np.zeros(len(times))
-        for T, side in zip(self.periods, sides, strict=True):
-            share = np.exp(theta.log_axis_share(8 * (math.pi * (side + 1) / T) ** 2 * times))
-            with np.errstate(divide="ignore"):
-                total += np.minimum(theta.tail(times, T, side) / overlap, share / np.maximum(1 - share, 0.0))
-        return total
-
-    def mode_energies(self, points: NDArray[Any], weights: FloatArray, sides: list[int], epsilon: float) -> FloatArray:
-        """|a_k|^2 for |k_j| <= side_j, with zero at k = 0."""
-        shape = tuple(2 * side + 1 for side in sides)
-        modes = np.empty(shape, dtype=np.complex128)
-        part = modes
-        threads = 1 if len(points) * 64 + modes.size < 2_000_000 else thread_count()
-        for rows in slices(len(points), BLOCK):
-            if rows.start and part is modes:
-                part = np.empty_like(modes)
-            ducc0.nufft.nu2u(
-                points=weights[rows].astype(np.complex128),
-                coord=np.ascontiguousarray(points[rows]),
-                forward=False,
-                epsilon=epsilon,
-                nthreads=threads,
-                periodicity=list(self.periods),
-                out=part,
-            )
-            if part is not modes:
-                modes += part
-        energies = np.asarray(modes.real**2 + modes.imag**2)
-        energies[tuple(sides)] = 0.0
-        return energies
-
-    def _mend_lowest(self, energies: FloatArray, points: NDArray[Any], weights: FloatArray, least: float) -> list[int]:
-        """Sum the lowest mode of each coordinate directly if it is below *least*: large scales rest on it alone.
-
-        Returns those coordinates.
-        """
-        middle = [size // 2 for size in energies.shape]
-        mended = []
-        for j, period in enumerate(self.periods):
-            places = [tuple(m + step * (i == j) for i, m in enumerate(middle)) for step in (-1, 1)]
-            if energies[places[0]] < least:
-                angle = points[:, j] * (2 * math.pi / period)
-                energy = float(weights @ np.cos(angle)) ** 2 + float(weights @ np.sin(angle)) ** 2
-                for place in places:
-                    energies[place] = energy
-                mended.append(j)
-        return mended
+    def harmonics(self) -> tuple[Harmonics, ...]:
+        """One circle for each coordinate."""
+        return tuple(
+            Harmonics(1, 1, period / (2 * math.pi), slice(j, j + 1), period) for j, period in enumerate(self.periods)
+        )
 
     # Resolutions: along the coordinate of largest period.
 
@@ -326,6 +209,52 @@ class Torus(PairSpace):
         """The distance along the longest coordinate at which the overlap falls to 1/e; nan where it does not."""
         period = max(self.periods)
         return np.array([theta.gap_of_time(float(time), period) for time in times])
+
+
+class TorusPairs(PairKernel):
+    """Overlaps on a torus: products of the kernels of its coordinates, as sums of logarithms."""
+
+    accuracy = 1e-13
+
+    def __init__(self, periods: tuple[float, ...]) -> None:
+        self.periods, self.width = periods, len(periods)
+
+    def _gaps(self, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+        """The distances along each coordinate of all pairs."""
+        columns = enumerate(self.periods)
+        return [theta.gap_between(left[:, j, None], right[None, :, j], period) for j, period in columns]
+
+    def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
+        """The distances along each coordinate once, for all times."""
+        gaps = self._gaps(left, right)
+
+        def terms(time: float) -> PairTerms:
+            log_overlap, slope = np.zeros((2, len(left), len(right)))
+            log_diagonal = 0.0
+            for gap, period in zip(gaps, self.periods, strict=True):
+                diagonal = theta.diagonal_factor(time, period)
+                factor = theta.factor(gap, time, period)
+                log_diagonal += diagonal.log
+                log_overlap += factor.log - diagonal.log
+                slope += factor.slope - diagonal.slope
+            overlap = np.exp(np.minimum(log_overlap, 0.0))
+            return PairTerms(overlap, overlap * slope, np.expm1(np.minimum(log_overlap + log_diagonal, 700.0)))
+
+        return terms
+
+    def factors(self, left: FloatArray, right: FloatArray) -> list[RadialFactor]:
+        """One circle for each coordinate."""
+        circles = [SphereSeries(1, radius=period / (2 * math.pi)) for period in self.periods]
+        gaps = self._gaps(left, right)
+        return [RadialFactor(partial(radial, circle), gap.ravel()) for circle, gap in zip(circles, gaps, strict=True)]
+
+    def log_diagonal(self, times: FloatArray) -> FloatArray:
+        """The sum over coordinates."""
+        return diagonals(times, self.periods)[0]
+
+    def seconds(self, pairs: float, scales: int) -> float:
+        """One theta function for each coordinate and scale."""
+        return pairs * scales * self.width * 2e-8
 
 
 class Circle(Torus):

@@ -1,0 +1,105 @@
+"""How many pairs are close, estimated from some of them: what neighbour sums cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray, IntArray
+from ..measure import Measure
+from ..spaces.capabilities import Embedding
+
+#: Sampled rows on each side: so few of a small cloud that the estimate costs less than what it saves.
+_ROWS, _ROWS_OF_LARGE, _LARGE = 100, 600, 50_000
+
+#: Sampled pairs from which their number is trusted.
+_ENOUGH = 100
+
+#: Coordinates that cells are made of.
+_AXES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Pairs of atoms within a straight-line distance of each other in the coordinates of an embedding.
+
+    Attributes
+    ----------
+    n, dim, axes : int
+        Number of atoms, dimension of the space, and coordinates that cells are made of.
+    sampled : int
+        Number of pairs looked at.
+    chords : ndarray
+        Their straight-line distances, the least of them in increasing order.
+    shadows : ndarray
+        The largest of their differences in the first coordinates: what cells see of the distance.
+    """
+
+    n: int
+    dim: int
+    axes: int
+    sampled: int
+    chords: FloatArray
+    shadows: FloatArray
+
+    @classmethod
+    def of(cls, measure: Measure, embedding: Embedding) -> PairCounts:
+        """Two disjoint sets of evenly spread rows, and all pairs between them."""
+        left, right = (embedding.coordinates(measure.points[rows]) for rows in _sampled_rows(measure.n))
+        axes = min(left.shape[1], _AXES)
+        if left.shape[1] > 8:
+            squares = np.einsum("ij,ij->i", left, left)[:, None] + np.einsum("ij,ij->i", right, right)
+            squares -= 2 * (left @ right.T)
+            if embedding.antipodal:
+                squares = np.minimum(squares, 4 - squares)
+            shadows = squares = np.maximum(squares, 0.0)
+        else:
+            squares, shadows = _by_axes(left, right, embedding.periods, axes)
+            if embedding.antipodal:
+                opposite, other = _by_axes(left, -right, None, axes)
+                shadows = np.where(squares < opposite, shadows, other)
+                squares = np.minimum(squares, opposite)
+        found = (np.sort(np.sqrt(part).ravel()) for part in (squares, shadows))
+        return cls(measure.n, embedding.dim, axes, squares.size, *found)
+
+    def within(self, chord: float) -> float:
+        """Pairs i < j closer than *chord*."""
+        return self._count(self.chords, chord, self.dim)
+
+    def seen_within(self, chord: float) -> float:
+        """Pairs i < j that differ by no more than *chord* in the first coordinates."""
+        return self._count(self.shadows, chord, min(self.dim, self.axes))
+
+    def _count(self, sample: FloatArray, chord: float, dim: int) -> float:
+        """Of all atoms; below the sample's resolution by the volume of a ball."""
+        found = int(np.searchsorted(sample, chord))
+        share = found / self.sampled
+        if found < _ENOUGH < len(sample) and sample[_ENOUGH - 1] > chord:
+            share = _ENOUGH / self.sampled * (chord / float(sample[_ENOUGH - 1])) ** dim
+        return float(0.5 * self.n**2 * max(share, 1 / self.n**2))
+
+
+def _by_axes(
+    left: FloatArray, right: FloatArray, periods: FloatArray | None, axes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Squared distances of all pairs, and the square of the largest difference in the widest *axes* coordinates."""
+    widest = np.argsort(-np.ptp(left, axis=0), kind="stable") if periods is not None else np.arange(left.shape[1])
+    squares, shadows = np.zeros((2, len(left), len(right)))
+    for place, axis in enumerate(widest):
+        gaps = np.abs(left[:, axis, None] - right[:, axis])
+        if periods is not None and np.isfinite(periods[axis]):
+            gaps = np.minimum(gaps, periods[axis] - gaps)
+        with np.errstate(over="ignore"):
+            gaps *= gaps
+        squares += gaps
+        if place < axes:
+            np.maximum(shadows, gaps, out=shadows)
+    return squares, shadows
+
+
+def _sampled_rows(n: int) -> tuple[IntArray, NDArray[np.int64]]:
+    most = _ROWS if n < _LARGE else _ROWS_OF_LARGE
+    rows = np.unique(np.linspace(0, n - 1, min(n, 2 * most)).astype(int))
+    return rows[::2], rows[1::2] if len(rows) > 1 else rows

@@ -1,0 +1,359 @@
+"""All pairs of atoms: through cosines of their distance, through their separations, or scale after scale.
+
+On a space with a series each zonal function is a mixture of cosines of the distance, so the sums over pairs of those
+cosines give the moments of every level at once. In open spaces the separations are gathered in bins, which serve all
+scales too. Elsewhere overlaps are summed tile by tile at each scale.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import EPS, FloatArray
+from ..blocks import map_rows, one_blas_thread, share_out, slices, thread_count
+from ..errors import InputError, PrecisionError
+from ..heat.series import SERIES_LIMIT, Series, level_count
+from ..heat.sums import HeatSums, LevelMoments, log_excess_of_power, share_of_mmd2
+from ..measure import Measure
+from ..progress import Progress
+from ..spaces.capabilities import PairKernel, ZonalPairs
+from ..transforms.levels import LevelSpectrum
+from .base import Answer, Engine, Offer, PotentialOffer, Question
+from .cosines import ERROR, CosineSums
+from .neighbours import COINCIDENT, LEAST_RTOL, MOMENT_ERROR, NeighboursOffer, extent
+from .tiles import TILE, tiles
+
+#: Rows of a tile where each scale is summed on its own: several arrays of its square should stay in cache.
+SMALL_TILE = 128
+
+#: Tiles between two steps of a progress bar.
+BATCH = 64
+
+#: The exponent r^2 / 8t at which an overlap is nothing.
+_NOTHING = 700.0
+
+#: Separations are gathered in bins, which are good to ten digits only, where overlaps one by one take longer than this.
+FEW_SECONDS = 5e-3
+
+#: So few atoms that all pairs may be summed a second time with twice the levels, and most levels then.
+FEW_ATOMS, FEW_LEVELS = 2000, 512
+
+# Seconds on two cores.
+_PAIR = 5e-9  # one pair distance put into its bin
+_PRODUCT = 1.4e-11  # one coordinate of one inner product
+_FEW_PAIR = 6e-8  # one pair distance put through a Fourier transform
+_GATHERED = 2e-9  # one separation put into its bin
+_START = 1.5e-3  # what bins cost however few the pairs
+
+
+class Pairs(Engine):
+    """Sums over all pairs."""
+
+    name = "pairwise"
+
+    def offer(self, question: Question) -> Offer | None:
+        """On every homogeneous space."""
+        space = question.measure.space
+        kernel = space.pair_kernel
+        if kernel is None:
+            return None
+        if isinstance(kernel, ZonalPairs):
+            return LevelOffer(question, kernel)
+        pairs = 0.5 * float(question.measure.n) ** 2
+        gathered = question.rtol >= LEAST_RTOL and (kernel.separations is not None or _is_flat(question))
+        if gathered and kernel.seconds(pairs, len(question.times)) > FEW_SECONDS:
+            return SeparationOffer(question, kernel)
+        return TileOffer(question, kernel)
+
+    def refusal(self, question: Question) -> Exception:
+        """Not homogeneous, or atoms that overlap beyond both the series and the small-time expansion."""
+        space = question.measure.space
+        if space.pair_kernel is None:
+            return InputError(f"{space!r} is known by its eigenpairs; use method='auto'")
+        return PrecisionError(
+            f"no sum over pairs reaches rtol={question.rtol:g} at {question.scale(0)} on {space!r}; give a larger "
+            "rtol or coarser scales"
+        )
+
+    def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
+        """Row after row."""
+        kernel = question.measure.space.pair_kernel
+        if kernel is None:
+            return None
+        measure, time = question.measure, float(question.times[0])
+        kernel = kernel.fitted(measure.points, question.times, question.rtol)
+        seconds = kernel.seconds(float(measure.n) * len(at), 1)
+        return PotentialOffer(seconds, kernel.accuracy, lambda progress: _rows(kernel, measure, time, at, progress))
+
+
+def _is_flat(question: Question) -> bool:
+    embedding = question.measure.space.embedding
+    return embedding is not None and embedding.periods is not None and bool(np.isinf(embedding.periods).all())
+
+
+class LevelOffer(Offer):
+    """Level moments from cosines of all distances; scales too fine for the series over close pairs among all."""
+
+    name = "pairwise"
+    each = 1e-5
+
+    def __init__(self, question: Question, kernel: ZonalPairs) -> None:
+        self._question, self._kernel = question, kernel
+        self._count = cache(self._needed)
+        embedding = question.measure.space.embedding
+        self._fine = None if embedding is None else NeighboursOffer(question, embedding, by_tiles=True)
+
+    def _needed(self, place: int) -> int | None:
+        time, question = float(self._question.times[place]), self._question
+        return level_count(self._kernel.series, time, question.measure.ess, question.rtol, SERIES_LIMIT)
+
+    def finest(self, place: int) -> float:
+        """That of all distances, and of the mixtures."""
+        count = self._count(place)
+        if count is None:
+            return math.inf if self._fine is None else self._fine.coarsest(place)
+        pairs = 0.5 * float(self._question.measure.n) ** 2
+        few = 2e-4 + _FEW_PAIR * pairs + 1e-9 * count**2
+        return min(few, _START + pairs * (_PAIR + _PRODUCT * self._kernel.width) + 2e-8 * count**2)
+
+    def run(self, part: slice, progress: Progress) -> Answer:
+        """Fine scales first, then the levels."""
+        seam = part.start + sum(self._count(place) is None for place in range(part.start, part.stop))
+        sums, spectrum = [], None
+        if seam > part.start and self._fine is not None:
+            sums.append(self._fine.run(slice(part.start, seam), progress).sums)
+        if seam < part.stop:
+            coarse, spectrum = self._by_levels(slice(seam, part.stop), progress)
+            sums.append(coarse)
+        return Answer(HeatSums.joined(sums), spectrum)
+
+    def _by_levels(self, part: slice, progress: Progress) -> tuple[HeatSums, LevelSpectrum]:
+        """A balanced cloud, whose MMD^2 turns out to need more levels, is summed again if that is cheap."""
+        question, count = self._question, self._count(part.start)
+        if count is None:
+            raise Pairs().refusal(question)
+        while True:
+            moments = pair_moments(question.measure, self._kernel, count, question.rtol, progress)
+            spectrum = LevelSpectrum(self._kernel.series, moments)
+            sums = spectrum.heat_sums(question.times[part])
+            enough = not question.mmd2 or not (sums.missing > question.rtol).any()
+            if enough or question.measure.n > FEW_ATOMS or 2 * count > FEW_LEVELS:
+                return sums, spectrum
+            count *= 2
+
+
+def pair_moments(measure: Measure, kernel: ZonalPairs, count: int, rtol: float, progress: Progress) -> LevelMoments:
+    """b_0, ..., b_{count-1} as sums over pairs of atoms, the lowest certain even when they nearly vanish."""
+    support = measure.support()
+    threads = 1 if support.n < 400 else thread_count()
+    sums = CosineSums(count, support.n**2 // 2, threads)
+    size = TILE if support.n > 4 * TILE else max(128, -(-support.n // (2 * threads)))
+    work = list(tiles(support.n, size))
+
+    def add(thread: int, tile: tuple[slice, slice]) -> None:
+        add_tile(sums, kernel, (support, tile[0]), (support, tile[1]), thread)
+
+    with one_blas_thread() if threads > 1 else nullcontext():  # idle BLAS threads would spin against our own
+        for batch in progress.track([work[part] for part in slices(len(work), BATCH * threads)], "pairs"):
+            share_out(batch, add, threads)
+    moments = moments_of_cosines(kernel.series, sums.values())
+    low = measure.space.low_moments
+    if low is None:
+        return moments
+    return low.improved(moments, rtol, lambda: low.sums(support.points, support.weights))
+
+
+def add_tile(
+    sums: CosineSums,
+    kernel: ZonalPairs,
+    rows: tuple[Measure, slice],
+    columns: tuple[Measure, slice],
+    thread: int = 0,
+) -> None:
+    """Add all pairs of one atom of *rows* and one of *columns*; twice, unless the two are the same."""
+    left, right = (kernel.rows(measure.points, part) for measure, part in (rows, columns))
+    left_weights, right_weights = (measure.weights[part] for measure, part in (rows, columns))
+    u = kernel.cosines(left, right)
+    same = rows[0] is columns[0] and rows[1] == columns[1]
+    if same:
+        np.fill_diagonal(u, 1.0)
+    sums.add(u, left_weights if same else 2 * left_weights, right_weights, thread)
+
+
+def moments_of_cosines(series: Series, cosines: FloatArray) -> LevelMoments:
+    """Level moments, with their accuracy, from sums over all pairs of a measure of total weight one."""
+    values = series.from_cosines(cosines)
+    values[0] = 1.0
+    return LevelMoments(
+        np.clip(values, 0.0, 1.0), error=ERROR + 32 * EPS, cosine_error=2 * EPS * np.sqrt(series.dim + 1)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SeparationOffer(Offer):
+    """Squared distances of all pairs, gathered in bins that serve all scales: flat and hyperbolic space."""
+
+    question: Question
+    kernel: PairKernel
+    name = "pairwise"
+    each = 2e-4
+
+    def finest(self, place: int) -> float:
+        """That of all separations."""
+        pairs = 0.5 * float(self.question.measure.n) ** 2
+        own = 2e-10 * self.kernel.width if self.kernel.separations is None else 6e-9
+        return _START + pairs * (_GATHERED + own)
+
+    def run(self, part: slice, progress: Progress) -> Answer:
+        """Sums of the overlap and of its slope over the bins."""
+        atoms, times = self.question.measure.coalesced(), self.question.times[part]
+        if self.kernel.separations is not None:
+            return Answer(self._from_tiles(atoms, times, progress))
+        return Answer(_flat_sums(atoms, times))
+
+    def _from_tiles(self, atoms: Measure, times: FloatArray, progress: Progress) -> HeatSums:
+        from .cells import TileMoments  # compiles, so only when it is needed
+
+        kernel, threads = self.kernel, thread_count()
+        if kernel.separations is None:
+            raise TypeError("this kernel has no separations; the plan should not have chosen them")
+        separations = kernel.separations
+        moments = TileMoments(COINCIDENT * math.sqrt(8 * float(times.min())), threads)
+
+        def add(thread: int, tile: tuple[slice, slice]) -> None:
+            rows, columns = tile
+            twice = 1.0 if rows == columns else 2.0
+            apart = separations(atoms.points[rows], atoms.points[columns])
+            moments.add(thread, apart, twice * atoms.weights[rows], atoms.weights[columns])
+
+        work = list(tiles(atoms.n, SMALL_TILE))
+        for batch in progress.track([work[part] for part in slices(len(work), BATCH * threads)], "pairs"):
+            share_out(batch, add, threads)
+        total = moments.total()
+        found = np.empty((2, len(times)))
+        for k, time in enumerate(times):
+
+            def overlaps(separations: FloatArray, time: float = float(time)) -> FloatArray:
+                terms = kernel.radial_terms(separations, time)
+                return np.stack([terms.overlap, terms.change])
+
+            found[:, k] = total.sum(overlaps, np.inf)
+        error = np.full(len(times), kernel.accuracy + MOMENT_ERROR)
+        return HeatSums.of_overlap(found[0], found[1] / found[0], error, None)
+
+
+def _flat_sums(atoms: Measure, times: FloatArray) -> HeatSums:
+    """All pairs of open flat space, in a compiled loop."""
+    from .cells import Grid, distance_moments  # compiles, so only when it is needed
+
+    coarsest = math.sqrt(8 * float(times.max()))
+    radius = min(coarsest * math.sqrt(_NOTHING), max(extent(atoms.points), math.sqrt(8 * float(times.min()))))
+    unit = 2.0 ** math.frexp(radius)[1]
+    centre = atoms.points.min(axis=0) / 2 + atoms.points.max(axis=0) / 2
+    grid = Grid.whole((atoms.points - centre) / unit, atoms.weights)
+    moments = distance_moments(grid, COINCIDENT * math.sqrt(8 * float(times.min())) / unit, radius / unit)
+    found = np.empty((2, len(times)))
+    for k, time in enumerate(times):
+        rate = unit / (8 * float(time)) * unit
+
+        def overlaps(square: FloatArray, rate: float = rate) -> FloatArray:
+            value = np.exp(-np.minimum(rate * square, 1000.0))
+            return np.stack([value, value * rate * square])
+
+        found[:, k] = moments.sum(overlaps, _NOTHING / rate)
+    overlap = 1 / atoms.ess + 2 * found[0]
+    rounding = 32 * EPS + 16 * EPS * 2 * radius / np.sqrt(8 * times)
+    error = rounding + MOMENT_ERROR + math.exp(-_NOTHING / 2)
+    return HeatSums.of_overlap(overlap, 2 * found[1] / overlap, error, None)
+
+
+@dataclass(frozen=True, eq=False)
+class TileOffer(Offer):
+    """sum_ij w_i w_j s_t(x_i, x_j), its derivative, and A - 1 = sum_ij w_i w_j (k_2t(x_i, x_j) - 1), at each scale."""
+
+    question: Question
+    kernel: PairKernel
+    name = "pairwise"
+
+    @property
+    def each(self) -> float:  # type: ignore[override]
+        """Every scale costs as much as every other."""
+        pairs = 0.5 * float(self.question.measure.n) ** 2
+        return self.kernel.seconds(pairs, 2) - self.kernel.seconds(pairs, 1) + 2e-5
+
+    def finest(self, place: int) -> float:
+        """What pairs cost however few the scales."""
+        pairs = 0.5 * float(self.question.measure.n) ** 2
+        return 2 * self.kernel.seconds(pairs, 1) - self.kernel.seconds(pairs, 2) + 2e-4
+
+    def run(self, part: slice, progress: Progress) -> Answer:
+        """Tile by tile, some of them side by side."""
+        atoms, times = self.question.measure.coalesced(), self.question.times[part]
+        kernel = self.kernel.fitted(atoms.points, times, self.question.rtol)
+        total = np.zeros((3, len(times)))
+        work = list(tiles(atoms.n, SMALL_TILE))
+        for batch in progress.track(list(slices(len(work), BATCH)), "pairs"):
+
+            def sums(places: slice, batch: slice = batch) -> FloatArray:
+                found = np.zeros((3, len(times)))
+                for rows, columns in work[batch][places]:
+                    _add_overlaps(found, atoms, kernel, times, rows, columns)
+                return found
+
+            size = -(-BATCH // thread_count()) if kernel.parallel else BATCH
+            total += sum(map_rows(sums, batch.stop - batch.start, size))
+        return Answer(_tile_sums(self.question.measure.space.compact, kernel, times, total))
+
+
+def _add_overlaps(
+    found: FloatArray, atoms: Measure, kernel: PairKernel, times: FloatArray, rows: slice, columns: slice
+) -> None:
+    """Add the pairs of one tile to the three sums at each time; those off the diagonal count twice."""
+    twice = 1.0 if rows == columns else 2.0
+    row_weights, column_weights = twice * atoms.weights[rows], atoms.weights[columns]
+    terms_at = kernel.terms(atoms.points[rows], atoms.points[columns])
+    for k, time in enumerate(times):
+        for sums, term in zip(found, terms_at(float(time)), strict=True):
+            if term is not None:
+                sums[k] += row_weights @ term @ column_weights
+
+
+def _tile_sums(compact: bool, kernel: PairKernel, times: FloatArray, total: FloatArray) -> HeatSums:
+    """log(A - 1) from the excess where A is near one, else from A = k_2t(x,x) / gESS, which cannot overflow."""
+    overlap, change, excess = total
+    error = kernel.errors(times, overlap) + 64 * EPS
+    if not compact:
+        return HeatSums.of_overlap(overlap, change / overlap, error, None)
+    log_diagonal = kernel.log_diagonal(times)
+    log_power = log_diagonal + np.log(overlap)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near_one = np.log(np.maximum(excess, 0.0))
+        log_mmd2 = np.where(log_power > 1.0, log_excess_of_power(log_power), near_one)
+        # Terms k_2t - 1 of the excess, which may cancel, are no larger than k_2t(x, x) - 1.
+        largest = np.expm1(np.minimum(log_diagonal, 700.0))
+        cancelled = np.where(excess > 0, error * largest / np.maximum(excess, 1e-300), np.inf)
+    mmd2_error = np.where(log_power > 1.0, share_of_mmd2(error, log_mmd2), cancelled)
+    return HeatSums(overlap, log_mmd2, change / overlap, error, mmd2_error, np.zeros(len(times)))
+
+
+def _rows(kernel: PairKernel, atoms: Measure, time: float, at: NDArray[Any], progress: Progress) -> FloatArray:
+    """sum_j w_j s_t(y, x_j) over all atoms x_j, for tiles of points y, some of them side by side."""
+    total = np.zeros(len(at))
+
+    def fill(_: int, rows: slice) -> None:
+        left = kernel.rows(at, rows)
+        for part in slices(atoms.n, 4 * SMALL_TILE):
+            terms = kernel.terms(left, kernel.rows(atoms.points, part))(time)
+            total[rows] += terms.overlap @ atoms.weights[part]
+
+    work = list(slices(len(at), SMALL_TILE))
+    for batch in progress.track([work[part] for part in slices(len(work), BATCH)], "rows"):
+        share_out(batch, fill, thread_count() if kernel.parallel else 1)
+    return total

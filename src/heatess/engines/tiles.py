@@ -1,0 +1,52 @@
+"""All pairs of atoms in square tiles, never an n x n array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..arrays import FloatArray
+from ..blocks import slices
+from ..errors import InputError
+from ..measure import Measure
+from ..progress import Progress
+from ..spaces.capabilities import ZonalPairs
+
+TILE = 1024
+
+#: Close pairs handled at once.
+BATCH = 2_000_000
+
+
+def tiles(n: int, size: int = TILE) -> Iterator[tuple[slice, slice]]:
+    """The tiles on and above the diagonal."""
+    for top in range(0, n, size):
+        for left in range(top, n, size):
+            yield slice(top, min(top + size, n)), slice(left, min(left + size, n))
+
+
+def zonal_pairs(measure: Measure) -> ZonalPairs:
+    """The pair kernel of a space whose overlap depends on the distance alone, or an `InputError`."""
+    kernel = measure.space.pair_kernel
+    if not isinstance(kernel, ZonalPairs):
+        raise InputError(f"this needs a space whose heat kernel depends on the distance alone, not {measure.space!r}")
+    return kernel
+
+
+def close_pairs(
+    atoms: Measure, kernel: ZonalPairs, reach: float, progress: Progress
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Squared distances and products of weights of all pairs i < j closer than *reach*, by going through all pairs."""
+    # The cosine of the distance is right up to rounding; the pairs let through are measured again.
+    bound = math.cos(min(kernel.series.winding * reach, math.pi)) - 1e-12
+    size = BATCH // kernel.width + 1
+    for rows, columns in progress.track(list(tiles(atoms.n)), "pairs"):
+        left, right = kernel.rows(atoms.points, rows), kernel.rows(atoms.points, columns)
+        i, j = np.nonzero(kernel.cosines(left, right) >= bound)
+        upper = i + rows.start < j + columns.start
+        i, j = i[upper], j[upper]
+        for part in slices(len(i), size):
+            weights = atoms.weights[rows][i[part]] * atoms.weights[columns][j[part]]
+            yield kernel.distance(left[i[part]], right[j[part]]) ** 2, weights

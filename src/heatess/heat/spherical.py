@@ -1,0 +1,120 @@
+"""The series of round spheres, and of what is made from them: circles of any length, projective spaces, rotations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..arrays import FloatArray
+from .expansion import small_time
+from .series import Levels, Series, SmallTime
+
+#: Beyond this angle the small-time expansion is not used where x and -x are one point: the second geodesic is no
+#: longer much the longer.
+_REACH = 1.2
+
+
+@dataclass(frozen=True)
+class SphereSeries(Series):
+    """The sphere S^dim of some radius, or with step = 2 the same where x and -x are one point.
+
+    Levels are lambda_l = d (d + dim - 1) / radius^2 for degrees d = l step; zonal functions are Gegenbauer polynomials
+    of cos(distance / radius) with index (dim - 1) / 2, normalised to 1 at distance zero.
+    """
+
+    dim: int
+    step: int = 1
+    radius: float = 1.0
+
+    @property
+    def winding(self) -> float:  # type: ignore[override]
+        """Degree d is a mixture of cosines of d, d - 2, ... times the angle, so only every step-th occurs."""
+        return self.step / self.radius
+
+    @property
+    def diameter(self) -> float:  # type: ignore[override]
+        """Half a great circle, or a quarter."""
+        return math.pi * self.radius / self.step
+
+    @property
+    def log_volume(self) -> float:  # type: ignore[override]
+        """log of radius^m 2 pi^((m+1)/2) / Gamma((m+1)/2) / step."""
+        half = (self.dim + 1) / 2
+        unit = math.log(2 / self.step) + half * math.log(math.pi) - math.lgamma(half)
+        return unit + self.dim * math.log(self.radius)
+
+    def levels(self, count: int) -> Levels:
+        """Eigenvalues and log N_l for l = 0, ..., count - 1."""
+        table = _levels(self.dim, self.step, self.radius, 1 << max(6, (count - 1).bit_length()))
+        return Levels(table.eigenvalues[:count], table.log_multiplicities[:count])
+
+    def zonal(self, count: int, distance: Any) -> FloatArray:
+        """P_0 = 1, P_1 = u, (d + m - 1) P_{d+1} = (2d + m - 1) u P_d - d P_{d-1}, with u = cos(distance / radius)."""
+        u = np.cos(np.asarray(distance, dtype=np.float64) / self.radius)
+        values = np.empty((self.step * (count - 1) + 1, *u.shape))
+        values[0] = 1.0
+        if len(values) > 1:
+            values[1] = u
+        m = self.dim
+        for d in range(1, len(values) - 1):
+            values[d + 1] = ((2 * d + m - 1) * u * values[d] - d * values[d - 1]) / (d + m - 1)
+        return values[:: self.step]
+
+    def from_cosines(self, cosines: FloatArray) -> FloatArray:
+        """b_d = sum_k g_k g_{d-k} c_{|d-2k|} / sum_k g_k g_{d-k}, with g_k = (a)_k / k! and a = (m - 1)/2."""
+        count = len(cosines)
+        if self.dim == 1:
+            return cosines.copy()
+        mixtures = _mixtures(self.dim, self.step, 1 << max(5, (count - 1).bit_length()))
+        return np.asarray(mixtures[:count, :count] @ cosines)
+
+    def small_time(self, time: float) -> SmallTime:
+        """The expansion of log k_2t in powers of t and of the squared distance; see `expansion.phase`."""
+        small = small_time(self.dim, time / self.radius**2)
+        if self.step == 2:
+            small = _with_antipode(small, self.dim, time / self.radius**2)
+        if self.radius == 1:
+            return small
+        scale = self.radius ** (-2.0 * np.arange(len(small.polynomial)))
+        density = small.log_density - self.dim * math.log(self.radius)
+        reach = self.radius * small.reach
+        return SmallTime(small.polynomial * scale, small.slope * scale, density, small.error, reach)
+
+
+def _with_antipode(small: SmallTime, m: int, time: float) -> SmallTime:
+    """With the geodesic to the antipode, of length pi - distance, in the error."""
+    reach = min(small.reach, _REACH)
+    # Relative to the short geodesic, it lasts longest at the reach, since heat falls with the distance.
+    image = -math.pi * (math.pi - 2 * reach) / (8 * time) + (m - 1) / 2 * math.log(math.pi / reach - 1)
+    return small._replace(error=small.error + math.exp(min(image, 0.0)), reach=reach)
+
+
+@lru_cache(maxsize=64)
+def _levels(m: int, step: int, radius: float, count: int) -> Levels:
+    d = np.arange(step * (count - 1) + 1, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (2 * d + m + 1) * (d + m - 1) / ((2 * d + m - 1) * (d + 1))  # N_{d+1} / N_d
+    ratio[0] = m + 1
+    logs = np.concatenate([[0.0], np.cumsum(np.log(ratio[:-1]))])
+    table = Levels((d * (d + m - 1))[::step] / radius**2, logs[::step].copy())
+    for column in table:
+        column.flags.writeable = False
+    return table
+
+
+@lru_cache(maxsize=16)
+def _mixtures(m: int, step: int, count: int) -> FloatArray:
+    """Level l as a mixture of cos(k winding r): row l, column k, rows that sum to one."""
+    index, most = (m - 1) / 2, step * (count - 1) + 1
+    steps = np.arange(1, most)
+    log_g = np.concatenate([[0.0], np.cumsum(np.log((index + steps - 1) / steps))])
+    found = np.zeros((count, count))
+    for level in range(count):
+        d = step * level
+        mixture = np.exp(log_g[: d + 1] + log_g[d::-1] - 2 * log_g[d // 2])
+        np.add.at(found[level], np.abs(np.arange(-d, d + 1, 2)) // step, mixture / mixture.sum())
+    return found

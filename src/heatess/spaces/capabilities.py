@@ -1,0 +1,303 @@
+"""What a space may be capable of, as objects that engines ask it for.
+
+`Series` (levels and zonal functions) and `Transform` (linear, mergeable coefficients) are in `heat` and `transforms`;
+here are overlaps pair by pair, coordinates in which neighbours can be found, and eigenpairs.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray
+from ..heat.radial import PairTerms, Radial, radial, radial_terms
+from ..heat.series import Series, SmallTime, log_diagonal
+
+#: Overlaps of all pairs of two tiles, shape (rows, columns), as a function of the time.
+TermsOfTime = Callable[[float], PairTerms]
+
+#: Pairs of two tiles from which on compiled loops, which take time to load, are used.
+MANY_PAIRS = 8192
+
+#: Cosines above this belong to pairs so close that the arc cosine would lose digits: they are measured again.
+_CLOSE = 0.99
+
+
+def plain_rows(points: NDArray[Any], part: slice) -> FloatArray:
+    """Rows that are float64 already."""
+    return points[part]
+
+
+class RadialFactor(NamedTuple):
+    """One factor of an overlap: a function of one distance at each time, and that distance for all pairs in a row."""
+
+    kernel: Callable[[float], Radial]
+    distances: FloatArray
+
+
+class PairKernel(ABC):
+    """Overlaps pair by pair, on any homogeneous space."""
+
+    #: Relative accuracy of the overlaps.
+    accuracy: float = 1e-12
+
+    #: Whether overlaps of several tiles may be worked out at the same time.
+    parallel: bool = True
+
+    #: Columns of the rows that tiles are made of.
+    width: int
+
+    def rows(self, points: NDArray[Any], part: slice = slice(None)) -> FloatArray:
+        """Some rows of checked points as float64, ready for tiles."""
+        return points[part]
+
+    @abstractmethod
+    def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
+        """Overlaps of two tiles; what does not depend on the time is worked out once."""
+
+    @abstractmethod
+    def log_diagonal(self, times: FloatArray) -> FloatArray:
+        """log k_2t(x, x) with respect to normalised volume; nan on spaces of infinite volume."""
+
+    def factors(self, left: FloatArray, right: FloatArray) -> list[RadialFactor]:
+        """The overlap as a product of functions of one distance each; empty where it is no such product."""
+        return []
+
+    def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairKernel:
+        """The same kernel, ready for these points and *times*, or a `PrecisionError` if one cannot reach *rtol*."""
+        return self
+
+    def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
+        """Bound on the relative error at each time of sums of overlaps that came to *overlap*."""
+        return np.full(len(times), self.accuracy)
+
+    def seconds(self, pairs: float, scales: int) -> float:
+        """Rough seconds on two cores of so many pairs at so many scales."""
+        return pairs * (scales * 4e-8 + 2e-8)
+
+    #: Optional: functions of the distance of all pairs of two tiles that are its square in the limit of small ones;
+    #: they serve all scales at once.
+    separations: Callable[[FloatArray, FloatArray], FloatArray] | None = None
+
+    def radial_terms(self, separations: FloatArray, time: float) -> PairTerms:
+        """Overlaps as smooth functions of the `separations`."""
+        raise TypeError("this kernel has no separations")
+
+
+class ZonalPairs(PairKernel):
+    """Overlaps of a space with a series, from cos(winding d) of all pairs of two tiles, a matrix product."""
+
+    def __init__(
+        self,
+        series: Series,
+        width: int,
+        *,
+        rows: Callable[[NDArray[Any], slice], FloatArray],
+        cosines: Callable[[FloatArray, FloatArray], FloatArray],
+        distance: Callable[[FloatArray, FloatArray], FloatArray],
+    ) -> None:
+        self.series, self.width, self._rows, self.cosines, self.distance = series, width, rows, cosines, distance
+
+    def rows(self, points: NDArray[Any], part: slice = slice(None)) -> FloatArray:
+        """As the space has them."""
+        return self._rows(points, part)
+
+    def distances(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Distances of all pairs: by matrix product, and for close pairs, where that is not accurate, one by one."""
+        cosines = self.cosines(left, right)
+        rows, columns = np.nonzero(cosines > _CLOSE)
+        distances = np.arccos(cosines, out=cosines)
+        distances /= self.series.winding
+        block = max(1, 2**20 // left.shape[1])
+        for start in range(0, len(rows), block):
+            i, j = rows[start : start + block], columns[start : start + block]
+            distances[i, j] = self.distance(left[i], right[j])
+        return distances
+
+    def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
+        """From tables of the kernel, each accurate to 1e-14 of its value at distance zero."""
+        return combined(self.factors(left, right), [], (len(left), len(right)), compact=True)
+
+    def factors(self, left: FloatArray, right: FloatArray) -> list[RadialFactor]:
+        """One function of the distance."""
+        return [RadialFactor(self._table, self.distances(left, right).ravel())]
+
+    def _table(self, time: float) -> Radial:
+        return radial(self.series, time)
+
+    def log_diagonal(self, times: FloatArray) -> FloatArray:
+        """From the series or, at fine scales, the small-time expansion."""
+        return np.array([log_diagonal(self.series, float(time)) for time in times])
+
+    def seconds(self, pairs: float, scales: int) -> float:
+        """Distances once, then one table lookup per scale."""
+        return pairs * (scales * 6e-9 + 2e-8 + 1.4e-11 * self.width)
+
+
+def combined(
+    factors: list[RadialFactor], others: list[TermsOfTime], shape: tuple[int, int], *, compact: bool
+) -> TermsOfTime:
+    """The product of functions of one distance each, and of *others*, for all pairs of two tiles.
+
+    Overlaps multiply; (1 + e)(1 + f) - 1 = e + f + e f for the excesses. Many pairs go through compiled loops.
+    """
+
+    def by_loops(time: float) -> PairTerms:
+        from ..compiled.radial_tables import multiply
+
+        found = np.empty((3, shape[0] * shape[1]))
+        found[0], found[1:] = 1.0, 0.0
+        for factor in factors:
+            multiply(factor.kernel(time), factor.distances, found)
+        return PairTerms(*found.reshape(3, *shape))
+
+    def terms(time: float) -> PairTerms:
+        if factors and shape[0] * shape[1] >= MANY_PAIRS:
+            parts = [by_loops(time)]
+        else:
+            parts = [radial_terms(factor.kernel(time), factor.distances.reshape(shape)) for factor in factors]
+        parts += [other(time) for other in others]
+        overlap, change, excess = parts[0]
+        for own in parts[1:]:
+            change, overlap = change * own.overlap + overlap * own.change, overlap * own.overlap
+            if compact and excess is not None and own.excess is not None:
+                # Beyond 1e150 a sum of excesses is never used: A is then taken from the diagonal.
+                bounded = np.minimum(own.excess, 1e150)
+                excess = np.minimum(excess, 1e150)
+                excess = np.minimum(excess + bounded + excess * bounded, 1e150)
+        return PairTerms(overlap, change, excess if compact else None)
+
+    return terms
+
+
+class Embedding(ABC):
+    """Coordinates in which neighbours can be found, and the heat kernel of neighbours.
+
+    `periods` has the period of each coordinate, inf where it does not close; None where the space is curved.
+    """
+
+    #: Dimension of the space, and number of coordinates.
+    dim: int
+    columns: int
+
+    #: True where a point and its negative are one point of the space, so that the nearer of them counts.
+    antipodal: bool = False
+
+    periods: FloatArray | None = None
+
+    @abstractmethod
+    def coordinates(self, points: NDArray[Any]) -> FloatArray:
+        """Checked points in a Euclidean space where the straight-line distance is `chord` of the distance."""
+
+    @abstractmethod
+    def chord(self, distance: Any) -> FloatArray:
+        """Straight-line distance of the coordinates; its inverse is `distance`."""
+
+    @abstractmethod
+    def distance(self, chord: Any) -> FloatArray:
+        """Geodesic distance from the straight-line distance of the coordinates."""
+
+    @abstractmethod
+    def small_time(self, time: float) -> SmallTime:
+        """The small-time expansion of the heat kernel."""
+
+
+class VectorEmbedding(Embedding):
+    """Unit vectors as they are, on a sphere of some radius: chord = 2 sin(d / 2 radius)."""
+
+    def __init__(
+        self, series: Series, columns: int, rows: Callable[[NDArray[Any], slice], FloatArray], *, radius: float = 1.0
+    ) -> None:
+        self.dim, self.columns = series.dim, columns
+        self._series, self._rows, self._radius = series, rows, radius
+
+    def coordinates(self, points: NDArray[Any]) -> FloatArray:
+        """The unit vectors themselves."""
+        return self._rows(points, slice(None))
+
+    def chord(self, distance: Any) -> FloatArray:
+        """2 sin(distance / 2 radius)."""
+        return np.asarray(2 * np.sin(np.asarray(distance) / (2 * self._radius)))
+
+    def distance(self, chord: Any) -> FloatArray:
+        """2 radius arcsin(chord / 2): unlike an arc cosine, accurate for close pairs."""
+        return np.asarray(2 * self._radius * np.arcsin(np.minimum(np.asarray(chord) / 2, 1.0)))
+
+    def small_time(self, time: float) -> SmallTime:
+        """That of the series."""
+        return self._series.small_time(time)
+
+
+class AxisEmbedding(VectorEmbedding):
+    """Unit vectors up to their sign, with the coordinate that is not negative last."""
+
+    antipodal = True
+
+    def coordinates(self, points: NDArray[Any]) -> FloatArray:
+        """Checked points have a first coordinate that is not negative."""
+        return np.roll(super().coordinates(points), -1, axis=1)
+
+
+class FlatEmbedding(Embedding):
+    """Cartesian coordinates, some of them periodic: the overlap of neighbours is exp(-r^2 / 8t)."""
+
+    def __init__(self, periods: FloatArray) -> None:
+        self.dim = self.columns = len(periods)
+        self.periods: FloatArray = periods
+
+    def coordinates(self, points: NDArray[Any]) -> FloatArray:
+        """The coordinates themselves."""
+        return points
+
+    def chord(self, distance: Any) -> FloatArray:
+        """The distance itself."""
+        return np.asarray(distance, dtype=np.float64)
+
+    def distance(self, chord: Any) -> FloatArray:
+        """The straight-line distance itself."""
+        return np.asarray(chord, dtype=np.float64)
+
+    def small_time(self, time: float) -> SmallTime:
+        """Exact but for images, which up to a quarter of the least period are below e^-60."""
+        rate = 1 / (8 * time)
+        density = -self.dim / 2 * math.log(8 * math.pi * time)
+        reach = min(math.sqrt(640 * time), float(self.periods.min()) / 4)
+        image = math.exp(-(float(self.periods.min()) ** 2) / 2 * rate) if math.isfinite(self.periods.min()) else 0.0
+        return SmallTime(np.array([0.0, -rate]), np.array([0.0, rate]), density, 2 * self.dim * image, reach)
+
+
+class Eigenpairs(NamedTuple):
+    """The lowest eigenvalues of minus the Laplacian, shape (modes,), and the functions at points, (n, modes)."""
+
+    values: FloatArray
+    functions: FloatArray
+
+
+class Modes(Protocol):
+    """The eigenpairs of a space that is not homogeneous: meshes, point clouds, graphs."""
+
+    @property
+    def dim(self) -> int:
+        """Dimension; 0 for graphs."""
+
+    @property
+    def volume(self) -> float:
+        """Volume, or number of nodes of a graph."""
+
+    @property
+    def finest_time(self) -> float:
+        """The smallest time that the eigenpairs resolve."""
+
+    def eigenpairs(self, points: NDArray[Any], time: float) -> Eigenpairs:
+        """Eigenpairs that suffice at *time* and above, orthonormal for the normalised volume; the first is (0, 1)."""
+
+    def lowest_eigenpairs(self, points: NDArray[Any], count: int) -> Eigenpairs:
+        """The *count* lowest eigenpairs, or all there are if they are fewer; refused if they cannot be found."""
+
+    def discretisation_error(self, times: FloatArray) -> FloatArray:
+        """Estimated relative error of gESS at each time from the eigenpairs themselves not being exact."""

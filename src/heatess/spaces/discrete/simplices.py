@@ -1,0 +1,67 @@
+"""Linear finite elements on simplices: triangles of a mesh, or those that sampled points span."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import FloatArray
+
+
+def volumes(corners: FloatArray) -> FloatArray:
+    """Volumes of simplices, from the places of their corners, shape (s, m + 1, d)."""
+    return np.asarray(np.sqrt(np.maximum(np.linalg.det(_gram(corners)), 0)) / math.factorial(corners.shape[1] - 1))
+
+
+def squared_edges(corners: FloatArray) -> FloatArray:
+    """Mean squared edge length of each simplex."""
+    count = corners.shape[1]
+    spread = ((corners - corners.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2))
+    return np.asarray(2 * spread / (count - 1))
+
+
+def angles(places: FloatArray) -> FloatArray:
+    """The angle of each segment or triangle at its first corner."""
+    edges = places[:, 1:] - places[:, :1]
+    edges = edges / np.linalg.norm(edges, axis=2, keepdims=True)
+    if edges.shape[1] == 1:
+        return np.ones(len(places))
+    return np.asarray(np.arccos(np.clip((edges[:, 0] * edges[:, 1]).sum(axis=1), -1, 1)))
+
+
+def stiffness(corners: NDArray[Any], places: FloatArray, volume: FloatArray, size: int) -> Any:
+    """L with phi' L phi the integral of |grad phi|^2.
+
+    Simplices have the nodes *corners* (s, m + 1) at *places* (s, m + 1, d) and count as *volume*.
+    """
+    count = corners.shape[1]
+    slopes = np.concatenate([-np.ones((1, count - 1)), np.eye(count - 1)])  # of the hats, along the edges from corner 0
+    energies = np.einsum("ai,sij,bj->sab", slopes, np.linalg.inv(_gram(places)), slopes)
+    return _assembled(corners, volume[:, None, None] * energies, size)
+
+
+def masses(corners: NDArray[Any], volume: FloatArray, size: int) -> tuple[FloatArray, Any]:
+    """The volume M at each node, and the coupling (C - M) / 2 with C the integrals of products of hat functions.
+
+    phi' (M - C) phi = sum over simplices of volume / ((m + 1) (m + 2)) * sum over its edges of (phi_i - phi_j)^2.
+    """
+    count = corners.shape[1]
+    mass = np.bincount(corners.ravel(), np.repeat(volume / count, count), minlength=size).astype(np.float64)
+    joint = (1 - count * np.eye(count)) / (2 * count * (count + 1))
+    return mass, _assembled(corners, volume[:, None, None] * joint, size)
+
+
+def _assembled(corners: NDArray[Any], blocks: FloatArray, size: int) -> Any:
+    from scipy.sparse import coo_array
+
+    count = corners.shape[1]
+    rows, columns = np.repeat(corners, count, axis=1).ravel(), np.tile(corners, (1, count)).ravel()
+    return coo_array((blocks.ravel(), (rows, columns)), shape=(size, size)).tocsr()
+
+
+def _gram(places: FloatArray) -> FloatArray:
+    edges = places[:, 1:] - places[:, :1]
+    return np.asarray(np.einsum("sij,skj->sik", edges, edges))

@@ -1,0 +1,5 @@
+"""Spaces of the GeometricKernels package: the space, its points and metric, and its heat kernels."""
+
+from .space import GeometricKernelsSpace
+
+__all__ = ["GeometricKernelsSpace"]

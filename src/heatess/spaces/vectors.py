@@ -1,0 +1,167 @@
+"""Unit vectors, with their sign or without: what spheres, projective spaces and rotations share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray, numeric_array
+from ..blocks import map_rows
+from ..errors import InputError
+
+NORM_TOLERANCE = 1e-6
+
+
+def check_dimension(dim: Any, name: str, example: str) -> int:
+    """A whole number of at least one."""
+    if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
+        raise InputError(f"{name}(dim) needs a whole number dim >= 1, but found {dim!r}; {example}")
+    return int(dim)
+
+
+def check_unit_vectors(points: Any, columns: int, name: str) -> NDArray[Any]:
+    """Unit vectors, shape (n, columns); norms within 1e-6 of one are corrected, others refused.
+
+    float32 rows are kept as they are and corrected as they are read, so that a large array is
+    not copied.
+    """
+    array = numeric_array(points, "points")
+    if array.ndim != 2 or array.shape[1] != columns:
+        hint = "; for one atom use points[None, :]" if array.ndim == 1 else ""
+        raise InputError(f"points on {name} must have shape (n, {columns}), but have shape {array.shape}{hint}")
+    if not len(array):
+        raise InputError("points are empty; at least one atom is needed")
+    if array.dtype == np.float16:
+        array = array.astype(np.float32)
+    off = max(map_rows(lambda rows: _norm_excess(array[rows]), len(array)))
+    if not off <= NORM_TOLERANCE:
+        _refuse_points(array, name)
+    if array.dtype == np.float32 or off <= 8 * np.finfo(np.float64).eps:
+        return array
+    return np.asarray(array / np.sqrt(_squares(array))[:, None])
+
+
+def unit_rows(points: NDArray[Any], part: slice) -> FloatArray:
+    """Some rows in float64, unit length to rounding."""
+    rows = points[part]
+    if rows.dtype == np.float64:
+        return rows
+    rows = rows.astype(np.float64)
+    rows /= np.sqrt(_squares(rows))[:, None]
+    return rows
+
+
+def vector_cosines(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Inner products, clipped to [-1, 1]."""
+    product = left @ right.T
+    return np.clip(product, -1.0, 1.0, out=product)
+
+
+def axis_cosines(left: FloatArray, right: FloatArray) -> FloatArray:
+    """2 (x.y)^2 - 1, the cosine of twice the angle between two lines."""
+    product = left @ right.T
+    np.multiply(product, product, out=product)
+    np.minimum(product, 1.0, out=product)
+    product *= 2
+    product -= 1
+    return product
+
+
+def vector_distance(x: Any, y: Any) -> FloatArray:
+    """Angle between unit vectors, accurate for the closest of pairs and for the most distant."""
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    minus, plus = x - y, x + y
+    return np.asarray(
+        2
+        * np.arctan2(
+            np.sqrt(np.einsum("...j,...j->...", minus, minus)), np.sqrt(np.einsum("...j,...j->...", plus, plus))
+        )
+    )
+
+
+def axis_distance(x: Any, y: Any) -> FloatArray:
+    """Angle between two lines, accurate for the closest of pairs."""
+    left, right = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    sign = np.where(np.einsum("...j,...j->...", left, right) < 0, -1.0, 1.0)
+    return vector_distance(left, sign[..., None] * right)
+
+
+def planar_angle(points: NDArray[Any]) -> FloatArray:
+    """The angle of unit vectors in the plane."""
+    x = unit_rows(points, slice(None))
+    return np.asarray(np.arctan2(x[:, 1], x[:, 0]))
+
+
+def doubled_angle(points: NDArray[Any]) -> FloatArray:
+    """Twice that, which does not tell x from -x."""
+    return 2 * planar_angle(points)
+
+
+def uniform_vectors(n: int, columns: int, rng: np.random.Generator) -> FloatArray:
+    """*n* independent uniform unit vectors."""
+    x = rng.standard_normal((n, columns))
+    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
+
+
+def canonical(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Each row or its negative, whichever has a positive first nonzero coordinate."""
+    leading = vectors[:, 0].copy()
+    for column in range(1, vectors.shape[1]):
+        undecided = leading == 0
+        if not undecided.any():
+            break
+        leading[undecided] = vectors[undecided, column]
+    negative = leading < 0
+    if not negative.any():
+        return vectors
+    return np.asarray(np.where(negative[:, None], -vectors, vectors))
+
+
+def _squares(rows: NDArray[Any]) -> FloatArray:
+    if rows.shape[1] <= 8 and len(rows) > 4096:  # column by column is faster then
+        squared = np.square(rows, dtype=np.float64)
+        total = squared[:, 0] + squared[:, 1]
+        for column in range(2, rows.shape[1]):
+            total += squared[:, column]
+        return np.asarray(total)
+    return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+
+
+def _norm_excess(rows: NDArray[Any]) -> float:
+    """Largest deviation of a row's norm from one; nan if any coordinate is."""
+    with np.errstate(over="ignore"):
+        squares = _squares(rows)
+    low, high = float(squares.min()), float(squares.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return math.inf
+    return max(abs(math.sqrt(low) - 1), abs(math.sqrt(high) - 1))
+
+
+def refuse_not_finite(array: NDArray[Any]) -> None:
+    """An `InputError` that names the first row with a number that is not finite."""
+    finite = np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise InputError(
+            f"points must be finite, but row {row} is {array[row].ravel()[:4].tolist()} "
+            f"({int((~finite).sum())} of {len(array)} rows); drop or fix those rows"
+        )
+
+
+def _refuse_points(array: NDArray[Any], name: str) -> None:
+    refuse_not_finite(array)
+    with np.errstate(over="ignore"):
+        norms = np.sqrt(_squares(array))
+    off = np.abs(norms - 1) > NORM_TOLERANCE
+    if not norms.all():
+        row = int(np.argmin(norms))
+        raise InputError(f"points on {name} must be unit vectors, but row {row} is zero and has no direction; drop it")
+    row, worst = int(np.argmax(off)), int(np.argmax(np.abs(norms - 1)))
+    raise InputError(
+        f"points on {name} must be unit vectors (norm within {NORM_TOLERANCE:g} of 1), but row {row} has norm "
+        f"{norms[row]:.8g} ({int(off.sum())} of {len(array)} rows, worst row {worst} with {norms[worst]:.8g}); "
+        "if only the directions matter, divide first: x / numpy.linalg.norm(x, axis=1, keepdims=True)"
+    )

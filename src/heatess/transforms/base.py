@@ -1,0 +1,93 @@
+"""What a transform is: coefficients that are linear in the measure, and the spectrum that becomes of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray
+from ..heat.sums import HeatSums
+
+#: Coefficients: complex numbers, or real ones, in the shape that their transform knows.
+Coefficients = NDArray[Any]
+
+#: The low sums of a measure of total weight one, worked out only if they are needed.
+LowSums = Callable[[], FloatArray]
+
+
+class Spectrum(ABC):
+    """The energies of a measure. With decay factors they sum to its heat sums at any time."""
+
+    @abstractmethod
+    def heat_sums(self, times: FloatArray) -> HeatSums:
+        """Heat sums, with bounds on their errors, at times of any order."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Numbers held: a profile keeps a small spectrum, to answer between its scales."""
+
+
+class Transform(ABC):
+    """Coefficients sum_i w_i phi(x_i) of all eigenfunctions phi up to some *degree*, in linear time.
+
+    The degree is a whole number l on spaces with levels, and then the levels 0, ..., l are kept. On tori and products
+    it is sqrt(lambda / lambda_1), with lambda_1 the lowest eigenvalue of the longest axis or largest factor; it need
+    not be whole.
+
+    Besides coefficients there are the *low sums*, also linear in the measure: sums of a few polynomials or cosines from
+    which the lowest energies follow with all their digits even where they nearly vanish.
+    """
+
+    #: What coefficients are, in words that change when their meaning does; they are saved with them.
+    basis: str = ""
+
+    #: The largest degree that `coefficients` accepts.
+    most: float
+
+    #: The space that is transformed, in the words of a message.
+    name: str = "this space"
+
+    @abstractmethod
+    def degree_for(self, time: float, ess: float, rtol: float, *, mmd2: bool = True) -> float | None:
+        """The degree that certifies gESS (and MMD^2) at *time* to a small share of *rtol*; None if above `most`."""
+
+    @abstractmethod
+    def seconds(self, n: int, degree: float) -> float:
+        """Rough seconds on two cores of `coefficients` and all that follows."""
+
+    @abstractmethod
+    def zeros(self, degree: float) -> Coefficients:
+        """The coefficients of the empty measure."""
+
+    @abstractmethod
+    def coefficients(
+        self, points: NDArray[Any], weights: FloatArray, degree: float, epsilon: float, threads: int
+    ) -> Coefficients:
+        """Coefficients of weighted points, accurate to *epsilon* per unit of weight."""
+
+    @abstractmethod
+    def low_sums(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
+        """The low sums, in one row."""
+
+    @abstractmethod
+    def spectrum(
+        self, coefficients: Coefficients, low_sums: LowSums, degree: float, epsilon: float, rtol: float
+    ) -> Spectrum:
+        """Energies of a measure of total weight one; low sums are asked for only where energies nearly vanish."""
+
+    def spectrum_of(
+        self, points: NDArray[Any], weights: FloatArray, degree: float, epsilon: float, rtol: float, threads: int
+    ) -> Spectrum:
+        """The spectrum of weighted points at once."""
+        found = self.coefficients(points, weights, degree, epsilon, threads)
+        return self.spectrum(found, lambda: self.low_sums(points, weights), degree, epsilon, rtol)
+
+    @abstractmethod
+    def potential(
+        self, coefficients: Coefficients, degree: float, time: float, points: NDArray[Any], epsilon: float, threads: int
+    ) -> FloatArray:
+        """f_t(y) = sum_j w_j s_t(y, x_j) at *points* y, by the adjoint transform."""

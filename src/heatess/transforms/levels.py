@@ -1,0 +1,252 @@
+"""Transforms of spaces with levels: the circle, the sphere S^2 and its axes, and the rotations."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import ducc0
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray
+from ..blocks import map_rows, slices
+from ..heat.series import Series, gess_level_count, level_count, level_probabilities
+from ..heat.sums import HeatSums, LevelMoments, sum_levels
+from .base import Coefficients, LowSums, Spectrum, Transform
+from .low_moments import LowMoments, Rows
+
+#: Points transformed at once, at least and at most: few enough to stay in the cache and to bound the memory.
+BLOCK = (2**19, 2**22)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelSpectrum(Spectrum):
+    """Level moments of a measure on a space with a series."""
+
+    series: Series
+    moments: LevelMoments
+
+    def heat_sums(self, times: FloatArray) -> HeatSums:
+        """See `heat.sums.sum_levels`."""
+        return sum_levels(self.series, times, self.moments)
+
+    @property
+    def size(self) -> int:
+        """Number of levels."""
+        return len(self.moments.values)
+
+
+class LevelTransform(Transform):
+    """A transform whose coefficients come in levels of a series; degree l means the levels 0, ..., l."""
+
+    def __init__(self, series: Series, low: LowMoments, most: int, basis: str) -> None:
+        self.series, self.low, self.most, self.basis = series, low, float(most), basis
+
+    def degree_for(self, time: float, ess: float, rtol: float, *, mmd2: bool = True) -> float | None:
+        """One less than the number of levels."""
+        limit = int(self.most) + 1
+        if mmd2:
+            count = level_count(self.series, time, ess, rtol, limit)
+        else:
+            count = gess_level_count(self.series, time, rtol, limit)
+        return None if count is None else float(count - 1)
+
+    def low_sums(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
+        """As `low` has them."""
+        return self.low.sums(points, weights)
+
+    @abstractmethod
+    def moments(self, coefficients: Coefficients) -> FloatArray:
+        """Level moments b_l of a measure of total weight one from its coefficients."""
+
+    def spectrum(
+        self, coefficients: Coefficients, low_sums: LowSums, degree: float, epsilon: float, rtol: float
+    ) -> LevelSpectrum:
+        """Level moments, the lowest of them certain even when they nearly vanish."""
+        moments = LevelMoments(self.moments(coefficients), root_error=epsilon)
+        return LevelSpectrum(self.series, self.low.improved(moments, rtol, low_sums))
+
+    def potential(
+        self, coefficients: Coefficients, degree: float, time: float, points: NDArray[Any], epsilon: float, threads: int
+    ) -> FloatArray:
+        """sum_l p_l sum_j w_j P_l(d(y, x_j)), with p_l the share of level l in k_2t(x, x)."""
+        shares = level_probabilities(self.series, time, int(degree) + 1)
+        return self.synthesis(coefficients, shares, points, epsilon, threads)
+
+    @abstractmethod
+    def synthesis(
+        self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
+    ) -> FloatArray:
+        """sum_l q_l sum_j w_j P_l(d(y, x_j)) at points y, for one number q_l per level."""
+
+
+class CircleTransform(LevelTransform):
+    """sum w exp(i l angle), l >= 0, by a nonuniform Fourier transform."""
+
+    def __init__(
+        self, series: Series, low: LowMoments, angle: Callable[[NDArray[Any]], FloatArray], basis: str
+    ) -> None:
+        super().__init__(series, low, 2**18 - 1, basis)
+        self._angle = angle
+
+    def seconds(self, n: int, degree: float) -> float:
+        """Linear in the points, and L log L in the levels."""
+        return 1.5e-4 + 6e-8 * n + 4e-8 * degree * math.log2(degree + 2)
+
+    def zeros(self, degree: float) -> Coefficients:
+        """One coefficient per level."""
+        return np.zeros(int(degree) + 1, dtype=np.complex128)
+
+    def coefficients(
+        self, points: NDArray[Any], weights: FloatArray, degree: float, epsilon: float, threads: int
+    ) -> Coefficients:
+        """Points are taken in blocks, so that the memory needed does not grow with their number."""
+        count, total = int(degree) + 1, self.zeros(degree)
+        for rows in slices(len(points), BLOCK[1]):
+            modes = np.empty(2 * count, dtype=np.complex128)  # frequencies -count, ..., count - 1
+            ducc0.nufft.nu2u(
+                points=weights[rows].astype(np.complex128),
+                coord=self._angles(points[rows]),
+                forward=False,
+                epsilon=epsilon,
+                nthreads=threads,
+                out=modes,
+            )
+            total += modes[count:]
+        return total
+
+    def _angles(self, points: NDArray[Any]) -> FloatArray:
+        angles = np.empty((len(points), 1))
+
+        def fill(rows: slice) -> None:
+            angles[rows, 0] = self._angle(points[rows])
+
+        map_rows(fill, len(points))
+        return angles
+
+    def moments(self, coefficients: Coefficients) -> FloatArray:
+        """b_l = |c_l|^2."""
+        return bounded(np.asarray(coefficients.real**2 + coefficients.imag**2))
+
+    def synthesis(
+        self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
+    ) -> FloatArray:
+        """Re sum_l q_l conj(c_l) exp(i l angle)."""
+        count = len(coefficients)
+        grid = np.zeros(2 * count, dtype=np.complex128)
+        grid[count:] = shares * np.conj(coefficients)
+        found = ducc0.nufft.u2nu(
+            grid=grid, coord=self._angles(points), forward=False, epsilon=epsilon, nthreads=threads
+        )
+        return np.asarray(found.real)
+
+
+class HarmonicTransform(LevelTransform):
+    """Spherical harmonics on S^2 of degrees 0, step, 2 step, ..., where step is two for axes."""
+
+    def __init__(self, series: Series, low: LowMoments, rows: Rows, step: int) -> None:
+        degrees = "" if step == 1 else "even degrees of the "
+        basis = (
+            f"{degrees}sum of w conj(Y_lm), orthonormal on 4 pi, longitude from the -x axis, [l / {step}, m], m >= 0"
+        )
+        super().__init__(series, low, 2**12 // step - 1, basis)
+        self._rows, self._step = rows, step
+
+    def seconds(self, n: int, degree: float) -> float:
+        """Linear in the points, and L^3 in the degrees."""
+        most = self._step * degree
+        return 1.5e-4 + 5e-8 * n + 5e-8 * most**2 + 3e-11 * most**3
+
+    def zeros(self, degree: float) -> Coefficients:
+        """Row l and column m hold degree l step and order m >= 0."""
+        count = int(degree) + 1
+        return np.zeros((count, self._step * (count - 1) + 1), dtype=np.complex128)
+
+    def coefficients(
+        self, points: NDArray[Any], weights: FloatArray, degree: float, epsilon: float, threads: int
+    ) -> Coefficients:
+        """Points are taken in blocks, so that the memory needed does not grow with their number."""
+        most = self._step * int(degree)
+        block = int(np.clip(0.006 * float(most + 1) ** 3, *BLOCK))  # so that the levels cost less than the points
+        room = np.empty((min(len(points), block), 2))  # angles of one block after another
+        # Row l, column m, so that a level is a row; entries with m > l stay zero.
+        found = np.zeros((1, (most + 1) ** 2), dtype=np.complex128)
+        part = found
+        for rows in slices(len(points), block):
+            if rows.start and part is found:
+                part = np.zeros_like(found)
+            ducc0.sht.adjoint_synthesis_general(
+                map=np.ascontiguousarray(weights[rows])[None],
+                loc=self._locations(points[rows], room[: rows.stop - rows.start]),
+                epsilon=epsilon,
+                nthreads=threads,
+                alm=part,
+                **_layout(most),
+            )
+            if part is not found:
+                found += part
+        whole = found.reshape(most + 1, most + 1)
+        return whole if self._step == 1 else np.ascontiguousarray(whole[:: self._step])
+
+    def _locations(self, points: NDArray[Any], room: FloatArray) -> FloatArray:
+        """Colatitude and longitude, written into *room*."""
+
+        def fill(rows: slice) -> None:
+            x, y, z = np.array(self._rows(points, rows).T, order="C")  # a copy, worked on in place
+            # Longitude from the -x axis lies in [0, 2 pi], as the transform wants, and energies cannot tell.
+            np.add(np.arctan2(y, x), math.pi, out=room[rows, 1])
+            np.multiply(x, x, out=x)
+            np.multiply(y, y, out=y)
+            np.add(x, y, out=x)
+            room[rows, 0] = np.arctan2(np.sqrt(x, out=x), z, out=x)
+
+        map_rows(fill, len(points))
+        return room
+
+    def moments(self, coefficients: Coefficients) -> FloatArray:
+        """b_l = 4 pi / (2l + 1) sum_m |a_lm|^2."""
+        real = coefficients.view(np.float64)
+        power = 2 * np.einsum("ij,ij->i", real, real) - real[:, 0] ** 2  # orders m and -m
+        return bounded(power * self._per_degree(len(coefficients)))
+
+    def _per_degree(self, count: int) -> FloatArray:
+        return np.asarray(4 * math.pi / (2 * self._step * np.arange(count) + 1))
+
+    def synthesis(
+        self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
+    ) -> FloatArray:
+        """sum_l q_l 4 pi / (2l + 1) sum_m a_lm Y_lm(y)."""
+        most = coefficients.shape[1] - 1
+        harmonics = np.zeros((most + 1, most + 1), dtype=np.complex128)
+        harmonics[:: self._step] = coefficients * (shares * self._per_degree(len(shares)))[:, None]
+        found = np.empty(len(points))
+        for rows in slices(len(points), BLOCK[1]):
+            found[rows] = ducc0.sht.synthesis_general(
+                alm=harmonics.reshape(1, -1),
+                loc=self._locations(points[rows], np.empty((rows.stop - rows.start, 2))),
+                epsilon=epsilon,
+                nthreads=threads,
+                **_layout(most),
+            )[0]
+        return found
+
+
+def _layout(most: int) -> dict[str, Any]:
+    """Where ducc0 finds the coefficient of degree l and order m: row l, column m."""
+    return {
+        "spin": 0,
+        "lmax": most,
+        "mmax": most,
+        "mstart": np.arange(most + 1, dtype=np.uint64),
+        "lstride": most + 1,
+    }
+
+
+def bounded(moments: FloatArray) -> FloatArray:
+    """Level moments of a measure of total weight one: b_0 = 1, and none above it."""
+    moments[0] = 1.0
+    return np.minimum(moments, 1.0)
