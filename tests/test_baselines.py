@@ -127,3 +127,8 @@ def test_leinster_cobbold_approaches_gess_at_fine_scales():
 def test_leinster_cobbold_refuses_a_bad_angle(angle, shown):
     with pytest.raises(he.InputError, match=f"angle must be positive and finite, in degrees, but is {shown}"):
         leinster_cobbold(np.eye(3), angle=angle)
+
+
+def test_a_circle_that_is_not_angular_has_no_angle_to_compare_with():
+    with pytest.raises(he.InputError, match="distances on Torus\\(1, periods=24.0\\) are not angles"):
+        leinster_cobbold([[1.0], [2.0]], space=he.Torus(1, periods=24), angle=15)

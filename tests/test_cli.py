@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import heatess as he
-from heatess.cli import main, run_profile
+from heatess.cli import commands, main
 from heatess.cli.options import in_options
 from heatess.readers import ReadOptions, read
 
@@ -271,11 +271,11 @@ def test_bad_data_is_code_3(run, tmp_path, text, parts):
         ("x,y,z,w\n1,0,0,-1\n", {}, "give log_weights='w'", "give --log-weights w"),
         ("x,y,z,w,logw\n1,0,0,1,1\n", {}, "weights='w' or log_weights='logw'", "--weights w or --log-weights logw"),
         ("x,y,z\n1,0,0\n", {"weights": "p"}, "asked for by weights=;", "asked for by --weights;"),
-        ("x,y,z\n1,0,0\n", {"xyz": ("x", "q")}, "asked for by points=('x', 'q');", "asked for by --xyz x,q;"),
-        ("x,y,z\n1,0,0\n", {"vector": "x"}, "which points='x' needs", "which --vector x needs"),
+        ("x,y,z\n1,0,0\n", {"points": ("x", "q")}, "asked for by points=('x', 'q');", "asked for by --xyz x,q;"),
+        ("x,y,z\n1,0,0\n", {"points": "x"}, "which points='x' needs", "which --vector x needs"),
         (
             "x,y,z\n1,0,0\n",
-            {"vector": "v", "lat": "b"},
+            {"points": "v", "lat": "b"},
             "points='v' or lon= and lat=,",
             "--vector v or --lon and --lat,",
         ),
@@ -296,9 +296,10 @@ def test_the_same_fault_names_arguments_in_python_and_options_here(run, tmp_path
         read(path, options=ReadOptions(**said))
     assert python in str(caught.value)
     assert "--" not in str(caught.value)
-    words = [
-        word for name, value in said.items() for word in (f"--{name}", ",".join(value) if name == "xyz" else value)
-    ]
+    words = []
+    for name, value in said.items():
+        option = name if name != "points" else "vector" if isinstance(value, str) else "xyz"
+        words += [f"--{option}", value if isinstance(value, str) else ",".join(value)]
     refused(run("profile", "bad.csv", "-q", *words), 3, typed)
 
 
@@ -312,7 +313,7 @@ def test_arguments_without_an_option_are_said_to_be_for_python(run, table, monke
     def expensive(*args, **kwargs):
         raise he.CostError("estimate from random pairs with pairs=1_000_000 and rng=; rtol=1e-08 is asked for")
 
-    monkeypatch.setattr(run_profile, "heat_profile", expensive)
+    monkeypatch.setattr(commands, "heat_profile", expensive)
     refused(run("profile", table, "-q"), 2, "--rtol 1e-08 is", "pairs=, rng= and method= are arguments of heatess.heat")
 
 
@@ -357,7 +358,7 @@ def test_our_own_faults_are_code_1_and_a_traceback_comes_only_when_asked_for(run
     def broken(*args, **kwargs):
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(run_profile, "heat_profile", broken)
+    monkeypatch.setattr(commands, "heat_profile", broken)
     refused(run("profile", table, "-q"), 1, "internal error: ZeroDivisionError: oops")
     assert "Traceback" in run("profile", table, "-v").stderr
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 import heatess as he
 from heatess import readers
 from heatess.accumulate import degree_for
-from heatess.cli import main, run_accumulate
+from heatess.cli import commands, main
 from heatess.progress import Progress
 from heatess.scales import times_of_angles
 
@@ -152,7 +152,7 @@ def test_files_are_read_piece_by_piece(run, shards, cloud, monkeypatch):
             pieces.append((Path(path).name, len(cloud.points), share))
             yield cloud, share
 
-    monkeypatch.setattr(run_accumulate, "batches", small)
+    monkeypatch.setattr(commands, "batches", small)
     states = accumulated(run, shards)
     found = json.loads(done(run("merge", *states, "--json", "-")).stdout)
     np.testing.assert_allclose(found["gess"], he.heat_profile(points, log_weights=logs).gess, rtol=1e-10)
@@ -184,7 +184,7 @@ def test_a_bar_is_shown_on_a_terminal_only(run, shards, monkeypatch):
     monkeypatch.setattr("click.progressbar", lambda length, **rest: Bar(length))
     bar = Progress(False)
     bar.shown = True
-    monkeypatch.setattr(run_accumulate, "Progress", lambda shown: bar)
+    monkeypatch.setattr(commands, "Progress", lambda shown: bar)
     done(run("accumulate", *shards, "--weights", "none", "-o", "b.npz"))
     assert sum(steps) == sum(Path(shard).stat().st_size for shard in shards)
 

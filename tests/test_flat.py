@@ -61,7 +61,7 @@ def offers(question: Question, method: str = "auto") -> list[Offer]:
 
 def cost(offer: Offer, part: slice) -> float:
     """Seconds of a range of scales."""
-    return offer.finest(part.start) + offer.coarsest(part.stop - 1) + offer.each * (part.stop - part.start)
+    return offer.seconds(part.start, part.stop)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,8 @@ def test_the_seam_is_invisible(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
         def cut(question: Question, *_: object, first: int = first) -> tuple[list[plan.Step], float]:
             (near,), (far,) = offers(question, "local"), offers(question, "spectral")
-            return [plan.Step(near, slice(0, first)), plan.Step(far, slice(first, len(times)))], 0.0
+            coarse, _ = plan._cheapest([far], list(range(first, len(times) + 1)))  # flat space may take several boxes
+            return [plan.Step(near, slice(0, first)), *coarse], 0.0
 
         monkeypatch.setattr(plan, "plan", cut)
         profiles.append(he.heat_profile(points, weights, space=space, times=times))
@@ -168,8 +169,8 @@ def test_the_plan_takes_the_cheapest_engine_at_each_scale(space: he.Space, n: in
     ways += [[(0, one), (one, 20)] for one in range(1, 20)]
     ways += [[(0, one), (one, two), (two, 20)] for one in range(1, 20) for two in range(one + 1, 20)]
     least = min(sum(singles[part] for part in way) for way in ways)
-    assert len(steps) <= 3
-    assert seconds == pytest.approx(least, rel=1e-9)
+    # A plan that is cheap anyway is searched for among few seams only.
+    assert seconds <= max(least * (1 + 1e-9), plan.WORTH_SEARCH)
 
 
 def test_fine_scales_go_to_neighbours_and_coarse_ones_to_the_transform() -> None:
@@ -178,7 +179,7 @@ def test_fine_scales_go_to_neighbours_and_coarse_ones_to_the_transform() -> None
 
     def names(space: he.Space, n: int, times: np.ndarray) -> list[str]:
         measure = Measure(rng.normal(size=(n, space.dim)), space=space)
-        return [step.offer.name for step in plan.plan(Question(measure, times, 1e-8))[0]]
+        return list(dict.fromkeys(step.offer.name for step in plan.plan(Question(measure, times, 1e-8))[0]))
 
     assert names(he.Euclidean(2), 100_000, times) == ["local", "spectral"]
     assert names(he.Euclidean(2), 100_000, times[-3:]) == ["spectral"]

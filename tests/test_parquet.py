@@ -81,12 +81,12 @@ def test_vectors_in_lists_keep_their_precision(save, width, kind):
 def test_columns_are_chosen_by_name(save):
     lists = [[0.0, 1.0], [1.0, 0.0]]
     path = save({**xyz(AXES[:2]), "code": lists, "emb": lists, "p": [1, 3]})
-    np.testing.assert_array_equal(read(path, options=ReadOptions(vector="CODE", weights="p")).points, lists)
-    np.testing.assert_array_equal(read(path, options=ReadOptions(xyz=("x", "y", "z"))).points, AXES[:2])
+    np.testing.assert_array_equal(read(path, options=ReadOptions(points="CODE", weights="p")).points, lists)
+    np.testing.assert_array_equal(read(path, options=ReadOptions(points=("x", "y", "z"))).points, AXES[:2])
     refused(path, "has both x, y, z and emb; choose with points=('x', 'y', 'z') or points='emb'")
-    refused(path, "column p does not hold lists", vector="p")
-    refused(path, "not both", vector="code", lon="x")
-    refused(path, "no column 'nosuch', asked for by points='nosuch'", "found columns: x, y, z, code", vector="nosuch")
+    refused(path, "column p does not hold lists", points="p")
+    refused(path, "not both", points="code", lon="x")
+    refused(path, "no column 'nosuch', asked for by points='nosuch'", "found columns: x, y, z, code", points="nosuch")
 
 
 def test_pieces_are_what_is_read_whole(save):

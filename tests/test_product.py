@@ -256,7 +256,7 @@ def test_products_are_known_by_name() -> None:
         he.Product(he.Product(he.Sphere(2), he.Circle()), he.Torus(2, periods=(1, 24)), scales=(0.1, 2)),
     ):
         assert named(repr(space)) == space
-    with pytest.raises(he.InputError, match=r"unknown space 'Mesh\(3\)'"):
+    with pytest.raises(he.InputError, match=r"unknown space 'Product\(Sphere\(2\), Mesh\(3\)\)'"):
         named("Product(Sphere(2), Mesh(3))")
 
 

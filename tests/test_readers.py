@@ -91,7 +91,7 @@ def test_columns_are_chosen_by_name(save):
 
 def test_vectors_of_any_dimension_are_chosen_by_name(save):
     path = save("a.csv", "x,y,z,w\n0,0,0,1\n1,0,0,0\n")
-    cloud = read(path, options=ReadOptions(xyz=("x", "y", "z", "w")))
+    cloud = read(path, options=ReadOptions(points=("x", "y", "z", "w")))
     assert cloud.points.shape == (2, 4)
     assert cloud.weights is None
 
@@ -185,9 +185,9 @@ def test_line_numbers_survive_blank_lines_and_quoted_line_breaks(save):
         ({"lon": "ra"}, ["no column 'ra', asked for by lon=", "found columns: x, y, z, w"]),
         ({"weights": "p"}, ["no column 'p', asked for by weights="]),
         ({"log_weights": "p"}, ["asked for by log_weights="]),
-        ({"xyz": ("x", "y", "q")}, ["no column 'q', asked for by points=('x', 'y', 'q')"]),
-        ({"xyz": ("x",)}, ["at least two columns"]),
-        ({"xyz": ("x", "y"), "lon": "x"}, ["not both"]),
+        ({"points": ("x", "y", "q")}, ["no column 'q', asked for by points=('x', 'y', 'q')"]),
+        ({"points": ("x",)}, ["at least two columns"]),
+        ({"points": ("x", "y"), "lon": "x"}, ["not both"]),
         ({"units": "rad"}, ["units= is for longitude and latitude"]),
     ],
 )

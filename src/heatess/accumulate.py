@@ -1,8 +1,4 @@
-"""The mergeable state: coefficients of a measure that arrives in parts.
-
-Coefficients sum_i w_i phi(x_i) are linear in the measure, so those of shards, streams and machines add up,
-exactly, to those of the whole; the profile follows from them at every scale that their degree resolves.
-"""
+"""Profiles of data in parts: coefficients sum_i w_i phi(x_i) of the parts add up to those of the whole."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import scales, spaces
+from .arrays import whole
 from .blocks import thread_count
 from .errors import InputError, PrecisionError
 from .files import atomic_path
@@ -28,13 +25,10 @@ from .transforms.base import Transform
 from .transforms.levels import LevelTransform
 
 SCHEMA = "heatess.accumulator/2"
-
 #: Accuracy of the transform per unit of weight.
 EPSILON = 1e-12
-
 #: Where the search for the degree that a scale needs ends.
 MOST_LEVELS = 2**24
-
 #: A bound on the ESS of data whose number of atoms is not known beforehand.
 UNKNOWN_ESS = 1e12
 
@@ -83,8 +77,8 @@ def _length(space: Space, time: float) -> str:
 class Accumulator:
     """A weighted cloud seen in parts: add them, merge them, save them, and ask for the profile of the whole.
 
-    Weights of all parts are on one common scale (log-weights too: give them as they are, not shifted part by
-    part). Memory does not grow with the number of atoms.
+    Weights and log-weights of all parts are on one common scale: give them as they are, not shifted part by part.
+    Memory does not grow with the number of atoms.
 
     Parameters
     ----------
@@ -92,25 +86,21 @@ class Accumulator:
         The manifold, one with a fast transform. Default: the unit sphere of the first array's dimension.
     max_degree : int
         Highest level kept: about 14 / alpha for a finest angle of alpha radians on S^2. On tori and products, where
-        levels mix, sqrt(lambda / lambda_1) of the largest eigenvalue kept, with lambda_1 the lowest: the frequency
-        along the longest axis, or the degree on the largest factor.
+        levels mix, sqrt(lambda / lambda_1) of the largest eigenvalue kept, with lambda_1 the lowest.
 
     Examples
     --------
     >>> import heatess as he
     >>> x = he.samplers.uniform(1000, rng=0)
-    >>> one, two = he.Accumulator(max_degree=200), he.Accumulator(max_degree=200)
-    >>> _ = one.add(x[:300], log_weights=800 * x[:300, 2]).add(x[300:400], log_weights=800 * x[300:400, 2])
-    >>> _ = two.add(x[400:], log_weights=800 * x[400:, 2])
+    >>> one = he.Accumulator(max_degree=200).add(x[:400], log_weights=800 * x[:400, 2])
+    >>> two = he.Accumulator(max_degree=200).add(x[400:], log_weights=800 * x[400:, 2])
     >>> whole = he.gess(x, log_weights=800 * x[:, 2], angle=5)
     >>> bool(abs((one + two).profile(angles=[5]).gess[0] / whole - 1) < 1e-10)
     True
     """
 
     def __init__(self, space: Space | None = None, *, max_degree: int) -> None:
-        if isinstance(max_degree, bool) or not isinstance(max_degree, int | np.integer) or max_degree < 2:
-            raise InputError(f"max_degree must be a whole number >= 2, but is {max_degree!r}")
-        self.max_degree = int(max_degree)
+        self.max_degree = whole(max_degree, "max_degree", 2)
         self._sums = PartSums()
         self._space = None if space is None else self._checked(space)
 
@@ -142,17 +132,15 @@ class Accumulator:
                 "points are a Measure, whose weights are normalised, so that those of several parts are not on one "
                 "scale; give points and weights as they are"
             )
-        checked = Measure(points, space=self._space)
+        checked = Measure(points, space=self.space)
         counted, unit = counted_weights(weights, log_weights, checked.n)
         space = self._checked(checked.space)
         transform = with_transform(space)
         part = PartSums.of(checked.points, counted, unit, transform.low_sums)
         if part.total > 0:
-            degree, threads = float(self.max_degree), thread_count()
-            found = transform.coefficients(checked.points, counted, degree, EPSILON, threads)
+            found = transform.coefficients(checked.points, counted, float(self.max_degree), EPSILON, thread_count())
             part = replace(part, coefficients=found)
-        self._space = space
-        self._sums += part
+        self._space, self._sums = space, self._sums + part
         return self
 
     def __add__(self, other: Accumulator) -> Accumulator:
@@ -162,12 +150,12 @@ class Accumulator:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs and mine is not None and theirs is not None:
                 raise InputError(f"accumulators with different {name} do not add up: {mine!r} and {theirs!r}")
-        merged = Accumulator(self._space or other._space, max_degree=self.max_degree)
+        merged = Accumulator(self.space or other.space, max_degree=self.max_degree)
         merged._sums = self._sums + other._sums
         return merged
 
     def __repr__(self) -> str:
-        return f"Accumulator({self._space!r}, max_degree={self.max_degree}, n={self.n})"
+        return f"Accumulator({self.space!r}, max_degree={self.max_degree}, n={self.n})"
 
     def profile(
         self,
@@ -192,14 +180,14 @@ class Accumulator:
         with np.errstate(invalid="ignore"):  # where far too few levels certify nothing
             sums = spectrum.heat_sums(at.times)
         worst = int(np.argmax(sums.error))
-        if not sums.error[worst] <= rtol:
-            error = float(sums.error[worst])
+        error = float(sums.error[worst])
+        if not error <= rtol:
             needed = _needed(transform, float(at.times.min()), part.ess, rtol)
             reached = f"only to {error:.1e}" if error < 1 else "not at all"
+            where = _length(space, float(at.times[worst]))
             raise PrecisionError(
-                f"max_degree={self.max_degree} certifies gESS {reached} at "
-                f"{_length(space, float(at.times[worst]))}, and rtol={rtol:g} is asked for; accumulate with "
-                f"max_degree={needed}, or ask for coarser scales",
+                f"max_degree={self.max_degree} certifies gESS {reached} at {where}, and rtol={rtol:g} is asked for; "
+                f"accumulate with max_degree={needed}, or ask for coarser scales",
                 reached=error,
                 needed=needed if isinstance(needed, int) else None,
             )
@@ -207,18 +195,11 @@ class Accumulator:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to *path* (.npz): the old file or the new one stays, never a broken one."""
-        space = self.known_space
+        space, exponent, shift = self.known_space, *self._sums.unit
+        content: dict[str, Any] = {name: getattr(self._sums, name) for name in _SAVED}
+        content |= {"schema": SCHEMA, "space": repr(space), "basis": with_transform(space).basis}
         with atomic_path(path) as draft, draft.open("wb") as stream:
-            np.savez(
-                stream,
-                schema=SCHEMA,
-                space=repr(space),
-                basis=with_transform(space).basis,
-                max_degree=self.max_degree,
-                exponent=self._sums.unit.exponent,
-                shift=self._sums.unit.shift,
-                **{name: getattr(self._sums, name) for name in _SAVED},
-            )
+            np.savez(stream, max_degree=self.max_degree, exponent=exponent, shift=shift, **content)
             stream.flush()
             os.fsync(stream.fileno())
 
@@ -248,14 +229,13 @@ class Accumulator:
         if coefficients.size and coefficients.shape != transform.zeros(float(loaded.max_degree)).shape:
             raise InputError(f"holds coefficients of shape {coefficients.shape}, which do not fit its degree")
         unit = Unit(int(content["exponent"]), float(content["shift"]))
-        sums: dict[str, Any] = {name: content[name] for name in ("coefficients", "low")}
-        numbers = (int(content["n"]), float(content["total"]), float(content["squares"]))
-        loaded._sums = PartSums(unit, *numbers, **sums)
+        numbers = int(content["n"]), float(content["total"]), float(content["squares"])
+        loaded._sums = PartSums(unit, *numbers, content["low"], coefficients)
         return loaded
 
     @property
     def known_space(self) -> Space:
         """The manifold; an `InputError` where no part has told it yet."""
-        if self._space is None:
+        if self.space is None:
             raise InputError("this accumulator is empty; add points first")
-        return self._space
+        return self.space

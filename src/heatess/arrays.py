@@ -38,9 +38,21 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
             f"{name} must be real numbers, but have dtype {array.dtype} (first entry {sample}); "
             f"convert them first, for instance with numpy.asarray(..., dtype=float)"
         )
-    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
-        array = array.astype(np.float64)
-    return array
+    kept = array.dtype.kind == "f" and array.dtype.itemsize <= 8
+    return array if kept else array.astype(np.float64)
+
+
+class Frozen:
+    """A dataclass whose arrays are read-only, also after pickling."""
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
 
 
 def is_dask(values: Any) -> bool:
@@ -55,6 +67,13 @@ def positive(value: Any, name: str, expected: str = "positive and finite") -> fl
     if not 0 < value < np.inf:
         raise InputError(f"{name} must be {expected}, but is {value!r}")
     return float(value)
+
+
+def whole(value: Any, name: str, least: int) -> int:
+    """A whole number of *least* or more, or an `InputError`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} must be a whole number >= {least}, but is {value!r}")
+    return int(value)
 
 
 def _from_columns(frame: Any, name: str) -> NDArray[Any]:
@@ -72,5 +91,5 @@ def _stacked(column: NDArray[Any], name: str) -> NDArray[Any]:
     for row, length in enumerate(lengths):
         if length != lengths[0]:
             found = "nothing" if length < 0 else f"{length} numbers"
-            raise InputError(f"{name}: row {row} holds {found}, but row 0 holds {lengths[0]}; drop or mend that row")
+            raise InputError(f"{name}: row {row} holds {found}, but row 0 holds {lengths[0]}; drop or fix that row")
     return np.stack([np.asarray(row) for row in column])

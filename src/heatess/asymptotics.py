@@ -1,7 +1,4 @@
-"""The laws that the profile obeys at small and large times.
-
-Each is an approximation with a stated order of error; the exact quantity is `heat_profile`.
-"""
+"""The laws that the profile obeys at small and large times: approximations, each with its order of error."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import FloatArray, numeric_array
-from .engines.tiles import tiles, zonal_pairs
+from .arrays import FloatArray, Frozen, numeric_array, whole
+from .engines.tiles import gaussian_sums, zonal_pairs
 from .errors import InputError
 from .measure import Measure
 from .scales import resolve
@@ -22,21 +19,16 @@ from .spectrum import power_spectrum
 
 
 @dataclass(frozen=True, eq=False)
-class SmallTimeLaw:
-    """The fixed-configuration small-time law, one entry per time, in its three forms.
+class SmallTimeLaw(Frozen):
+    """The three forms of the small-time law, one entry per time; they agree up to O(t^2), relatively.
 
-    `power` is A (inf where it overflows), `divergence` is D2 = log A and `volume` is U2 = 1/A. The
-    forms differ from each other by O(t^2), relatively, as they do in the theorem.
+    `power` is A (inf where it overflows), `divergence` is D2 = log A and `volume` is U2 = 1/A.
     """
 
     times: FloatArray
     power: FloatArray
     divergence: FloatArray
     volume: FloatArray
-
-    def __post_init__(self) -> None:
-        for array in (self.times, self.power, self.divergence, self.volume):
-            array.flags.writeable = False
 
 
 def small_time(
@@ -51,13 +43,12 @@ def small_time(
 ) -> SmallTimeLaw:
     """The small-time law of a fixed cloud, with its curvature term.
 
-    With exact duplicates coalesced into masses a_i, S = sum a_i^2 and scalar curvature Scal,
+    With exact duplicates coalesced into masses a_i, S = sum a_i^2 and scalar curvature Scal, and up to exponentially
+    small overlaps of distinct atoms,
 
         A(t)  = V (8 pi t)^(-m/2) S [1 + t Scal / 3 + O(t^2)],
         D2(t) = m/2 log(1 / (8 pi t)) + log V + log S + t Scal / 3 + O(t^2),
-        U2(t) = (8 pi t)^(m/2) / (V S) [1 - t Scal / 3 + O(t^2)],
-
-    up to exponentially small overlaps of distinct atoms.
+        U2(t) = (8 pi t)^(m/2) / (V S) [1 - t Scal / 3 + O(t^2)].
 
     >>> import heatess as he
     >>> cloud = he.samplers.fibonacci(30)
@@ -68,10 +59,9 @@ def small_time(
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     t = resolve(measure.space, angles, times, resolutions).times
-    manifold = measure.space
     masses = measure.coalesced().weights
-    leading = manifold.log_volume - manifold.dim / 2 * np.log(8 * math.pi * t) + math.log(float(masses @ masses))
-    curvature = t / 3 * manifold.scalar_curvature
+    leading = _log_flat_power(measure.space, t) + math.log(float(masses @ masses))
+    curvature = t / 3 * measure.space.scalar_curvature
     with np.errstate(over="ignore", under="ignore"):
         power, volume = np.exp(leading) * (1 + curvature), np.exp(-leading) * (1 - curvature)
     return SmallTimeLaw(t, power, leading + curvature, volume)
@@ -90,9 +80,9 @@ def merging(distance: ArrayLike, times: ArrayLike, *, share: float = 0.5) -> Flo
     if not 0 < share < 1:
         raise InputError(f"share must lie strictly between 0 and 1, but is {share!r}")
     r, t = numeric_array(distance, "distance").astype(np.float64), numeric_array(times, "times").astype(np.float64)
-    for name, values, fine in (("distance", r, r >= 0), ("times", t, t > 0)):
+    for name, values, fine, expected in (("distance", r, r >= 0, "not negative"), ("times", t, t > 0, "positive")):
         if not (fine & np.isfinite(values)).all():
-            raise InputError(f"{name} must be {'positive' if name == 'times' else 'not negative'} and finite")
+            raise InputError(f"{name} must be {expected} and finite")
     kept = share**2 + (1 - share) ** 2
     return np.asarray(1 / (kept + 2 * share * (1 - share) * np.exp(-(r**2) / (8 * t))))
 
@@ -107,12 +97,11 @@ def pairwise_overlap(
     times: ArrayLike | None = None,
     resolutions: ArrayLike | None = None,
 ) -> FloatArray:
-    """The leading small-time approximation of the power A, pair by pair.
+    """The leading small-time approximation of the power A, summed over all pairs.
 
         A(t) ~ V (8 pi t)^(-m/2) sum_ij w_i w_j exp(-d(x_i, x_j)^2 / 8t),
 
-    with relative error O(t) for a cloud whose extent is of the order of sqrt(t), or whose atoms are
-    far apart. All pairs are summed.
+    with relative error O(t) for a cloud whose extent is of the order of sqrt(t), or whose atoms are far apart.
 
     >>> import heatess as he
     >>> cloud = he.samplers.von_mises_fisher(200, [0, 0, 1], 140.0, rng=0)
@@ -121,17 +110,10 @@ def pairwise_overlap(
     True
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    manifold, kernel = measure.space, zonal_pairs(measure)
-    t = resolve(manifold, angles, times, resolutions).times
-    atoms = measure.coalesced()
-    total = np.zeros(len(t))
-    for rows, columns in tiles(atoms.n):
-        square = kernel.distances(kernel.rows(atoms.points, rows), kernel.rows(atoms.points, columns)) ** 2
-        for k, time in enumerate(t):
-            share = atoms.weights[rows] @ np.exp(-square / (8 * time)) @ atoms.weights[columns]
-            total[k] += share if rows == columns else 2 * share
+    kernel, t = zonal_pairs(measure), resolve(measure.space, angles, times, resolutions).times
+    total = gaussian_sums(measure.coalesced(), kernel, np.sqrt(8 * t))
     with np.errstate(over="ignore"):
-        return np.asarray(np.exp(manifold.log_volume - manifold.dim / 2 * np.log(8 * math.pi * t)) * total)
+        return np.asarray(np.exp(_log_flat_power(measure.space, t)) * total)
 
 
 def low_frequency(
@@ -155,13 +137,10 @@ def low_frequency(
     >>> bool(abs(low_frequency(cloud, angles=[150]) / exact - 1)[0] < 1e-4)
     True
     """
-    if isinstance(degrees, bool) or not isinstance(degrees, int | np.integer) or degrees < 1:
-        raise InputError(f"degrees must be a whole number >= 1, but is {degrees!r}")
+    count = whole(degrees, "degrees", 1)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     t = resolve(measure.space, angles, times, resolutions).times
-    spectrum = power_spectrum(measure, max_degree=max(2, degrees))
-    kept = slice(1, int(degrees) + 1)
-    return np.asarray(np.exp(-2 * np.multiply.outer(t, spectrum.eigenvalues[kept])) @ spectrum.energies[kept])
+    return np.asarray(_level_terms(measure, t, count).sum(axis=1))
 
 
 def large_time(
@@ -186,7 +165,16 @@ def large_time(
     True
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    t = resolve(measure.space, angles, times, resolutions).times
-    spectrum = power_spectrum(measure, max_degree=2)
-    terms = np.exp(-2 * np.multiply.outer(t, spectrum.eigenvalues[1:3])) * spectrum.energies[1:3]
+    terms = _level_terms(measure, resolve(measure.space, angles, times, resolutions).times, 2)
     return np.asarray(terms.sum(axis=1) - terms[:, 0] ** 2 / 2)
+
+
+def _log_flat_power(space: Space, times: FloatArray) -> FloatArray:
+    """Logarithm of V (8 pi t)^(-m/2), the power of one atom as if space were flat."""
+    return np.asarray(space.log_volume - space.dim / 2 * np.log(8 * math.pi * times))
+
+
+def _level_terms(measure: Measure, times: FloatArray, count: int) -> FloatArray:
+    """exp(-2 lambda_l t) B_l for each time and each of the levels l = 1, ..., count."""
+    spectrum, kept = power_spectrum(measure, max_degree=max(2, count)), slice(1, count + 1)
+    return np.asarray(np.exp(-2 * np.multiply.outer(times, spectrum.eigenvalues[kept])) * spectrum.energies[kept])

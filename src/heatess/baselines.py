@@ -1,4 +1,4 @@
-"""What people use instead: effective numbers that ignore the geometry, or bring their own similarity."""
+"""What people use instead: effective numbers that ignore the geometry, or have a similarity of their own."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .arrays import positive
-from .engines.tiles import tiles, zonal_pairs
+from .engines.tiles import gaussian_sums, zonal_pairs
+from .errors import InputError
 from .measure import Measure, normalised_weights
 from .spaces.base import Space
 
 
 def ess(weights: ArrayLike) -> float:
-    """Ordinary (Kish) effective sample size 1 / sum w_i^2 of weights that need not be normalised.
+    """Ordinary (Kish) effective sample size 1 / sum w_i^2; weights need not be normalised.
 
     >>> ess([1, 1, 1, 1]), ess([1, 0, 0, 0])
     (4.0, 1.0)
@@ -47,8 +48,7 @@ def leinster_cobbold(
 
         D = 1 / sum_ij w_i w_j exp(-(d(x_i, x_j) / alpha)^2),  alpha = *angle* in degrees.
 
-    It matches gESS at fine scales and is not derived from the heat flow; all pairs are summed, so the
-    cost is quadratic in n.
+    It is close to gESS at fine scales. All pairs are summed, so the cost is quadratic in n.
 
     >>> import heatess as he
     >>> round(leinster_cobbold(he.samplers.fibonacci(30), angle=15), 1)
@@ -56,11 +56,6 @@ def leinster_cobbold(
     """
     alpha = math.radians(positive(angle, "angle", "positive and finite, in degrees"))
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    kernel = zonal_pairs(measure)
-    atoms = measure.support()
-    total = 0.0
-    for rows, columns in tiles(atoms.n):
-        distances = kernel.distances(kernel.rows(atoms.points, rows), kernel.rows(atoms.points, columns))
-        share = float(atoms.weights[rows] @ np.exp(-((distances / alpha) ** 2)) @ atoms.weights[columns])
-        total += share if rows == columns else 2 * share
-    return 1.0 / total
+    if not measure.space.angular:
+        raise InputError(f"angle must be that of two points, but distances on {measure.space!r} are not angles")
+    return 1.0 / float(gaussian_sums(measure.support(), zonal_pairs(measure), np.array([alpha]))[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -48,32 +49,25 @@ def slices(n: int, size: int = ROWS) -> Iterator[slice]:
 
 def map_rows(work: Callable[[slice], T], n: int, size: int = ROWS) -> list[T]:
     """`work` on every slice of range(n), in order; each thread takes a contiguous run of slices."""
-    if n <= size:
-        return [work(slice(0, n))]
-    parts = list(slices(n, size))
+    parts = list(slices(n, size)) or [slice(0, 0)]
     threads = min(thread_count(), len(parts))
     if threads == 1:
         return [work(part) for part in parts]
-    from concurrent.futures import ThreadPoolExecutor
-
-    share = -(-len(parts) // threads)
-    runs = [parts[start : start + share] for start in range(0, len(parts), share)]
+    runs = [parts[run] for run in slices(len(parts), -(-len(parts) // threads))]
     with ThreadPoolExecutor(threads) as pool:
         return [result for run in pool.map(lambda run: [work(part) for part in run], runs) for result in run]
 
 
 def share_out(work: Sequence[T], do: Callable[[int, T], None], threads: int) -> None:
     """Call `do(thread, item)` on every item; thread k takes items k, k + threads, ..., always in that order."""
-    if threads == 1 or len(work) < 2:
-        for item in work:
-            do(0, item)
-        return
-    from concurrent.futures import ThreadPoolExecutor
 
     def run(thread: int) -> None:
         for item in work[thread::threads]:
             do(thread, item)
 
+    if threads == 1 or len(work) < 2:
+        run(0)
+        return
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(run, range(threads)))
 

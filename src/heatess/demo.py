@@ -1,9 +1,4 @@
-"""The resampling example: ordinary ESS jumps although nothing was gained; gESS does not.
-
-Uniform draws on the sphere are weighted for a von Mises-Fisher target and then resampled to equal
-weights. Resampling copies atoms. It cannot add information, but ordinary ESS rises as if it had,
-because the weights are now equal.
-"""
+"""The resampling example: ordinary ESS jumps although resampling only copies atoms; gESS does not."""
 
 from __future__ import annotations
 
@@ -14,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import samplers
+from .arrays import FloatArray, IntArray
 from .cli.text import columns, profile_csv
-from .errors import MissingExtraError, missing_extra
+from .errors import MissingExtraError
 from .files import atomic_path
-from .plot import COLORS, GREY, plain
+from .plot import COLORS, GREY, new_figure, plain
 from .profile import HeatProfile, heat_profile
 
 if TYPE_CHECKING:
@@ -42,9 +37,9 @@ _EMPTY = math.radians(168)
 class Demo:
     """Weighted draws, how often resampling copied each of them, and the heat profiles before and after."""
 
-    points: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    copies: NDArray[np.int64]
+    points: FloatArray
+    weights: FloatArray
+    copies: IntArray
     before: HeatProfile
     after: HeatProfile
 
@@ -69,16 +64,11 @@ def resampling() -> Demo:
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     copies = systematic(weights, COUNT, rng)
-    return Demo(
-        points=points,
-        weights=weights,
-        copies=copies,
-        before=heat_profile(points, log_weights=log_weights),
-        after=heat_profile(np.repeat(points, copies, axis=0)),
-    )
+    before, after = heat_profile(points, log_weights=log_weights), heat_profile(np.repeat(points, copies, axis=0))
+    return Demo(points, weights, copies, before, after)
 
 
-def systematic(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def systematic(weights: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
     """How often systematic resampling draws each atom: one uniform offset, then n equal steps.
 
     >>> systematic(np.array([0.5, 0.25, 0.25]), 4, np.random.default_rng(0))
@@ -91,14 +81,10 @@ def systematic(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -
 
 def story(demo: Demo) -> str:
     """The text of the demo: a table before and after resampling, and what it shows."""
-    head = ["", "atoms", "distinct", "ESS", *(f"gESS {angle} deg" for angle in ANGLES)]
-    rows = [head]
-    for name, profile, distinct in (
-        ("before resampling", demo.before, COUNT),
-        ("after resampling", demo.after, demo.distinct),
-    ):
+    rows = [["", "atoms", "distinct", "ESS", *(f"gESS {angle} deg" for angle in ANGLES)]]
+    for name, profile, distinct in (("before", demo.before, COUNT), ("after", demo.after, demo.distinct)):
         gess = [plain(profile.at(angle=angle).gess) for angle in ANGLES]
-        rows.append([name, f"{profile.n:,}", f"{distinct:,}", plain(profile.ess), *gess])
+        rows.append([f"{name} resampling", f"{profile.n:,}", f"{distinct:,}", plain(profile.ess), *gess])
     lesson = (
         f"Resampling left {demo.distinct} distinct atoms, yet ordinary ESS rose from {plain(demo.before.ess)} to "
         f"{plain(demo.after.ess)}, because it\nsees only weights, not positions. gESS, which counts atoms that are "
@@ -111,11 +97,10 @@ def story(demo: Demo) -> str:
 def write(demo: Demo, folder: Path) -> list[Path]:
     """Write profile.csv, profile.json and, with matplotlib, profile.png; return the paths written."""
     profiles = {"before": demo.before, "after": demo.after}
+    content = {name: json.loads(profile.to_json()) for name, profile in profiles.items()}
+    as_json = json.dumps({"schema": SCHEMA, **content}) + "\n"
     written = []
-    for name, text in (
-        ("profile.csv", profile_csv(profiles)),
-        ("profile.json", _json(profiles)),
-    ):
+    for name, text in (("profile.csv", profile_csv(profiles)), ("profile.json", as_json)):
         with atomic_path(folder / name) as draft:
             draft.write_text(text, encoding="utf-8")
         written.append(folder / name)
@@ -127,57 +112,34 @@ def write(demo: Demo, folder: Path) -> list[Path]:
     return [folder / "profile.png", *written]
 
 
-def _json(profiles: dict[str, HeatProfile]) -> str:
-    content = {name: json.loads(profile.to_json()) for name, profile in profiles.items()}
-    return json.dumps({"schema": SCHEMA, **content}) + "\n"
-
-
 def picture(demo: Demo) -> Any:
     """A matplotlib Figure: the particles near the pole before and after, and both gESS curves."""
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError:
-        raise missing_extra("matplotlib", "plot") from None
-    figure = Figure(figsize=(12, 4.1), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08))
+    figure = new_figure(12, 4.1)
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
     before, after, curves = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
-    _draw_cap(before, demo.points, demo.weights, COLORS[0])
-    _draw_cap(after, demo.points, demo.copies / COUNT, COLORS[1])
-    _name(before, f"before: {COUNT:,} weighted atoms", "marker area = weight")
-    _name(after, f"after resampling: {demo.distinct} distinct atoms", "marker area = number of copies")
+    before.set_title(f"before: {COUNT:,} weighted atoms", fontsize=11)
+    _draw_cap(before, demo.points, demo.weights, COLORS[0], "marker area = weight")
+    after.set_title(f"after resampling: {demo.distinct} distinct atoms", fontsize=11)
+    _draw_cap(after, demo.points, demo.copies / COUNT, COLORS[1], "marker area = number of copies")
     _draw_curves(curves, demo)
     return figure
 
 
-def _name(ax: Axes, title: str, note: str) -> None:
-    ax.set_title(title, fontsize=11)
-    ax.text(0.5, -0.01, note, transform=ax.transAxes, color=GREY, fontsize=9, ha="center", va="top")
-
-
-def _draw_cap(ax: Axes, points: NDArray[np.float64], shares: NDArray[np.float64], color: str) -> None:
+def _draw_cap(ax: Axes, points: FloatArray, shares: FloatArray, color: str, note: str) -> None:
     """Draw atoms around the pole in Lambert's equal-area projection; marker area is proportional to weight."""
     from matplotlib.patches import Circle
 
-    def radius(colatitude: float) -> float:
-        return 2 * math.sin(math.radians(colatitude) / 2)
-
+    look: dict[str, Any] = {"color": GREY, "fontsize": 8, "bbox": {"color": "white", "pad": 0.6}, "zorder": 0.9}
     for colatitude in (15, 30, _CAP):
-        ax.add_patch(Circle((0, 0), radius(colatitude), fill=False, color="#c8c8c8", linewidth=0.8, zorder=0.7))
-        ax.text(
-            radius(colatitude) * math.cos(_EMPTY),
-            radius(colatitude) * math.sin(_EMPTY),
-            f"{colatitude}°",
-            color=GREY,
-            fontsize=8,
-            ha="center",
-            va="center",
-            bbox={"color": "white", "pad": 0.6},
-            zorder=0.9,  # below the atoms, so that none is hidden
-        )
+        radius = 2 * math.sin(math.radians(colatitude) / 2)
+        ax.add_patch(Circle((0, 0), radius, fill=False, color="#c8c8c8", linewidth=0.8, zorder=0.7))
+        x, y = radius * math.cos(_EMPTY), radius * math.sin(_EMPTY)
+        ax.text(x, y, f"{colatitude}°", ha="center", va="center", **look)  # below the atoms, so that none is hidden
     shown = (points[:, 2] > math.cos(math.radians(_CAP))) & (shares > 0)
     x, y, z = points[shown].T
     stretch = np.sqrt(2 / (1 + z))
     ax.scatter(x * stretch, y * stretch, s=6000 * shares[shown], color=color, alpha=0.55, linewidths=0)
+    ax.text(0.5, -0.01, note, transform=ax.transAxes, color=GREY, fontsize=9, ha="center", va="top")
     ax.set_aspect("equal")
     ax.set_axis_off()
 
@@ -188,12 +150,8 @@ def _draw_curves(ax: Axes, demo: Demo) -> None:
     demo.before.plot(ax, label="gESS before", color=COLORS[0], linestyle="-", linewidth=5, alpha=0.45)
     for level, text in zip(ax.texts, (f"ESS after = {COUNT:,}", f"ESS before = {plain(demo.before.ess)}"), strict=True):
         level.set_text(text)
-    ax.annotate(
-        "",
-        (40, demo.after.ess),
-        (40, demo.before.ess),
-        arrowprops={"arrowstyle": "-|>", "color": GREY, "linewidth": 1.4, "shrinkA": 1, "shrinkB": 1},
-    )
+    arrow = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.4, "shrinkA": 1, "shrinkB": 1}
+    ax.annotate("", (40, demo.after.ess), (40, demo.before.ess), arrowprops=arrow)
     ax.text(37.5, math.sqrt(demo.after.ess * demo.before.ess), "resampling", color=GREY, ha="right", va="center")
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title("ordinary ESS jumps, gESS does not", fontsize=11)

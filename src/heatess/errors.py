@@ -22,36 +22,19 @@ class ScaleError(InputError):
 class PrecisionError(ArithmeticError):
     """The requested accuracy cannot be certified.
 
-    Attributes
-    ----------
-    reached : float or None
-        The relative accuracy that can be certified at the scales asked for.
-    needed : int or None
-        The degree or number of levels that would do.
-    finest : float or None
-        The finest time that can be certified.
+    `reached` is the relative accuracy that can be certified at the scales asked for, `needed` the degree or number of
+    levels that would do, and `finest` the finest time that can be certified; None where they are not known.
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        reached: float | None = None,
-        needed: int | None = None,
-        finest: float | None = None,
+        self, message: str, *, reached: float | None = None, needed: int | None = None, finest: float | None = None
     ) -> None:
         super().__init__(message)
         self.reached, self.needed, self.finest = reached, needed, finest
 
 
 class CostError(RuntimeError):
-    """No engine would finish in reasonable time; the message names the ways out.
-
-    Attributes
-    ----------
-    seconds : float or None
-        Estimated time on two cores.
-    """
+    """No engine would finish in reasonable time; `seconds` is the estimate on two cores. The message names ways out."""
 
     def __init__(self, message: str, *, seconds: float | None = None) -> None:
         super().__init__(message)

@@ -1,9 +1,4 @@
-"""Weighted points, checked once.
-
-A `Measure` is the only form in which data enters the computation. Whatever the user holds (lists,
-float32 arrays, data frames, log-weights) becomes points that are certainly on the manifold and
-weights that certainly sum to one, or an `InputError` that names the row.
-"""
+"""Weighted points, checked once: points on the manifold and weights that sum to one, or an error that names the row."""
 
 from __future__ import annotations
 
@@ -18,6 +13,10 @@ from .arrays import FloatArray, numeric_array
 from .blocks import slices
 from .errors import InputError
 from .spaces.base import Space
+from .spaces.sphere import Sphere
+
+#: The default spaces of the last few dimensions, with the tables they have made.
+_sphere = lru_cache(maxsize=8)(Sphere)
 
 
 class Measure:
@@ -25,19 +24,13 @@ class Measure:
 
     Parameters
     ----------
-    points : array-like
-        Atoms, one per row: unit vectors unless *space* says otherwise.
-    weights, log_weights : array-like, shape (n,), optional
-        At most one of them; neither need be normalised. Default: equal weights.
-    space : Space, optional
-        The manifold. Default: the unit sphere of the array's dimension.
+    points, weights, log_weights, space
+        As for `heat_profile`.
 
     Attributes
     ----------
-    space : Space
-        The manifold.
-    points : ndarray
-        One atom per row, in the space's own checked form.
+    space, points : Space, ndarray
+        The manifold, and one atom per row, in the space's own checked form.
     weights : ndarray, shape (n,)
         Not negative, summing to one.
 
@@ -71,12 +64,14 @@ class Measure:
             raise InputError("points are a Measure already; use it as it is")
         if space is None:
             points = numeric_array(points, "points")
-            space = _sphere_of(points)
-        self._set(space, space.check(points), None)
-        object.__setattr__(self, "weights", _normalised(weights, log_weights, len(self.points)))
-
-    def _set(self, space: Space, points: NDArray[Any], weights: FloatArray | None) -> None:
-        self.__dict__.update(space=space, points=points, weights=weights)
+            if points.ndim != 2 or points.shape[1] < 2:
+                raise InputError(
+                    f"points must be an (n, d) array of unit vectors with d >= 2, but have shape {points.shape}; "
+                    "give one atom per row, or name the manifold with space="
+                )
+            space = _sphere(points.shape[1] - 1)
+        points = space.check(points)
+        self.__dict__.update(space=space, points=points, weights=_normalised(weights, log_weights, len(points)))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Measure cannot be changed, so {name} cannot be set; make a new one")
@@ -103,7 +98,7 @@ class Measure:
     def trusted(cls, space: Space, points: NDArray[Any], weights: FloatArray) -> Measure:
         """A measure of points already checked and weights already summing to one."""
         made = cls.__new__(cls)
-        made._set(space, points, weights)
+        made.__dict__.update(space=space, points=points, weights=weights)
         return made
 
     def __repr__(self) -> str:
@@ -129,9 +124,7 @@ class Measure:
     def support(self) -> Measure:
         """The same measure without its atoms of zero weight."""
         kept = self.weights > 0
-        if kept.all():
-            return self
-        return Measure.trusted(self.space, self.points[kept], self.weights[kept])
+        return self if kept.all() else Measure.trusted(self.space, self.points[kept], self.weights[kept])
 
     def coalesced(self) -> Measure:
         """The same measure with exact duplicates merged and atoms of zero weight dropped."""
@@ -146,10 +139,8 @@ class Measure:
 
 
 def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A label for each row, the same for equal rows, and the first row with each label.
-
-    Rows are sorted by a 64-bit hash of their bytes, which is many times faster than sorting the rows.
-    """
+    """A label for each row, the same for equal rows, and the first row with each label."""
+    # Sorting by a 64-bit hash of the bytes is many times faster than sorting the rows.
     keys = np.concatenate([_hashes(rows[part]) for part in slices(len(rows), 2**22 // rows.shape[1] + 1)])
     _, first, label = np.unique(keys, return_index=True, return_inverse=True)
     if len(first) < len(rows) and not (rows[first[label]] == rows).all():  # two rows with one hash
@@ -170,29 +161,12 @@ def normalised_weights(weights: ArrayLike) -> FloatArray:
     return _normalised(weights, None, None)
 
 
-def _sphere_of(points: NDArray[Any]) -> Space:
-    if points.ndim != 2 or points.shape[1] < 2:
-        raise InputError(
-            f"points must be an (n, d) array of unit vectors with d >= 2, but have shape {points.shape}; "
-            "give one atom per row, or name the manifold with space="
-        )
-    return _sphere(points.shape[1] - 1)
-
-
-@lru_cache(maxsize=8)
-def _sphere(dim: int) -> Space:
-    from .spaces.sphere import Sphere
-
-    return Sphere(dim)
-
-
 def scaled_weights(
     weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None
 ) -> tuple[FloatArray, int | None, float]:
     """Checked weights divided by exp(shift) 2^exponent, so that their squares are safe, with exponent and shift.
 
-    The exponent is None if all weights are zero. Plain weights have no shift and log-weights no exponent, so
-    nothing is lost by the division.
+    The exponent is None if all weights are zero. Plain weights have shift 0, log-weights exponent 0: nothing is lost.
     """
     if weights is not None and log_weights is not None:
         raise InputError("give weights or log_weights, not both")
@@ -222,20 +196,16 @@ def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int
         return np.broadcast_to(np.float64(1.0 / (n or 1)), (n or 0,))  # one number, however many atoms
     scaled, exponent, _ = scaled_weights(weights, log_weights, n)
     if exponent is None:
-        found = "sum to zero" if log_weights is None else "are all -inf"
-        name = "weights" if log_weights is None else "log_weights"
-        raise InputError(f"{name} {found} over {len(scaled)} atoms; at least one must be positive")
+        found = "weights sum to zero" if log_weights is None else "log_weights are all -inf"
+        raise InputError(f"{found} over {len(scaled)} atoms; at least one must be positive")
     return np.asarray(scaled / scaled.sum())
 
 
 def _refuse_weight(values: FloatArray, name: str, bad: NDArray[np.bool_]) -> None:
-    if bad.any():
-        row = int(np.argmax(bad))
-        expected = "finite and not negative" if name == "weights" else "finite, or -inf for a zero weight"
-        raise InputError(
-            f"{name} must be {expected}, but row {row} is {values[row]} ({int(bad.sum())} of {len(values)} rows); "
-            "drop or fix those rows"
-        )
+    row = int(np.argmax(bad))
+    expected = "finite and not negative" if name == "weights" else "finite, or -inf for a zero weight"
+    count = f"{int(bad.sum())} of {len(values)} rows"
+    raise InputError(f"{name} must be {expected}, but row {row} is {values[row]} ({count}); drop or fix those rows")
 
 
 def _column(values: Any, name: str, n: int | None) -> FloatArray:

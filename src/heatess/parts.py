@@ -1,8 +1,4 @@
-"""Sums over the atoms of a part, which add up to those of the whole.
-
-Each part counts its weights in a unit of its own, near its largest weight, so parts whose weights or
-log-weights lie on wildly different scales merge without overflow, underflow or loss of accuracy.
-"""
+"""Sums over a part, in a unit near its largest weight, so that parts of very different weights add up accurately."""
 
 from __future__ import annotations
 
@@ -24,11 +20,7 @@ LowSumsOf = Callable[[NDArray[Any], FloatArray], FloatArray]
 
 
 class Unit(NamedTuple):
-    """The weight exp(shift) 2^exponent; by default zero, the unit of a part without any weight.
-
-    Two units of plain weights differ by a power of two and two units of log-weights by a difference of
-    their logarithms, so the ratio is as exact as the weights were given.
-    """
+    """The weight exp(shift) 2^exponent; by default zero, the unit of a part without any weight."""
 
     exponent: int = 0
     shift: float = -math.inf
@@ -65,31 +57,15 @@ def _none() -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class PartSums:
-    """Sums over the atoms of a part; a sum that a part does not have is an empty array.
+    """Sums over the atoms of a part; a sum that a part does not have is an empty array."""
 
-    Attributes
-    ----------
-    unit : Unit
-        The weight that counts as one in all the sums.
-    n : int
-        Number of atoms.
-    total, squares : float
-        Sums of w_i and of w_i^2.
-    low : ndarray
-        Sums from which the lowest energies follow exactly, as the space's transform or low moments have them.
-    coefficients : ndarray
-        Sums of w_i phi(x_i), for spaces with a fast transform.
-    cosines : ndarray, shape (count,)
-        Sums of w_i w_j cos(k d_ij) over pairs, for spaces without.
-    """
-
-    unit: Unit = field(default_factory=Unit)
+    unit: Unit = field(default_factory=Unit)  # the weight that counts as one in all the sums
     n: int = 0
-    total: float = 0.0
-    squares: float = 0.0
-    low: FloatArray = field(default_factory=_none)
-    coefficients: NDArray[np.complex128] = field(default_factory=_none)
-    cosines: FloatArray = field(default_factory=_none)
+    total: float = 0.0  # of w_i
+    squares: float = 0.0  # of w_i^2
+    low: FloatArray = field(default_factory=_none)  # the lowest energies follow from these exactly
+    coefficients: NDArray[np.complex128] = field(default_factory=_none)  # of w_i phi(x_i), with a fast transform
+    cosines: FloatArray = field(default_factory=_none)  # of w_i w_j cos(k d_ij) over pairs, without one
 
     @classmethod
     def of(cls, points: NDArray[Any], weights: FloatArray, unit: Unit, low: LowSumsOf | None) -> PartSums:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 #: Okabe-Ito colours, which stay distinct for colour-blind readers, and dash patterns.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", (0, (6, 2)), (0, (2, 1.4)), (0, (7, 2, 1.5, 2)), (0, (4, 1.2, 1.2, 1.2, 1.2, 1.2)))
+LEVEL: dict[str, Any] = {"linestyle": (0, (5, 3)), "linewidth": 1.2}
 GREY = "#595959"
-
 #: Energies per mode below this are zero up to rounding.
 ENERGY_FLOOR = 1e-16
 
@@ -42,10 +42,9 @@ QUANTITIES = {
 
 
 def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str = "gess", **style: Any) -> Axes:
-    """Draw one curve of a profile against the scale.
+    """Draw one curve of a profile against the angle, or the resolution above ten dimensions, and return the Axes.
 
-    Each curve on the same Axes gets its own colour and dashes. A gESS curve comes with two reference
-    lines, the ordinary ESS and n.
+    Each curve on the same Axes gets its own colour and dashes. A gESS curve has two reference lines: ESS and n.
 
     Parameters
     ----------
@@ -57,43 +56,36 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
         Which curve to draw.
     **style
         Passed to `Axes.plot`: label, color, linewidth and so on.
-
-    Returns
-    -------
-    Axes
-        The x axis is the angle in degrees, or the resolution above ten dimensions.
     """
     if quantity not in QUANTITIES:
         raise InputError(f"quantity must be one of {', '.join(QUANTITIES)}, but found {quantity!r}")
     ax = _axes(ax)
-    scale, label = _scale(profile)
+    name, logarithmic = QUANTITIES[quantity]
+    scale, scale_name = _scale(profile)
     values = np.array(getattr(profile, quantity))
-    shown = np.isfinite(scale) & np.isfinite(values) & ((values > 0) | (not QUANTITIES[quantity].logarithmic))
+    shown = np.isfinite(scale) & np.isfinite(values) & ((values > 0) | (not logarithmic))
     order = np.argsort(scale[shown])
-    number = len(_drawn(ax, "heatess-curve"))
-    line = _line(ax, scale[shown][order], values[shown][order], number, **style)
-    ax.set_xlabel(label)
-    ax.set_ylabel(QUANTITIES[quantity].label)
+    line = _line(ax, scale[shown][order], values[shown][order], **style)
+    ax.set(xlabel=scale_name, ylabel=name)
     if not shown.any():
         reason = f"no finite {quantity} to draw on {profile.space!r} at these scales"
         ax.text(0.5, 0.5, reason, transform=ax.transAxes, color=GREY, ha="center", va="center", wrap=True)
         return ax
     ax.set_xscale("log")
-    if QUANTITIES[quantity].logarithmic:
+    if logarithmic:
         ax.set_yscale("log")
-    if quantity == "gess":
-        _gess_levels(ax, profile, str(line.get_color()))
-    _log_ticks(ax.xaxis, *ax.get_xlim())
-    if QUANTITIES[quantity].logarithmic:
+        if quantity == "gess":
+            _gess_levels(ax, profile, str(line.get_color()))
         _log_ticks(ax.yaxis, *ax.get_ylim())
+    _log_ticks(ax.xaxis, *ax.get_xlim())
     return ax
 
 
 def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw the energy per mode, B_l / N_l, against the degree l >= 1.
 
-    The reference line is 1 / ESS, the value of equal independent uniform atoms at every degree.
-    Levels without energy are marked at the bottom of the Axes. Parameters are as in `draw_profile`.
+    The reference line is 1 / ESS, the value of equal independent uniform atoms at every degree. Levels without energy
+    are marked at the bottom of the Axes. Parameters are as in `draw_profile`.
     """
     ax = _axes(ax)
     from matplotlib.ticker import MaxNLocator
@@ -103,44 +95,38 @@ def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any)
     degrees = spectrum.degrees[1:]
     number = len(_drawn(ax, "heatess-curve"))
     visible = energies > ENERGY_FLOOR
-    line = _line(
-        ax,
-        degrees.astype(np.float64),
-        np.where(visible, energies, math.nan),
-        number,
-        **{"marker": "o", "markersize": 3.5, **style},
-    )
-    ax.set_yscale("log")
-    ax.set_xlabel("degree $\\ell$")
-    ax.set_ylabel("energy per mode, $B_\\ell\\,/\\,N_\\ell$")
+    style = {"marker": "o", "markersize": 3.5, **style}
+    line = _line(ax, degrees.astype(np.float64), np.where(visible, energies, math.nan), **style)
+    ax.set(yscale="log", xlabel="degree $\\ell$", ylabel="energy per mode, $B_\\ell\\,/\\,N_\\ell$")
     vanished = degrees[~visible & np.isfinite(energies)]
     if len(vanished):
-        _mark_zeros(ax, vanished, number, line.get_color())
+        bottom = np.full(len(vanished), 0.02 + 0.03 * number)
+        look: dict[str, Any] = {"linestyle": "none", "marker": "v", "markersize": 4, "markerfacecolor": "white"}
+        look |= {"gid": f"heatess-zeros-{number}", "label": f"no energy (below {ENERGY_FLOOR:g})"}
+        ax.plot(vanished, bottom, transform=ax.get_xaxis_transform(), color=line.get_color(), **look)
     level = 1 / spectrum.ess
-    drawn = energies[visible]
-    ax.set_ylim(*_padded([level, *drawn[[drawn.argmin(), drawn.argmax()]]] if len(drawn) else [level], ax, number))
-    ax.axhline(
-        level,
-        color=line.get_color(),
-        linestyle=(0, (5, 3)),
-        linewidth=1.2,
-        gid=f"heatess-level-{number}",
-        label=f"independent atoms: 1/ESS = {level:.3g}",
-    )
+    ax.set_ylim(*_padded([level, *energies[visible]], ax, number))
+    name = f"independent atoms: 1/ESS = {level:.3g}"
+    ax.axhline(level, color=line.get_color(), gid=f"heatess-level-{number}", label=name, **LEVEL)
     ax.legend(loc="upper right", fontsize="small", frameon=False)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     _log_ticks(ax.yaxis, *ax.get_ylim())
     return ax
 
 
-def _axes(ax: Axes | None) -> Axes:
-    """The given Axes, or the Axes of a new Figure, with a light grid."""
+def new_figure(width: float, height: float) -> Any:
+    """A Figure of this size in inches, not registered with pyplot."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise missing_extra("matplotlib", "plot") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _axes(ax: Axes | None) -> Axes:
+    """The given Axes, or the Axes of a new Figure, with a light grid."""
     if ax is None:
-        ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
+        ax = new_figure(6.4, 4.2).add_subplot()
         ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
     ax.grid(True, which="major", color="#e3e3e3", linewidth=0.7)
@@ -149,14 +135,14 @@ def _axes(ax: Axes | None) -> Axes:
 
 def _scale(profile: HeatProfile) -> tuple[FloatArray, str]:
     if profile.space.dim > ANGLE_DIMENSION:
-        unit = " (degrees)" if profile.space.angular else ""
-        return profile.resolutions, f"resolution{unit}"
+        return profile.resolutions, "resolution (degrees)" if profile.space.angular else "resolution"
     if not profile.space.angular:
         return profile.angles, "scale $\\alpha = \\sqrt{8t}$ (unit of distance)"
     return profile.angles, "angle $\\alpha = \\sqrt{8t}$ (degrees)"
 
 
-def _line(ax: Axes, x: FloatArray, y: FloatArray, number: int, **style: Any) -> Any:
+def _line(ax: Axes, x: FloatArray, y: FloatArray, **style: Any) -> Any:
+    number = len(_drawn(ax, "heatess-curve"))
     usual: dict[str, Any] = {"linewidth": 2.0}
     if not {"color", "c"} & style.keys():
         usual["color"] = COLORS[number % len(COLORS)]
@@ -188,21 +174,12 @@ def _level(ax: Axes, height: float, text: str, color: str) -> None:
     if any(math.isclose(height, other, rel_tol=1e-6) for other in lines):
         return
     right, above = _free_place(ax, height, lines)
-    dash = (0, (1, 2)) if color == GREY else (0, (5, 3))
-    ax.axhline(height, color=color, linestyle=dash, linewidth=1.2, gid=f"heatess-level-{len(lines)}")
-    ax.annotate(
-        text,
-        (right, height),
-        xycoords=("axes fraction", "data"),
-        xytext=(-3, 2 if above else -3),
-        textcoords="offset points",
-        ha="right",
-        va="bottom" if above else "top",
-        color=color,
-        fontsize="small",
-        path_effects=[withStroke(linewidth=3, foreground="white")],
-        gid=f"heatess-name-{len(lines)}",
-    )
+    dotted = {"linestyle": (0, (1, 2))} if color == GREY else {}
+    ax.axhline(height, color=color, gid=f"heatess-level-{len(lines)}", **{**LEVEL, **dotted})
+    units: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    look: dict[str, Any] = {"ha": "right", "va": "bottom" if above else "top", "color": color, "fontsize": "small"}
+    look["path_effects"] = [withStroke(linewidth=3, foreground="white")]
+    ax.annotate(text, (right, height), (-3, 2 if above else -3), gid=f"heatess-name-{len(lines)}", **units, **look)
 
 
 def _free_place(ax: Axes, height: float, lines: list[float]) -> tuple[float, bool]:
@@ -229,30 +206,13 @@ def _drawn(ax: Axes, kind: str) -> list[Any]:
     return [artist for artist in ax.get_children() if (artist.get_gid() or "").startswith(kind)]
 
 
-def _mark_zeros(ax: Axes, degrees: Any, number: int, color: Any) -> None:
-    bottom = np.full(len(degrees), 0.02 + 0.03 * number)
-    ax.plot(
-        degrees,
-        bottom,
-        transform=ax.get_xaxis_transform(),
-        linestyle="none",
-        marker="v",
-        markersize=4,
-        color=color,
-        markerfacecolor="white",
-        gid=f"heatess-zeros-{number}",
-        label=f"no energy (below {ENERGY_FLOOR:g})",
-    )
-
-
 def _padded(values: list[float], ax: Axes, number: int) -> tuple[float, float]:
     """Limits of a logarithmic axis that include *values* and the limits of earlier curves."""
     low, high = math.log(min(values)), math.log(max(values))
     room = max(0.1 * (high - low), 0.4)
     limits = math.exp(low - room), math.exp(high + 2 * room)  # room for the legend above
-    if number:
-        limits = min(limits[0], ax.get_ylim()[0]), max(limits[1], ax.get_ylim()[1])
-    return limits
+    earlier = ax.get_ylim() if number else limits
+    return min(limits[0], earlier[0]), max(limits[1], earlier[1])
 
 
 def _log_ticks(axis: Axis, low: float, high: float) -> None:
@@ -260,10 +220,8 @@ def _log_ticks(axis: Axis, low: float, high: float) -> None:
     from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter
 
     decades = math.log10(high / low)
-    if decades < 0.75:
-        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    else:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 3.2 else (1.0,)))
+    subs = (1.0, 2.0, 5.0) if decades < 3.2 else (1.0,)
+    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]) if decades < 0.75 else LogLocator(subs=subs))
     readable = low >= 1e-4 and high <= 1e8
     axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)) if readable else LogFormatterSciNotation())
     axis.set_minor_formatter(NullFormatter())

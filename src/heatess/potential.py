@@ -1,4 +1,4 @@
-"""Potentials: how much heat of all the atoms there is at one place, which everything about single atoms is built on."""
+"""Potentials: how much heat of all the atoms there is at one place."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .engines import plan
 from .engines.modes import density
 from .errors import InputError
 from .measure import Measure
+from .parts import part_named
 from .profile import check_one_scale, check_rtol
 from .progress import Progress
 from .spaces.base import Space
@@ -38,28 +39,21 @@ def potential(
         kind="overlap":  f_t(y) = sum_j w_j s_t(y, x_j),    so that  sum_i w_i f_t(x_i) = 1 / gESS(t),
         kind="density":  p_t(y) = sum_j w_j k_t(y, x_j),    the density of the heat with respect to normalised volume.
 
-    At an atom of weight w_i that no other overlaps, f_t is w_i. Linear in n on S^1, S^2, RP^3, rotations, tori of up to
-    three dimensions, meshes, point clouds and graphs, and at fine scales wherever neighbours can be found; a sum over
-    all pairs elsewhere.
+    The time is linear in n on S^1, S^2, RP^3, rotations, tori of up to three dimensions, meshes, point clouds and
+    graphs, and at fine scales wherever neighbours can be found; elsewhere all pairs are summed.
 
     Parameters
     ----------
-    points, weights, log_weights, space
-        As for `heat_profile`; or a `Measure`.
+    points, weights, log_weights, space, progress
+        As for `heat_profile`.
     at : array-like, optional
-        Points y of the same space. Default: the atoms themselves.
+        Points y of the same space, one for each entry of the result. Default: the atoms themselves.
     angle, time, resolution : float
         Exactly one of them: the scale.
     kind : {"overlap", "density"}
         What to sum.
     rtol : float
         Absolute accuracy of the overlap potential as a share of its mean over the atoms, 1 / gESS.
-    progress : bool
-        Show a bar on stderr for long sums.
-
-    Returns
-    -------
-    ndarray, shape (n,), or one entry for each point of *at*
 
     Examples
     --------
@@ -77,7 +71,10 @@ def potential(
     if kind not in ("overlap", "density"):
         raise InputError(f"kind must be 'overlap' or 'density', but is {kind!r}")
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    where = measure.points if at is None else _points_of(at, measure.space)
+    where = measure.points
+    if at is not None:
+        with part_named("at"):
+            where = measure.space.check(at)
     t = float(scales.resolve(measure.space, angle, time, resolution).times[0])
     bar = Progress(progress)
     if kind == "overlap":
@@ -86,17 +83,8 @@ def potential(
         return density(measure, measure.space.modes, t, where)
     kernel = measure.space.pair_kernel
     if not measure.space.compact or kernel is None:
-        raise InputError(
-            f"the density on {measure.space!r} is not defined with respect to normalised volume, since that is "
-            "infinite; use kind='overlap'"
-        )
+        why = "is not defined with respect to normalised volume, since that is infinite"
+        raise InputError(f"the density on {measure.space!r} {why}; use kind='overlap'")
     # k_t is the overlap at half the time, times k_t(x, x).
     log_diagonal = float(kernel.fitted(measure.points, np.array([t / 2]), rtol).log_diagonal(np.array([t / 2]))[0])
     return np.asarray(np.maximum(plan.potential(measure, t / 2, rtol, where, bar), 0.0) * math.exp(log_diagonal))
-
-
-def _points_of(at: Any, space: Space) -> Any:
-    try:
-        return space.check(at)
-    except InputError as error:
-        raise type(error)(f"at: {error}") from None

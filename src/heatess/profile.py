@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import scales
-from .arrays import FloatArray, is_dask
+from .arrays import FloatArray, Frozen, is_dask
 from .engines import plan, sampled
 from .errors import InputError, PrecisionWarning, ScaleError, missing_extra, warn
 from .heat.sums import HeatSums
@@ -44,24 +44,19 @@ class ProfilePoint:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeatProfile:
+class HeatProfile(Frozen):
     """The heat profile of a weighted cloud: one entry per scale in each array.
 
     Attributes
     ----------
-    times : ndarray
-        Diffusion times t.
-    angles : ndarray
-        alpha = sqrt(8 t), in degrees (in the unit of distance where distances are not angles).
+    times, angles : ndarray
+        Diffusion times t, and alpha = sqrt(8 t) in degrees (in the unit of distance where distances are not angles).
     resolutions : ndarray
-        Distance at which two atoms overlap by exactly 1/e, in degrees on angular spaces; nan where
-        all pairs overlap more than that.
+        Distance at which two atoms overlap by exactly 1/e, in the unit of `angles`; nan where all pairs overlap more.
     gess : ndarray
         Geometric effective sample size, 1 / sum_ij w_i w_j s_t(x_i, x_j), in [1, ess].
-    volume : ndarray
-        Occupied volume fraction U2 = 1 / A, in (0, 1]; zero where it underflows.
-    divergence : ndarray
-        Renyi-2 divergence from uniform, D2 = log A.
+    volume, divergence : ndarray
+        Occupied volume fraction U2 = 1 / A, zero where it underflows, and Renyi-2 divergence from uniform, D2 = log A.
     mmd2 : ndarray
         A - 1, the squared MMD to the uniform law with kernel k_2t; inf where it overflows.
     dimension : ndarray
@@ -69,14 +64,10 @@ class HeatProfile:
     error : ndarray
         Bound on the relative error of `gess`: truncation, transform and rounding together. A warning says so where
         `mmd2` is less certain than four times this and 1e-4.
-    ess : float
-        Ordinary effective sample size, 1 / sum w_i^2.
-    n : int
-        Number of atoms.
-    space : Space
-        The manifold.
-    method : str
-        The engines that ran, for instance "spectral" or "local+spectral".
+    ess, n : float, int
+        Ordinary effective sample size, 1 / sum w_i^2, and number of atoms.
+    space, method : Space, str
+        The manifold, and the engines that ran, for instance "spectral" or "local+spectral".
     """
 
     times: FloatArray
@@ -94,30 +85,20 @@ class HeatProfile:
     _spectrum: Spectrum | None = field(default=None)
     _resolutions: FloatArray | None = field(default=None)
 
-    def __post_init__(self) -> None:
-        for name in _CURVES:
-            if name != "resolutions":
-                getattr(self, name).flags.writeable = False
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.__post_init__()
-
     @cached_property
     def resolutions(self) -> FloatArray:
         """Distance at which s_t = 1/e, in degrees on angular spaces; computed when first asked for."""
         if self._resolutions is not None:
-            return _frozen(self._resolutions)
+            return self._resolutions
         distances = self.space.resolutions_of_times(self.times)
-        return _frozen(np.degrees(distances) if self.space.angular else distances)
+        found = np.degrees(distances) if self.space.angular else distances
+        found.flags.writeable = False
+        return found
 
     def at(
         self, *, angle: float | None = None, time: float | None = None, resolution: float | None = None
     ) -> ProfilePoint:
-        """The profile at one scale, never interpolated.
-
-        Any scale at which the computed levels still certify the answer will do; otherwise the scale
-        must be one of the profile's own.
+        """The profile at one scale, one of its own or any that the computed levels still certify; never interpolated.
 
         >>> import heatess as he
         >>> cloud = he.samplers.fibonacci(30)
@@ -130,44 +111,27 @@ class HeatProfile:
         near = int(np.argmin(np.abs(np.log(self.times / wanted))))
         if abs(self.times[near] / wanted - 1) < 1e-9:
             return self._point(near)
-        single = self._evaluate(scale)
-        if single is None:
-            raise InputError(
-                f"this profile does not certify the scale sqrt(8 t) = {scale.angles[0]:g}{self._unit} (its own "
-                f"are {self.angles.min():g} to {self.angles.max():g}); call heat_profile with that scale"
-            )
-        return single._point(0)
-
-    def _evaluate(self, at: scales.Scales) -> HeatProfile | None:
-        """The profile at other scales from the same spectrum, or None if it does not reach."""
-        if self._spectrum is None:
-            return None
-        with np.errstate(invalid="ignore"):  # where far too few levels certify nothing
-            sums = self._spectrum.heat_sums(at.times)
-        most = max(10 * float(self.error.max()), 1e-10)
-        if not float(sums.error.max()) <= most:
-            return None
-        return build_profile(Facts(self.space, self.n, self.ess, most), sums, at, self.method, self._spectrum)
+        if self._spectrum is not None:
+            with np.errstate(invalid="ignore"):  # where far too few levels certify nothing
+                sums = self._spectrum.heat_sums(scale.times)
+            most = max(10 * float(self.error.max()), 1e-10)
+            if float(sums.error.max()) <= most:
+                facts = Facts(self.space, self.n, self.ess, most)
+                return build_profile(facts, sums, scale, self.method)._point(0)
+        raise InputError(
+            f"this profile does not certify the scale sqrt(8 t) = {scale.angles[0]:g}{self._unit} (its own "
+            f"are {self.angles.min():g} to {self.angles.max():g}); call heat_profile with that scale"
+        )
 
     def _point(self, row: int) -> ProfilePoint:
-        names = (
-            "times",
-            "angles",
-            "resolutions",
-            "gess",
-            "volume",
-            "divergence",
-            "mmd2",
-            "dimension",
-            "error",
-        )
-        return ProfilePoint(*(float(getattr(self, name)[row]) for name in names))
+        return ProfilePoint(*(float(getattr(self, name)[row]) for name in _CURVES))
+
+    def _facts(self) -> dict[str, Any]:
+        return {"ess": self.ess, "n": self.n, "space": repr(self.space), "method": self.method}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values: arrays as lists, the space as its repr, and the schema's name."""
-        curves = {name: getattr(self, name).tolist() for name in _CURVES}
-        facts = {"ess": self.ess, "n": self.n, "space": repr(self.space), "method": self.method}
-        return {"schema": SCHEMA, **curves, **facts}
+        return {"schema": SCHEMA, **{name: getattr(self, name).tolist() for name in _CURVES}, **self._facts()}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """`to_dict` as JSON; nan and infinities become null."""
@@ -180,7 +144,7 @@ class HeatProfile:
         except ImportError:
             raise missing_extra("pandas", "table") from None
         frame = pandas.DataFrame({name: np.array(getattr(self, name)) for name in _CURVES})
-        frame.attrs.update(ess=self.ess, n=self.n, space=repr(self.space), method=self.method)
+        frame.attrs.update(self._facts())
         return frame
 
     def to_xarray(self) -> Any:
@@ -189,15 +153,12 @@ class HeatProfile:
             import xarray
         except ImportError:
             raise missing_extra("xarray", "xarray") from None
-        unit = "degree" if self.space.angular else "1"
+        units = {"units": "degree" if self.space.angular else "1"}
         curves = {name: ("angle", np.array(getattr(self, name))) for name in _CURVES[3:]}
-        coords = {
-            "angle": ("angle", np.array(self.angles), {"units": unit}),
-            "time": ("angle", np.array(self.times)),
-            "resolution": ("angle", np.array(self.resolutions), {"units": unit}),
-        }
-        attrs = {"ess": self.ess, "n": self.n, "space": repr(self.space), "method": self.method}
-        return xarray.Dataset(curves, coords=coords, attrs=attrs)
+        coords: dict[str, Any] = {"angle": ("angle", np.array(self.angles), units)}
+        coords["time"] = ("angle", np.array(self.times))
+        coords["resolution"] = ("angle", np.array(self.resolutions), units)
+        return xarray.Dataset(curves, coords=coords, attrs=self._facts())
 
     def plot(self, ax: Axes | None = None, *, quantity: str = "gess", **style: Any) -> Axes:
         """Draw one curve against the scale and return the Axes; see `heatess.plot.draw_profile`."""
@@ -211,15 +172,12 @@ class HeatProfile:
 
     def __repr__(self) -> str:
         first, last = int(np.argmin(self.times)), int(np.argmax(self.times))
-        span = f"{len(self.times)} scales, gESS {self.gess[first]:.4g} at {self.angles[first]:.3g}{self._unit}"
+        count = "1 scale" if len(self.times) == 1 else f"{len(self.times)} scales"
+        span = f"{count}, gESS {self.gess[first]:.4g} at {self.angles[first]:.3g}{self._unit}"
         if len(self.times) > 1:
             span += f" to {self.gess[last]:.4g} at {self.angles[last]:.3g}{self._unit}"
-        else:
-            span = span.replace("1 scales", "1 scale")
-        return (
-            f"HeatProfile({self.space!r}, n={self.n}, ess={self.ess:.4g}: {span}; "
-            f"{self.method}, error <= {self.error.max():.1e})"
-        )
+        how = f"{self.method}, error <= {self.error.max():.1e}"
+        return f"HeatProfile({self.space!r}, n={self.n}, ess={self.ess:.4g}: {span}; {how})"
 
     def _repr_html_(self) -> str:
         names = ("angles", "resolutions", "gess", "volume", "dimension", "error")
@@ -263,26 +221,18 @@ def heat_profile(
     space : Space, optional
         The manifold. Default: the unit sphere of the array's dimension.
     angles, times, resolutions : array-like, optional
-        At most one of them: alpha = sqrt(8 t) in degrees; diffusion times; or the distance in degrees
-        at which two atoms overlap by 1/e (the choice for more than ten dimensions). Default: 60 angles
-        from 5 to 120 degrees.
+        At most one of them: alpha = sqrt(8 t) in degrees; diffusion times; or the distance in degrees at which two
+        atoms overlap by 1/e (the choice for more than ten dimensions). Default: 60 angles from 5 to 120 degrees.
     rtol : float
         Relative accuracy wanted of `gess`; what was reached is in the result's `error`.
     method : {"auto", "spectral", "pairwise", "local"}
         Force an engine. All agree to *rtol*.
-    pairs : int, optional
-        Estimate from about this many random pairs instead: unbiased in 1 / gESS, and `error` then includes
-        three standard errors, and 6 gESS / pairs for close pairs too rare to be drawn. For a million embeddings
-        or poses, where all pairs would take hours; on any space but meshes, point clouds and graphs, which take a
-        time linear in n anyway.
-    rng : Generator or int, optional
-        Source of randomness for *pairs*.
+    pairs, rng : int, and Generator or int, optional
+        Estimate from about this many random pairs instead, where all pairs would take hours: unbiased in 1 / gESS, and
+        `error` then includes three standard errors, and 6 gESS / pairs for close pairs too rare to be drawn. Not for
+        meshes, point clouds and graphs, whose time is linear in n anyway. The randomness is that of *rng*.
     progress : bool
         Show a bar on stderr for long sums.
-
-    Returns
-    -------
-    HeatProfile
 
     Examples
     --------
@@ -307,8 +257,7 @@ def heat_profile(
     if pairs is not None:
         if method != "auto":
             raise InputError(f"give pairs= or method={method!r}, not both: random pairs are a method of their own")
-        generator = sampled.check_arguments(pairs, rng)
-        sums = sampled.heat_sums(measure, at.times, rtol, pairs, generator, bar)
+        sums = sampled.heat_sums(measure, at.times, rtol, pairs, sampled.check_arguments(pairs, rng), bar)
         return build_profile(facts, sums, at, "pairs")
     sums, ran, spectrum = plan.run(measure, at.times, rtol, method, bar)
     return build_profile(facts, sums, at, ran, spectrum)
@@ -327,11 +276,8 @@ def gess(
 ) -> float:
     """Geometric effective sample size at one scale: give exactly one of *angle*, *time*, *resolution*.
 
-    The number of atoms that can be told apart at that scale, between 1 and the ordinary ESS. Arguments
-    are those of `heat_profile`.
+    It is the number of atoms that can be told apart, from 1 to the ordinary ESS. Parameters are as for `heat_profile`.
 
-    Examples
-    --------
     Two atoms 15 degrees apart, seen at 5 degrees and at 60:
 
     >>> import heatess as he
@@ -345,8 +291,8 @@ def gess(
         at_scale: dict[str, Any] = {"angles": angle, "times": time, "resolutions": resolution}
         return float(heat_profile(points, weights, log_weights=log_weights, space=space, rtol=rtol, **at_scale).gess[0])
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    at = scales.resolve(measure.space, angle, time, resolution)
-    return min(max(1 / plan.overlap(measure, float(at.times[0]), rtol), 1.0), measure.ess)
+    t = float(scales.resolve(measure.space, angle, time, resolution).times[0])
+    return min(max(1 / plan.overlap(measure, t, rtol), 1.0), measure.ess)
 
 
 def gess_ratio(
@@ -361,8 +307,7 @@ def gess_ratio(
 ) -> float:
     """GESS of the weighted atoms over gESS of the same atoms equally weighted: a resampling trigger.
 
-    Resample when it falls below a half, say. Unlike gESS / n it returns to about one after
-    resampling, because both halves see the same geometry.
+    Resample when it falls below a half, say. Unlike gESS / n it is about one again after resampling.
 
     >>> import heatess as he
     >>> cloud = he.samplers.fibonacci(500)
@@ -376,9 +321,8 @@ def gess_ratio(
         at_scale: dict[str, Any] = {"angle": angle, "time": time, "resolution": resolution, "space": space}
         return gess(points, weights, log_weights=log_weights, **at_scale) / gess(points, **at_scale)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    at = scales.resolve(measure.space, angle, time, resolution)
-    time = float(at.times[0])
-    return plan.overlap(measure.equally_weighted, time, 1e-8) / plan.overlap(measure, time, 1e-8)
+    t = float(scales.resolve(measure.space, angle, time, resolution).times[0])
+    return plan.overlap(measure.equally_weighted, t, 1e-8) / plan.overlap(measure, t, 1e-8)
 
 
 def check_rtol(rtol: float) -> None:
@@ -412,46 +356,23 @@ def build_profile(
     facts: Facts, sums: HeatSums, at: scales.Scales, method: str, spectrum: Spectrum | None = None
 ) -> HeatProfile:
     """The one way out: heat sums of any engine, accumulator or cluster become a profile, or a warning about it."""
-    doubt = _MMD2_DOUBT if facts.space.modes is None else _MMD2_DOUBT_OF_MODES
-    _warn_of_mmd2(at.times, sums, max(facts.rtol, doubt))
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        divergence = np.logaddexp(0.0, sums.log_mmd2)
-        mmd2, volume = np.exp(sums.log_mmd2), np.exp(-divergence)
-    return HeatProfile(
-        times=at.times,
-        angles=at.angles,
-        gess=np.clip(1 / sums.overlap, 1.0, facts.ess),
-        volume=volume,
-        divergence=divergence,
-        mmd2=mmd2,
-        dimension=2 * sums.slope,
-        error=sums.error,
-        ess=facts.ess,
-        n=facts.n,
-        space=facts.space,
-        method=method,
-        _spectrum=spectrum,
-        _resolutions=at.resolutions,
-    )
-
-
-def _warn_of_mmd2(times: FloatArray, sums: HeatSums, tolerance: float) -> None:
-    """Say so where MMD^2 is small beyond what floating-point sums can tell."""
-    bad = sums.mmd2_error > np.maximum(tolerance, 4 * sums.error)  # what `error` says already is no news
+    doubt = max(facts.rtol, _MMD2_DOUBT if facts.space.modes is None else _MMD2_DOUBT_OF_MODES)
+    bad = sums.mmd2_error > np.maximum(doubt, 4 * sums.error)  # what `error` says already is no news
     if bad.any():
         worst = int(np.argmax(np.where(bad, sums.mmd2_error, 0.0)))
         warn(
             f"mmd2 (and divergence) may be off by {min(float(sums.mmd2_error[worst]), 1.0):.0e} relatively at "
-            f"{int(bad.sum())} of {len(times)} scales, worst at time {times[worst]:.3g}, where it is "
+            f"{int(bad.sum())} of {len(at.times)} scales, worst at time {at.times[worst]:.3g}, where it is "
             f"{np.exp(sums.log_mmd2[worst]):.0e}: this cloud is more balanced than floating-point sums can certify; "
             "gess is not affected",
             PrecisionWarning,
         )
-
-
-def _frozen(array: FloatArray) -> FloatArray:
-    array.flags.writeable = False
-    return array
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        divergence = np.logaddexp(0.0, sums.log_mmd2)
+        mmd2, volume = np.exp(sums.log_mmd2), np.exp(-divergence)
+    count, dimension = np.clip(1 / sums.overlap, 1.0, facts.ess), 2 * sums.slope
+    curves = (at.times, at.angles, count, volume, divergence, mmd2, dimension, sums.error)
+    return HeatProfile(*curves, facts.ess, facts.n, facts.space, method, spectrum, at.resolutions)
 
 
 def _finite(value: Any) -> Any:

@@ -18,18 +18,15 @@ class Progress:
 
     def track(self, work: Sequence[T], label: str) -> Iterator[T]:
         """Iterate over *work*."""
-        if not self.shown or len(work) < 2:
-            yield from work
-            return
-        import click
-
-        with click.progressbar(work, label=label, file=sys.stderr) as bar:
-            yield from bar
+        with self.meter(len(work), label) as advance:
+            for item in work:
+                yield item
+                advance(1)
 
     @contextmanager
     def meter(self, length: int, label: str) -> Iterator[Callable[[int], None]]:
         """A bar of so many steps; call what it gives with the steps done since the last call."""
-        if not self.shown:
+        if not self.shown or length < 2:
             yield lambda steps: None
             return
         import click

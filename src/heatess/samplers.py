@@ -1,18 +1,15 @@
-"""Random and quasi-uniform clouds on spheres.
-
-Every sampler takes `rng`, a `numpy.random.Generator` or an integer seed, and uses no other source of
-randomness. It returns unit vectors, the rows of an (n, d) array.
-"""
+"""Random and quasi-uniform (n, d) clouds on spheres; *rng* is a `numpy.random.Generator` or an integer seed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from .arrays import FloatArray, numeric_array, positive
+from .arrays import FloatArray, numeric_array, positive, whole
 from .errors import InputError
 from .spaces.sphere import Sphere
 
@@ -28,35 +25,22 @@ def uniform(n: int, dim: int = 2, *, rng: Rng) -> FloatArray:
     >>> uniform(1000, rng=0).shape
     (1000, 3)
     """
-    return Sphere(dim).uniform(_count(n), _generator(rng))
+    return Sphere(dim).uniform(*_checked(n, rng))
 
 
 def von_mises_fisher(n: int, mean: ArrayLike, kappa: float, *, rng: Rng) -> FloatArray:
     """Independent draws from the von Mises-Fisher law, density proportional to exp(kappa mean . x).
 
-    Concentrations from zero (uniform) to more than 10^6 are accurate in every dimension: Wood's rejection
-    sampler is used, in a form without cancellation.
+    *mean* is a unit vector of any dimension, shape (d,); d = 2 is the circle. *kappa*, the concentration, is zero
+    (uniform) or more, and draws are accurate beyond 10^6: Wood's rejection sampler, in a form without cancellation.
 
-    Parameters
-    ----------
-    n : int
-        Number of draws.
-    mean : array-like, shape (d,)
-        Mean direction, a unit vector; d = 2 is the circle.
-    kappa : float
-        Concentration, zero or more.
-    rng : Generator or int
-        Source of randomness.
-
-    Examples
-    --------
     The mean resultant length on S^2 is coth(kappa) - 1/kappa:
 
     >>> x = von_mises_fisher(100_000, [0, 0, 1], 10.0, rng=0)
     >>> bool(abs(np.linalg.norm(x.mean(axis=0)) - 0.9) < 1e-3)
     True
     """
-    n, rng = _count(n), _generator(rng)
+    n, rng = _checked(n, rng)
     axis = numeric_array(mean, "mean").astype(np.float64)
     if axis.ndim != 1 or len(axis) < 2:
         raise InputError(f"mean must be one unit vector of at least 2 coordinates, but has shape {axis.shape}")
@@ -65,8 +49,7 @@ def von_mises_fisher(n: int, mean: ArrayLike, kappa: float, *, rng: Rng) -> Floa
     deficit = _cosine_deficit(n, len(axis), concentration, rng)
     tangent = Sphere(len(axis) - 2).uniform(n, rng) if len(axis) > 2 else rng.choice([-1.0, 1.0], size=(n, 1))
     sine = np.sqrt(deficit * (2 - deficit))
-    x = np.column_stack([1 - deficit, sine[:, None] * tangent])  # around the first coordinate axis
-    return _reflected(x, axis)
+    return _reflected(np.column_stack([1 - deficit, sine[:, None] * tangent]), axis)
 
 
 def girdle(n: int, *, spread: float = 0.035, clip: float = 0.12, rng: Rng) -> FloatArray:
@@ -75,13 +58,11 @@ def girdle(n: int, *, spread: float = 0.035, clip: float = 0.12, rng: Rng) -> Fl
     >>> float(np.abs(girdle(500, rng=1)[:, 2]).max()) <= 0.12
     True
     """
-    n, rng = _count(n), _generator(rng)
+    n, rng = _checked(n, rng)
     if not (0 <= clip <= 1 and spread >= 0):
         raise InputError(f"spread must be >= 0 and clip in [0, 1], but they are {spread!r} and {clip!r}")
     longitude = rng.uniform(0, 2 * math.pi, n)
-    height = np.clip(rng.normal(0.0, spread, n), -clip, clip)
-    radius = np.sqrt((1 - height) * (1 + height))
-    return np.column_stack([radius * np.cos(longitude), radius * np.sin(longitude), height])
+    return _at(np.clip(rng.normal(0.0, spread, n), -clip, clip), longitude)
 
 
 def tetrahedral(n: int, kappa: float, *, rng: Rng) -> FloatArray:
@@ -90,15 +71,10 @@ def tetrahedral(n: int, kappa: float, *, rng: Rng) -> FloatArray:
     >>> tetrahedral(300, 140.0, rng=0).shape
     (300, 3)
     """
-    n, rng = _count(n), _generator(rng)
-    shares = [n // 4 + (mode < n % 4) for mode in range(4)]
-    return np.concatenate(
-        [
-            von_mises_fisher(share, vertex, kappa, rng=rng)
-            for share, vertex in zip(shares, TETRAHEDRON, strict=True)
-            if share
-        ]
-    )
+    n, rng = _checked(n, rng)
+    shares = [n // 4 + (mode < n % 4) for mode in range(min(n, 4))]
+    modes = zip(shares, TETRAHEDRON, strict=False)
+    return np.concatenate([von_mises_fisher(share, vertex, kappa, rng=rng) for share, vertex in modes])
 
 
 def fibonacci(n: int, *, rng: Rng | None = None) -> FloatArray:
@@ -110,39 +86,27 @@ def fibonacci(n: int, *, rng: Rng | None = None) -> FloatArray:
     array([[ 0.866,  0.   ,  0.5  ],
            [-0.639,  0.585, -0.5  ]])
     """
-    step = np.arange(_count(n))
-    height = 1 - (2 * step + 1) / n
-    longitude = step * (math.pi * (3 - math.sqrt(5)))
-    radius = np.sqrt((1 - height) * (1 + height))
-    lattice = np.column_stack([radius * np.cos(longitude), radius * np.sin(longitude), height])
+    n, generator = _checked(n, 0 if rng is None else rng)  # the seed 0 is never used
+    step = np.arange(n)
+    lattice = _at(1 - (2 * step + 1) / n, step * (math.pi * (3 - math.sqrt(5))))
     if rng is None:
         return lattice
-    frame, triangular = np.linalg.qr(_generator(rng).standard_normal((3, 3)))
+    frame, triangular = np.linalg.qr(generator.standard_normal((3, 3)))
     return np.asarray(lattice @ (frame * np.sign(np.diag(triangular))))
 
 
 def mixture(n: int, components: Sequence[Sampler], shares: ArrayLike | None = None, *, rng: Rng) -> FloatArray:
     """Independent draws from a mixture of samplers, in random order.
 
-    Parameters
-    ----------
-    n : int
-        Number of draws.
-    components : sequence of callables
-        Each is called as component(count, rng) and returns (count, d) points.
-    shares : array-like, optional
-        Mixture proportions; they need not sum to one. Default: equal.
-    rng : Generator or int
-        Source of randomness.
+    Each of *components* is called as component(count, rng) and returns (count, d) points. The *shares* of the mixture,
+    one number for each of them, need not sum to one; they are equal unless given.
 
-    Examples
-    --------
     >>> def pole(sign):
     ...     return lambda n, rng: von_mises_fisher(n, [0, 0, sign], 50.0, rng=rng)
     >>> mixture(400, [pole(1), pole(-1)], rng=3).shape
     (400, 3)
     """
-    n, rng = _count(n), _generator(rng)
+    n, rng = _checked(n, rng)
     p = np.ones(len(components)) if shares is None else numeric_array(shares, "shares").astype(np.float64)
     if not len(components) or p.shape != (len(components),) or not (p >= 0).all() or not 0 < p.sum() < math.inf:
         raise InputError(f"shares must be {len(components)} non-negative numbers with a positive sum, but are {p}")
@@ -155,7 +119,7 @@ def _cosine_deficit(n: int, d: int, kappa: float, rng: np.random.Generator) -> F
     """1 - mean . x for n draws; the cosine mean . x itself would lose digits near one."""
     half = kappa / (d - 1)
     b = 0.5 / (half + math.hypot(half, 0.5))
-    x0 = (1 - b) / (1 + b)
+    x0, gap = (1 - b) / (1 + b), 2 * b / (1 + b)  # gap = 1 - x0
     found: list[FloatArray] = []
     missing = n
     while missing > 0:
@@ -163,13 +127,10 @@ def _cosine_deficit(n: int, d: int, kappa: float, rng: np.random.Generator) -> F
         z = rng.beta((d - 1) / 2, (d - 1) / 2, size)
         deficit = 2 * b * z / (1 - (1 - b) * z)
         # kappa (w - x0) + (d - 1) log((1 - x0 w) / (1 - x0^2)), with w = 1 - deficit
-        gain = kappa * (2 * b / (1 + b) - deficit) + (d - 1) * np.log(
-            (2 * b / (1 + b) + x0 * deficit) * (1 + b) ** 2 / (4 * b)
-        )
-        kept = deficit[gain >= np.log(rng.random(size))]
-        found.append(kept[:missing])
+        gain = kappa * (gap - deficit) + (d - 1) * np.log((gap + x0 * deficit) * (1 + b) ** 2 / (4 * b))
+        found.append(deficit[gain >= np.log(rng.random(size))][:missing])
         missing -= len(found[-1])
-    return np.concatenate(found) if found else np.empty(0)
+    return np.concatenate(found)
 
 
 def _reflected(x: FloatArray, axis: FloatArray) -> FloatArray:
@@ -182,15 +143,13 @@ def _reflected(x: FloatArray, axis: FloatArray) -> FloatArray:
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
 
 
-def _count(n: int) -> int:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise InputError(f"the number of points must be a whole number >= 1, but is {n!r}")
-    return int(n)
+def _at(height: NDArray[Any], longitude: NDArray[Any]) -> FloatArray:
+    """Points of S^2."""
+    radius = np.sqrt((1 - height) * (1 + height))
+    return np.column_stack([radius * np.cos(longitude), radius * np.sin(longitude), height])
 
 
-def _generator(rng: Rng) -> np.random.Generator:
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
-        return np.random.default_rng(rng)
-    raise InputError(f"rng must be a numpy.random.Generator or an integer seed, but is {rng!r}")
+def _checked(n: int, rng: Rng) -> tuple[int, np.random.Generator]:
+    if isinstance(rng, bool) or not isinstance(rng, np.random.Generator | int | np.integer):
+        raise InputError(f"rng must be a numpy.random.Generator or an integer seed, but is {rng!r}")
+    return whole(n, "the number of points", 1), np.random.default_rng(rng)

@@ -1,8 +1,7 @@
 """Time, angle, resolution: three names of one scale.
 
-alpha = sqrt(8 t) is the distance at which the flat-space overlap falls to 1/e; the resolution is the
-distance at which the true overlap s_t does. They agree at small scales; in high dimension only the
-resolution keeps its meaning.
+alpha = sqrt(8 t) is the distance at which the flat-space overlap falls to 1/e; the resolution is the distance at which
+the true overlap s_t does. They agree at small scales; in high dimension only the resolution keeps its meaning.
 """
 
 from __future__ import annotations
@@ -18,10 +17,8 @@ from .spaces.base import Space
 
 #: Above this dimension the angle alpha misleads, and giving it draws a warning.
 ANGLE_DIMENSION = 10
-
 #: Times that double precision can handle: distances from 1e-100 up.
 TIME_RANGE = (1e-200, 1e100)
-
 DEFAULT_ANGLES = np.geomspace(5.0, 120.0, 60)
 
 
@@ -59,7 +56,11 @@ def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: An
         return Scales(t, _alphas(space, t), None)
     if resolutions is not None:
         values = _positive(resolutions, "resolutions")
-        t = _from_resolutions(space, values)
+        distances = np.radians(values) if space.angular else values
+        _refuse_extreme(np.minimum(distances, 1.0) ** 2, values, "resolutions")
+        limit = f"{np.degrees(space.diameter):g} degrees" if space.angular else f"{space.diameter:g}"
+        _refuse(values, "resolutions", distances >= space.diameter, f"less than the diameter of {space!r}, {limit}")
+        t = space.times_of_resolutions(distances)
         return Scales(t, _alphas(space, t), values)
     if not space.angular:
         raise ScaleError(f"distances on {space!r} are not angles; give resolutions (distances) or times")
@@ -81,21 +82,11 @@ def _alphas(space: Space, times: FloatArray) -> FloatArray:
     return angles_of_times(times) if space.angular else np.sqrt(8 * times)
 
 
-def _from_resolutions(space: Space, values: FloatArray) -> FloatArray:
-    distances = np.radians(values) if space.angular else values
-    _refuse_extreme(np.minimum(distances, 1.0) ** 2, values, "resolutions")
-    unit = " degrees" if space.angular else ""
-    limit = np.degrees(space.diameter) if space.angular else space.diameter
-    expected = f"less than the diameter of {space!r}, {limit:g}{unit}"
-    _refuse(values, "resolutions", distances >= space.diameter, expected)
-    return space.times_of_resolutions(distances)
-
-
 def _refuse_extreme(times: FloatArray, values: FloatArray, name: str) -> None:
     """Times so small or large that their exponentials mean nothing in floating point."""
     least, most = TIME_RANGE
-    expected = f"such that the time t lies between {least:g} and {most:g}"
-    _refuse(values, name, (times < least) | (times > most), expected)
+    bad = (times < least) | (times > most)
+    _refuse(values, name, bad, f"such that the time t lies between {least:g} and {most:g}")
 
 
 def _positive(values: Any, name: str) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import FloatArray
+from .arrays import FloatArray, Frozen, IntArray, whole
 from .blocks import slices
 from .engines import pairs, spectral
 from .errors import InputError
@@ -26,45 +26,33 @@ if TYPE_CHECKING:
 
 #: Relative accuracy asked of the transforms and sums over pairs.
 _RTOL = 1e-9
-
 #: Values of eigenfunctions held at once.
 _BLOCK_ENTRIES = 2**24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PowerSpectrum:
+class PowerSpectrum(Frozen):
     """Level energies B_l = sum over the level of (sum_i w_i phi(x_i))^2, from degree 0 (where B_0 = 1).
 
     Attributes
     ----------
     degrees : ndarray of int
         0, 1, ..., max_degree: the number of the level, in increasing order of eigenvalue.
-    eigenvalues : ndarray
-        lambda_l.
-    multiplicities : ndarray
-        N_l as floating-point numbers; inf where they overflow. On meshes, point clouds and graphs every mode is a level
-        of its own.
+    eigenvalues, multiplicities : ndarray
+        lambda_l, and N_l as floating-point numbers, inf where they overflow.
     energies : ndarray
         B_l, and zero for the uniform law; on a homogeneous space at most N_l, which a single atom reaches.
-    ess : float
-        Ordinary effective sample size; equal independent atoms have B_l near N_l / n.
-    n : int
-        Number of atoms.
-    space : Space
-        The manifold.
+    ess, n, space : float, int, Space
+        As for `HeatProfile`; equal independent atoms have B_l near N_l / n.
     """
 
-    degrees: np.ndarray[tuple[int], np.dtype[np.int64]]
+    degrees: IntArray
     eigenvalues: FloatArray
     multiplicities: FloatArray
     energies: FloatArray
     ess: float
     n: int
     space: Space
-
-    def __post_init__(self) -> None:
-        for array in (self.degrees, self.eigenvalues, self.multiplicities, self.energies):
-            array.flags.writeable = False
 
     @property
     def resultant_length(self) -> float:
@@ -105,10 +93,9 @@ def power_spectrum(
     points, weights, log_weights, space
         As for `heat_profile`.
     max_degree : int
-        The last level, at least 2. Levels are counted from zero in increasing order of their eigenvalues: on spheres
-        and rotations that is the degree l, on projective spaces half the degree; on tori of up to three dimensions
-        it is the number of the distinct eigenvalue sum_j (2 pi k_j / T_j)^2, the frequency on the circle; on meshes,
-        point clouds and graphs it is the number of the mode, and a graph of few nodes has no more than those.
+        The last level, at least 2. Levels are counted from zero in increasing order of eigenvalue: the degree l on
+        spheres and rotations, half of it on projective spaces; on tori of up to three dimensions the number of the
+        distinct eigenvalue sum_j (2 pi k_j / T_j)^2; on meshes, point clouds and graphs the number of the mode.
 
     Examples
     --------
@@ -120,20 +107,9 @@ def power_spectrum(
     0.0
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    if isinstance(max_degree, bool) or not isinstance(max_degree, int | np.integer) or max_degree < 2:
-        raise InputError(f"max_degree must be a whole number >= 2, but is {max_degree!r}")
-    count = int(max_degree) + 1
-    found = measure.space
-    eigenvalues, multiplicities, energies = _levels(measure, count)
-    return PowerSpectrum(
-        degrees=np.arange(len(energies)),
-        eigenvalues=np.array(eigenvalues),
-        multiplicities=multiplicities,
-        energies=energies,
-        ess=measure.ess,
-        n=measure.n,
-        space=found,
-    )
+    eigenvalues, counts, energies = _levels(measure, whole(max_degree, "max_degree", 2) + 1)
+    degrees = np.arange(len(energies))
+    return PowerSpectrum(degrees, np.array(eigenvalues), counts, energies, measure.ess, measure.n, measure.space)
 
 
 #: Eigenvalues, multiplicities and energies of the levels, each of shape (levels,).
@@ -149,7 +125,13 @@ def _levels(measure: Measure, count: int) -> _Levels:
         return _of_series(measure, space.pair_kernel, count)
     if isinstance(space.transform, TorusTransform):
         return _of_torus(measure, space.transform, count)
-    raise InputError(f"there is no power spectrum on {space!r}: {_why_not(space)}")
+    if not space.compact:
+        why = "its volume is infinite and its spectrum continuous, so there are no levels"
+    elif space.transform is not None:
+        why = "the levels of its factors mix; take the power spectrum of each factor"
+    else:
+        why = "its levels have too many modes to sum one by one, or are not known"
+    raise InputError(f"there is no power spectrum on {space!r}: {why}")
 
 
 def _of_series(measure: Measure, kernel: ZonalPairs, count: int) -> _Levels:
@@ -165,8 +147,8 @@ def _of_series(measure: Measure, kernel: ZonalPairs, count: int) -> _Levels:
     levels = kernel.series.levels(count)
     with np.errstate(over="ignore"):
         multiplicities = np.exp(levels.log_multiplicities)
-    whole = multiplicities < 2**40
-    multiplicities[whole] = np.rint(multiplicities[whole])
+    exact = multiplicities < 2**40
+    multiplicities[exact] = np.rint(multiplicities[exact])
     return levels.eigenvalues, multiplicities, np.where(moments.values > 0, multiplicities, 0.0) * moments.values
 
 
@@ -175,10 +157,8 @@ def _of_torus(measure: Measure, transform: TorusTransform, count: int) -> _Level
     threads = spectral.threads_for(measure.n, count)
     levels = transform.level_energies(measure.points, measure.weights, count, 1e-4 * _RTOL, threads)
     if levels is None:
-        limit = MODE_LIMIT[len(transform.periods)]
-        raise InputError(
-            f"max_degree={count - 1} on {measure.space!r} needs more than {limit:,} Fourier modes; give less"
-        )
+        needs = f"more than {MODE_LIMIT[len(transform.periods)]:,} Fourier modes"
+        raise InputError(f"max_degree={count - 1} on {measure.space!r} needs {needs}; give less")
     return levels
 
 
@@ -191,11 +171,3 @@ def _of_modes(measure: Measure, modes: Modes, count: int) -> _Levels:
     energies = coefficients**2
     energies[0] = 1.0
     return values, np.ones(len(values)), energies
-
-
-def _why_not(space: Space) -> str:
-    if not space.compact:
-        return "its volume is infinite and its spectrum continuous, so there are no levels"
-    if space.transform is not None:
-        return "the levels of its factors mix; take the power spectrum of each factor"
-    return "its levels have too many modes to sum one by one, or are not known"

@@ -24,19 +24,14 @@ class Summary:
 
     Attributes
     ----------
-    n : int
-        Number of atoms.
-    resultant_length, bingham_energy : float
-        R = |sum w x| and B_2; nan off spheres.
+    n, resultant_length, bingham_energy : int, float, float
+        Number of atoms, R = |sum w x| and B_2; the last two are nan off spheres.
     ess, perplexity_ess : float
         1 / sum w^2 and exp(entropy of w).
-    angles : tuple of float
-        Scales sqrt(8 t), in degrees; in the unit of distance where distances are not angles.
+    angles, unit : tuple of float, str
+        Scales sqrt(8 t) in degrees, and "deg"; in the unit of distance, and "", where distances are not angles.
     gess, leinster_cobbold : tuple of float
-        One entry per scale; Leinster and Cobbold's diversity is nan except on spheres, projective spaces and
-        rotations.
-    unit : str
-        "deg" or, where distances are not angles, empty.
+        One entry per scale; the diversity is nan except on spheres, projective spaces and rotations.
     """
 
     n: int
@@ -51,13 +46,8 @@ class Summary:
 
     def to_dict(self) -> dict[str, float]:
         """A flat dictionary, with the keys of the paper's tables: R, B2, ESS, ESS_H, gESS(15deg), ..."""
-        row = {
-            "n": self.n,
-            "R": self.resultant_length,
-            "B2": self.bingham_energy,
-            "ESS": self.ess,
-            "ESS_H": self.perplexity_ess,
-        }
+        row = {"n": self.n, "R": self.resultant_length, "B2": self.bingham_energy}
+        row |= {"ESS": self.ess, "ESS_H": self.perplexity_ess}
         for name, values in (("gESS", self.gess), ("D_LC", self.leinster_cobbold)):
             row.update({f"{name}({at:g}{self.unit})": value for at, value in zip(self.angles, values, strict=True)})
         return row
@@ -78,8 +68,7 @@ def summarize(
 ) -> Summary:
     """Classical and geometric summaries of a weighted cloud, as in the paper's tables.
 
-    Scales are those of `heat_profile`, by default 15 and 45 degrees; where distances are not angles, give *times* or
-    *resolutions*. What makes no sense on a space is nan. On spheres, projective spaces and rotations the
+    Scales are those of `heat_profile`, by default 15 and 45 degrees. On spheres, projective spaces and rotations the
     Leinster-Cobbold baseline sums all pairs, so the cost is quadratic in n.
 
     >>> import heatess as he
@@ -93,7 +82,8 @@ def summarize(
     space = measure.space
     profile = heat_profile(measure, angles=angles, times=times, resolutions=resolutions)
     spectrum = power_spectrum(measure, max_degree=2) if space.directional else None
-    at = tuple(float(angle) for angle in profile.angles)
+    at = tuple(profile.angles.tolist())
+    known = space.series is not None and space.angular
     return Summary(
         n=measure.n,
         resultant_length=spectrum.resultant_length if spectrum else math.nan,
@@ -101,10 +91,7 @@ def summarize(
         ess=measure.ess,
         perplexity_ess=baselines.perplexity_ess(measure.weights),
         angles=at,
-        gess=tuple(float(value) for value in profile.gess),
-        leinster_cobbold=tuple(
-            baselines.leinster_cobbold(measure, angle=a) if space.series is not None and space.angular else math.nan
-            for a in at
-        ),
+        gess=tuple(profile.gess.tolist()),
+        leinster_cobbold=tuple(baselines.leinster_cobbold(measure, angle=a) if known else math.nan for a in at),
         unit="deg" if space.angular else "",
     )

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 bad data, 4 a --fail-unde
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,13 @@ import click
 
 from .. import __version__
 from ..errors import CostError, InputError, MissingExtraError, PrecisionError, ScaleError, missing_extra
-from . import shared
-from .options import in_options
+from . import options
 
 
-class HeatessGroup(click.Group):
+class _Group(click.Group):
     """A command group that reports an error as one sentence on stderr and one of the exit codes above."""
 
     def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
-        """Run a command and exit."""
         words = list(sys.argv[1:] if args is None else args)
         extra["standalone_mode"] = False
         try:
@@ -31,10 +30,7 @@ class HeatessGroup(click.Group):
             code = _complain(error, verbose="-v" in words or "--verbose" in words)
         sys.exit(code)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command as click finds it; for a file name instead, the error says what to type."""
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None and Path(args[0]).suffix:
             ctx.fail(f"{args[0]!r} is not a command; to profile a file, type: heatess profile {' '.join(args)}")
         return super().resolve_command(ctx, args)
@@ -42,7 +38,7 @@ class HeatessGroup(click.Group):
 
 def _complain(error: Exception, *, verbose: bool) -> int:
     """Print in one sentence what went wrong, and return the exit code."""
-    code, text = 1, in_options(str(error))
+    code, text = 1, options.in_options(str(error))
     if isinstance(error, click.Abort):
         text = "interrupted"
     elif isinstance(error, click.ClickException):
@@ -58,8 +54,6 @@ def _complain(error: Exception, *, verbose: bool) -> int:
     elif not isinstance(error, OSError):
         text = f"internal error: {type(error).__name__}: {error}; please report it with the output of -v"
     if verbose and code == 1:
-        import traceback
-
         traceback.print_exception(error)
     click.echo("heatess: " + " ".join(text.split()), err=True)
     return code
@@ -68,7 +62,7 @@ def _complain(error: Exception, *, verbose: bool) -> int:
 _version = click.version_option(__version__, message="heatess %(version)s")
 
 
-@click.group(cls=HeatessGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @_version
 @click.pass_context
 def main(ctx: click.Context) -> None:
@@ -88,10 +82,10 @@ Examples:
 
 @main.command(epilog=_EXAMPLES)
 @click.argument("file")
-@shared.reading
-@shared.scales
-@shared.results
-@shared.verbosity
+@options.reading
+@options.scales
+@options.results
+@options.verbosity
 @_version
 def profile(file: str, **given: Any) -> None:
     """Profile the weighted points in FILE (.npy, .csv, .tsv or .parquet).
@@ -100,9 +94,9 @@ def profile(file: str, **given: Any) -> None:
     scales. A GRID of scales is START:STOP:COUNT (geometric) or a list such as 5,15,45. Above ten
     dimensions the default scales are resolutions. --weights none ignores a weight column.
     """
-    from . import run_profile
+    from . import commands
 
-    run_profile.run(file, given)
+    commands.profile(file, given)
 
 
 _ANGLE: dict[str, Any] = {"type": click.FloatRange(0, min_open=True)}
@@ -116,12 +110,12 @@ Examples:
 
 @main.command(epilog=_SHARDS)
 @click.argument("shards", metavar="SHARD...", nargs=-1, required=True)
-@shared.state(required=True)
+@options.state(required=True)
 @click.option("--append", is_flag=True, help="Add to the state file if it exists.")
 @click.option("--max-degree", type=click.IntRange(2), metavar="N", help="Highest degree kept.")
 @click.option("--finest", metavar="ANGLE", help="The finest scale that will be asked for, in degrees. [5]", **_ANGLE)
-@shared.reading
-@shared.verbosity
+@options.reading
+@options.verbosity
 def accumulate(shards: tuple[str, ...], **given: Any) -> None:
     """Add the points of each SHARD (.npy, .csv, .tsv or .parquet) to a state file.
 
@@ -129,43 +123,34 @@ def accumulate(shards: tuple[str, ...], **given: Any) -> None:
     shards must be on one common scale. heatess merge adds up states of the same degree. The state
     file is replaced in one step at the end, so an interrupted run does not damage it.
     """
-    from . import run_accumulate
+    from . import commands
 
-    run_accumulate.accumulate(shards, given)
+    commands.accumulate(shards, given)
 
 
 @main.command(epilog=_SHARDS)
 @click.argument("states", metavar="STATE...", nargs=-1, required=True)
-@shared.state()
-@shared.scales
-@shared.results
-@shared.verbosity
+@options.state()
+@options.scales
+@options.results
+@options.verbosity
 def merge(states: tuple[str, ...], **given: Any) -> None:
     """Merge state files and profile the result.
 
     With -o, and without options for scales or results, only the merged state is written.
     """
-    from . import run_accumulate
+    from . import commands
 
-    run_accumulate.merge(states, given)
+    commands.merge(states, given)
 
 
 @main.command()
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("heatess-demo"),
-    show_default=True,
-    help="Directory for the picture and the tables.",
-)
+@options.directory("heatess-demo", "Directory for the picture and the tables.")
 def demo(out: Path) -> None:
     """Show that resampling deceives ordinary ESS, but not gESS."""
     from .. import demo as story
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise click.UsageError(f"cannot make the directory {out}: {error.strerror or error}") from error
+    _make(out)
     result = story.resampling()
     click.echo(story.story(result))
     written = story.write(result, out)
@@ -174,19 +159,12 @@ def demo(out: Path) -> None:
         click.echo(f"No picture: {missing_extra('matplotlib', 'plot')}", err=True)
 
 
+_ONLY = "Some of: tables, clouds, profiles, asymptotics, replicates, truncation, snis, digits, theorems."
+
+
 @main.command()
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("heatess-paper"),
-    show_default=True,
-    help="Directory for tables, figures and checks.",
-)
-@click.option(
-    "--only",
-    metavar="NAME,...",
-    help="Some of: tables, clouds, profiles, asymptotics, replicates, truncation, snis, digits, theorems.",
-)
+@options.directory("heatess-paper", "Directory for tables, figures and checks.")
+@click.option("--only", metavar="NAME,...", help=_ONLY)
 @click.option("--quick", is_flag=True, help="Fewer replicates; every published number is still checked.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random numbers.")
 @click.option("--no-progress", is_flag=True, help="No progress bar.")
@@ -196,6 +174,21 @@ def reproduce(out: Path, only: str | None, quick: bool, seed: int, no_progress: 
     Prints our numbers next to the published ones, with their random spread. Takes about a minute;
     --quick takes half of that.
     """
-    from . import run_reproduce
+    from .. import paper
 
-    run_reproduce.run(out, only, quick=quick, seed=seed, progress=not no_progress)
+    try:
+        names = paper.EXPERIMENTS if only is None else paper.chosen(filter(None, map(str.strip, only.split(","))))
+    except InputError as error:
+        raise options.usage(f"--only {only!r}: {error}") from None
+    _make(out)
+    done = paper.reproduce(out, only=names, quick=quick, seed=seed, progress=not no_progress)
+    click.echo(f"{done}\n\nWritten to {out}: " + ", ".join(path.name for path in done.written))
+    if done.missing:
+        click.echo(f"No figures: {done.missing}", err=True)
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(f"cannot make the directory {directory}: {error.strerror or error}") from error

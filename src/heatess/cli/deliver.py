@@ -1,8 +1,10 @@
-"""Print a profile, save it, and compare it with its bounds."""
+"""The scales of a profile; then print it, save it, and compare it with its bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ import click
 from ..errors import InputError, missing_extra
 from ..files import atomic_path
 from ..profile import HeatProfile
-from .options import STDOUT, Bound, check_outputs, refuse_together
+from ..scales import ANGLE_DIMENSION, DEFAULT_ANGLES
+from .options import STDOUT, Bound, refuse_together, usage
 from .text import CAVEAT, profile_csv, profile_table, verdict
 
 Options = Mapping[str, Any]
@@ -24,33 +27,45 @@ class BoundNotMet(click.ClickException):
     exit_code = 4
 
 
-def check(sources: Iterable[str], options: Options, others: Iterable[Path | None] = ()) -> None:
+def check(sources: Iterable[str], options: Options, others: Sequence[Path | None] = ()) -> None:
     """Refuse conflicting options, and outputs that cannot be written, before anything is read."""
-    for names in (("angles", "times", "resolutions"), ("quiet", "verbose")):
-        refuse_together(options, *names)
+    refuse_together(options, ("angles", "times", "resolutions"), ("quiet", "verbose"))
     outputs = [options["json_file"], options["csv_file"], options["plot_file"], *others]
+    files: list[Path] = [path for path in outputs if path is not None]
+    if len({os.path.realpath(path) for path in files}) < len(files):
+        raise usage("two outputs go to the same place; give each its own file")
     for source in sources:
-        check_outputs(source, outputs)
+        for path in files:
+            if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
+                raise usage(f"{path} is the input file; give the output another name")
     if options["plot_file"] and find_spec("matplotlib") is None:
         raise missing_extra("matplotlib", "plot")
 
 
+def scales_of(options: Options, dim: int) -> tuple[str, Any]:
+    """The kind of scale, by default angles or above ten dimensions resolutions, and its grid; refuses other bounds."""
+    asked = [kind for kind in ("angle", "time", "resolution") if options[f"{kind}s"]]
+    kind = asked[0] if asked else "resolution" if dim > ANGLE_DIMENSION else "angle"
+    for bound in options["fail_under"]:
+        reason = None
+        if kind == "time" and bound.in_degrees:
+            reason = "the profile is at --times, so write the time without deg, such as gess@0.01=50"
+        elif kind != "time" and not bound.in_degrees:
+            reason = "add the unit, such as gess@20deg=50"
+        elif kind == "resolution" and bound.scale >= 180:
+            reason = "a resolution is below 180 degrees"
+        if reason:
+            raise usage(f"--fail-under {bound.text!r}: {reason}")
+    return kind, options[f"{kind}s"] or DEFAULT_ANGLES
+
+
 def deliver(
-    result: HeatProfile, kind: str, title: str, options: Options, compute: Callable[[float], HeatProfile]
+    result: HeatProfile, kind: str, title: str, options: Options, compute: Callable[[Sequence[float]], HeatProfile]
 ) -> None:
     """Print and save the result, and compare it with its bounds.
 
-    *kind* is the kind of scale of the profile, *title* the title of the picture; *compute* profiles one more scale.
+    *kind* is the kind of scale of the profile, *title* the title of the picture; *compute* profiles other scales.
     """
-    _print(result, options)
-    _save_all(result, title, options)
-    unmet = [_unmet(bound, result, kind, compute) for bound in options["fail_under"]]
-    if any(unmet):
-        raise BoundNotMet("; ".join(filter(None, unmet)))
-
-
-def _print(result: HeatProfile, options: Options) -> None:
-    """Print the result: only JSON or only CSV if asked for, otherwise a sentence and a table."""
     if options["json_file"] == STDOUT:
         click.echo(result.to_json())
     elif options["csv_file"] == STDOUT:
@@ -59,6 +74,10 @@ def _print(result: HeatProfile, options: Options) -> None:
         click.echo(f"{verdict(result)}\n\n{profile_table(result)}")
         if not options["quiet"]:
             click.echo(f"\n{CAVEAT}")
+    _save_all(result, title, options)
+    unmet = [_unmet(bound, result, kind, compute) for bound in options["fail_under"]]
+    if any(unmet):
+        raise BoundNotMet("; ".join(filter(None, unmet)))
 
 
 def _save_all(result: HeatProfile, title: str, options: Options) -> None:
@@ -68,51 +87,42 @@ def _save_all(result: HeatProfile, title: str, options: Options) -> None:
         figure: Any = ax.figure
         figure.savefig(draft, dpi=150)
 
-    writers: tuple[tuple[str, Callable[[Path], Any]], ...] = (
-        ("json_file", lambda draft: draft.write_text(result.to_json() + "\n", encoding="utf-8")),
-        ("csv_file", lambda draft: draft.write_text(profile_csv({"": result}), encoding="utf-8")),
-        ("plot_file", draw),
-    )
-    for name, writer in writers:
+    writers: dict[str, Callable[[Path], Any]] = {
+        "json_file": lambda draft: draft.write_text(result.to_json() + "\n", encoding="utf-8"),
+        "csv_file": lambda draft: draft.write_text(profile_csv({"": result}), encoding="utf-8"),
+        "plot_file": draw,
+    }
+    for name, write in writers.items():
         path = options[name]
-        if path is None or path == STDOUT:
-            continue
-        try:
-            with atomic_path(path) as draft:
-                writer(draft)
-        except OSError as error:
-            raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
-        note(options, f"wrote {path}")
+        if path not in (None, STDOUT):
+            with writing(path), atomic_path(path) as draft:
+                write(draft)
+            note(options, f"wrote {path}")
 
 
-def check_bounds(bounds: Iterable[Bound], kind: str) -> None:
-    """Refuse bounds whose kind of scale is not that of the profile."""
-    for bound in bounds:
-        reason = None
-        if kind == "time" and bound.in_degrees:
-            reason = "the profile is at --times, so write the time without deg, such as gess@0.01=50"
-        elif kind != "time" and not bound.in_degrees:
-            reason = "add the unit, such as gess@20deg=50"
-        elif kind == "resolution" and bound.scale >= 180:
-            reason = "a resolution is below 180 degrees"
-        if reason:
-            raise click.UsageError(f"--fail-under {bound.text!r}: {reason}", click.get_current_context())
-
-
-def _unmet(bound: Bound, result: HeatProfile, kind: str, compute: Callable[[float], HeatProfile]) -> str | None:
-    """The message if the result is below the bound, exactly at the scale of the bound; None otherwise."""
+def _unmet(bound: Bound, result: HeatProfile, kind: str, compute: Callable[[Sequence[float]], HeatProfile]) -> str:
+    """The message if the result is below the bound, exactly at the scale of the bound; empty otherwise."""
     scale: dict[str, Any] = {kind: bound.scale}
     try:
         found = getattr(result.at(**scale), bound.quantity)
     except InputError:  # the profile is not accurate enough at this scale
-        found = getattr(compute(bound.scale).at(**scale), bound.quantity)
+        found = getattr(compute([bound.scale]).at(**scale), bound.quantity)
     if found >= bound.least:
-        return None
+        return ""
     unit = "" if kind == "time" else " deg"
     return (
         f"--fail-under {bound.text} is not met: {bound.quantity} at {kind} {bound.scale:g}{unit} is {found:.6g}, "
         f"but at least {bound.least:g} was asked for"
     )
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say which file could not be written in this block, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def note(options: Options, text: str) -> None:

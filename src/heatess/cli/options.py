@@ -1,22 +1,22 @@
 """The options of the command line: their values (scales, columns, output files, bounds) and their spelling.
 
-Each parser is a click callback: it takes the text of an option and returns its value, or raises `BadParameter`.
+A parser takes the text of an option and returns its value, or raises `BadParameter`.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from ..errors import InputError
 from ..files import check_writable
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 STDOUT = Path("-")
 MOST_SCALES = 10_000
@@ -29,8 +29,7 @@ _ARGUMENT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(NamedTuple):
     """The least value that one quantity must have at one scale, as in gess@20deg=50."""
 
     quantity: str
@@ -91,8 +90,10 @@ def output(*suffixes: str) -> Callable[[click.Context, click.Parameter, str | No
     text = set(suffixes) <= {".json", ".csv"}
 
     def parse(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
-        if value is None or (text and value == "-"):
-            return None if value is None else STDOUT
+        if value is None:
+            return None
+        if text and value == "-":
+            return STDOUT
         if Path(value).suffix.lower() not in suffixes:
             also = ", or - for stdout" if text else ""
             raise click.BadParameter(f"{value!r} does not end in {' or '.join(suffixes)}; give a name that does{also}")
@@ -102,11 +103,6 @@ def output(*suffixes: str) -> Callable[[click.Context, click.Parameter, str | No
             raise click.BadParameter(str(error)) from None
 
     return parse
-
-
-def bounds(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[Bound, ...]:
-    """The bounds in texts such as gess@20deg=50."""
-    return tuple(_bound(text) for text in values)
 
 
 def _bound(text: str) -> Bound:
@@ -123,19 +119,84 @@ def _bound(text: str) -> Bound:
     )
 
 
-def refuse_together(options: Mapping[str, Any], *names: str) -> None:
-    """Raise a usage error if more than one of these options was given."""
-    given = [f"--{name.replace('_', '-')}" for name in names if options[name]]
-    if len(given) > 1:
-        raise click.UsageError(f"give only one of {' and '.join(given)}", click.get_current_context())
+def usage(text: str) -> click.UsageError:
+    """The error for wrong usage of the command that runs."""
+    return click.UsageError(text, click.get_current_context())
 
 
-def check_outputs(source: str, outputs: list[Path | None]) -> None:
-    """Raise a usage error if an output would replace the input, or two outputs are the same."""
-    context = click.get_current_context()
-    files = [path for path in outputs if path is not None]
-    if len({os.path.realpath(path) for path in files}) < len(files):
-        raise click.UsageError("two outputs go to the same place; give each its own file", context)
-    for path in files:
-        if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
-            raise click.UsageError(f"{path} is the input file; give the output another name", context)
+def refuse_together(options: Mapping[str, Any], *groups: tuple[str, ...]) -> None:
+    """Raise a usage error if more than one option of a group was given."""
+    for names in groups:
+        given = [f"--{name.replace('_', '-')}" for name in names if options[name]]
+        if len(given) > 1:
+            raise usage(f"give only one of {' and '.join(given)}")
+
+
+# Options that several commands share, as decorators.
+
+_GRID: dict[str, Any] = {"metavar": "GRID", "callback": grid}
+_RTOL: dict[str, Any] = {"metavar": "X", "type": click.FloatRange(1e-15, 1, max_open=True), "default": 1e-8}
+_BOUND: dict[str, Any] = {"metavar": "BOUND", "type": _bound, "multiple": True}
+
+
+def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+    """One decorator that applies all *decorators*; --help lists their options in this order."""
+
+    def decorate(command: F) -> F:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def _file(*suffixes: str) -> dict[str, Any]:
+    return {"metavar": "FILE", "callback": output(*suffixes)}
+
+
+reading = _all(
+    click.option("--lon", metavar="COL", help="Longitude column. [lon, longitude, lng]"),
+    click.option("--lat", metavar="COL", help="Latitude column. [lat, latitude]"),
+    click.option("--xyz", metavar="A,B,C", callback=columns, help="Columns of unit vectors, two or more. [x,y,z]"),
+    click.option("--vector", metavar="COL", help="List column of Parquet vectors. [embedding, vector, emb]"),
+    click.option("--units", type=click.Choice(["deg", "rad"]), help="Unit of longitude and latitude."),
+    click.option("--weights", metavar="COL", help="Weight column. [weight, weights, w] For .npy points, a .npy file."),
+    click.option("--log-weights", metavar="COL", help="The same for log-weights. [log_weight, log_weights, logw]"),
+    click.option("--normalize", is_flag=True, help="Scale vectors to unit length."),
+)
+
+scales = _all(
+    click.option("--angles", help="Scales alpha = sqrt(8t), in degrees. [5:120:60]", **_GRID),
+    click.option("--times", help="Scales as diffusion times t.", **_GRID),
+    click.option("--resolutions", help="Scales as the distance of 1/e overlap, in degrees.", **_GRID),
+    click.option("--rtol", help="Relative accuracy of gESS, 1e-8 if not given.", **_RTOL),
+)
+
+results = _all(
+    click.option(
+        "--json", "json_file", is_flag=False, flag_value="-", help="Write JSON; - for stdout.", **_file(".json")
+    ),
+    click.option("--csv", "csv_file", help="Write every scale as CSV; - for stdout.", **_file(".csv")),
+    click.option("--plot", "plot_file", help="Draw gESS: .png, .pdf or .svg.", **_file(".png", ".pdf", ".svg")),
+    click.option("--fail-under", help="Exit with code 4 if the result is lower, for instance gess@20deg=50.", **_BOUND),
+)
+
+verbosity = _all(
+    click.option("-q", "--quiet", is_flag=True, help="Only results, warnings and errors."),
+    click.option("-v", "--verbose", is_flag=True, help="Print what ran and how long it took."),
+    click.option("--no-progress", is_flag=True, help="No progress bar."),
+)
+
+
+def state(**more: Any) -> Callable[[F], F]:
+    """The options for the state file that is written."""
+    return _all(
+        click.option("-o", "--out", help="State file to write, .npz.", **_file(".npz"), **more),
+        click.option("--overwrite", is_flag=True, help="Replace the state file if it exists."),
+    )
+
+
+def directory(name: str, help: str) -> Callable[[F], F]:
+    """The option for the directory that is written, by default *name*."""
+    kind = click.Path(file_okay=False, path_type=Path)
+    return click.option("--out", type=kind, default=Path(name), show_default=True, help=help)

@@ -8,7 +8,7 @@ together: nothing but coefficients crosses the network. Elsewhere the pairs of t
 Tasks are pure functions of their partition, so the scheduler may repeat those of a worker that was lost.
 """
 
-from .collections import profile_collection
 from .parquet import profile_parquet
+from .reduction import profile_collection
 
 __all__ = ["profile_collection", "profile_parquet"]

@@ -6,21 +6,19 @@ gives, cosine moments, adds up like everything else in `PartSums`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import product
 from typing import Any, NamedTuple
-
-from numpy.typing import ArrayLike
 
 from .. import scales
 from ..arrays import FloatArray
-from ..blocks import slices
+from ..blocks import slices, threads
 from ..engines.cosines import CosineSums
 from ..engines.pairs import add_tile, moments_of_cosines
 from ..engines.tiles import TILE, tiles, zonal_pairs
 from ..errors import InputError, PrecisionError
 from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..measure import Measure
-from ..parts import PartSums, Unit, counted_weights
+from ..parts import PartSums, Unit, counted_weights, part_named
 from ..profile import Facts, HeatProfile, build_profile
 from ..spaces.base import Space
 from ..transforms.levels import LevelSpectrum
@@ -60,47 +58,42 @@ def block_pairs(count: int) -> list[list[tuple[int, int]]]:
     return different + own
 
 
-def make_block(space: Space, points: Any, weights: ArrayLike | None, log_weights: ArrayLike | None) -> Block:
-    """Check the atoms of a block and sum what needs no pairs."""
-    checked = space.check(points)
-    counted, unit = counted_weights(weights, log_weights, len(checked))
-    low = None if space.low_moments is None else space.low_moments.sums
-    return Block(Measure.trusted(space, checked, counted).support(), PartSums.of(checked, counted, unit, low))
+def make_block(name: str, space: Space, points: Any, weights: Any, log_weights: Any) -> Block:
+    """Check the atoms of a block, which messages call *name*, and sum what needs no pairs."""
+    with part_named(name), threads(1):
+        checked = space.check(points)
+        counted, unit = counted_weights(weights, log_weights, len(checked))
+        low = None if space.low_moments is None else space.low_moments.sums
+        return Block(Measure.trusted(space, checked, counted).support(), PartSums.of(checked, counted, unit, low))
 
 
-def pair_sums(space: Space, count: int, left: Block, right: Block | None = None) -> PartSums:
+def pair_sums(space: Space, count: int, pairs: list[tuple[Block, Block | None]]) -> PartSums:
     """Cosine moments of all pairs of atoms in one block; or with one atom in each of two, both ways round."""
-    same = right is None
-    right = right or left
-    unit = max(left.sums.unit, right.sums.unit, key=Unit.log)
-    rows, columns = (
-        Measure.trusted(space, block.measure.points, block.measure.weights * block.sums.unit.over(unit))
-        for block in (left, right)
-    )
-    sums = CosineSums(count, rows.n * columns.n)
-    kernel = zonal_pairs(rows)
-    for i, j in tiles(rows.n) if same else _cross_tiles(rows.n, columns.n):
-        add_tile(sums, kernel, (rows, i), (rows if same else columns, j))
-    return PartSums(unit, cosines=sums.values())
-
-
-def _cross_tiles(rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
-    for i in slices(rows, TILE):
-        for j in slices(columns, TILE):
-            yield i, j
+    whole = PartSums()
+    with threads(1):
+        for left, other in pairs:
+            blocks = [left, other] if other else [left]
+            unit = max((block.sums.unit for block in blocks), key=Unit.log)
+            measures = [
+                Measure.trusted(space, block.measure.points, block.measure.weights * block.sums.unit.over(unit))
+                for block in blocks
+            ]
+            rows, columns = measures[0], measures[-1]
+            sums, kernel = CosineSums(count, rows.n * columns.n), zonal_pairs(rows)
+            across = product(slices(rows.n, TILE), slices(columns.n, TILE))
+            for i, j in across if other else tiles(rows.n):
+                add_tile(sums, kernel, (rows, i), (columns, j))
+            whole += PartSums(unit, cosines=sums.values())
+    return whole
 
 
 def levels_for(space: Space, times: FloatArray, ess: float, rtol: float) -> int:
     """Levels that certify *rtol* at all *times*, or a `PrecisionError` if pairs alone do not serve them."""
-    count = None
-    if space.series is not None:
-        count = level_count(space.series, float(times.min()), ess, rtol, SERIES_LIMIT)
+    count = None if space.series is None else level_count(space.series, float(times.min()), ess, rtol, SERIES_LIMIT)
     if count is None:
         angle = float(scales.angles_of_times(times.min()))
-        raise PrecisionError(
-            f"angle {angle:g} degrees is too fine for data in parts on {space!r}: it needs more than {SERIES_LIMIT} "
-            "levels; give coarser scales, or use heat_profile on the whole"
-        )
+        reason = f"is too fine for data in parts on {space!r}: it needs more than {SERIES_LIMIT} levels"
+        raise PrecisionError(f"angle {angle:g} degrees {reason}; give coarser scales, or use heat_profile on the whole")
     return count
 
 
@@ -112,8 +105,7 @@ def pair_profile(space: Space, sums: PartSums, at: scales.Scales, rtol: float) -
     if space.low_moments is not None:
         moments = space.low_moments.improved(moments, rtol, lambda: whole.low / whole.total)
     spectrum = LevelSpectrum(series, moments)
-    facts = Facts(space, whole.n, whole.ess, rtol)
-    return build_profile(facts, spectrum.heat_sums(at.times), at, "pairwise", spectrum)
+    return build_profile(Facts(space, whole.n, whole.ess, rtol), spectrum.heat_sums(at.times), at, "pairwise", spectrum)
 
 
 def series_of(space: Space) -> Series:

@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import scales
-from ..accumulate import Accumulator
-from ..blocks import threads
 from ..errors import InputError, missing_extra
-from ..parts import part_named
 from ..profile import HeatProfile, check_rtol
-from ..readers import ReadOptions, parquet
-from ..spaces.base import Space
+from ..readers import Cloud, ReadOptions, parquet
 from .partitions import Partitions, Piece
-from .reduction import Scheduler, by_pairs, degree, merged, space_of
+from .reduction import Scheduler, by_pairs, by_transform, space_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -53,11 +49,9 @@ def profile_parquet(
     Parameters
     ----------
     paths : str, path, or a list of them
-        Files, directories of files, or patterns such as "sky/part-*.parquet". Workers must see them under the
-        same names.
+        Files, directories, or patterns such as "sky/part-*.parquet". Workers must see the same names.
     points : str or list of str, optional
-        One column of vectors, or one column per coordinate. Default: x, y, z, or lon, lat, or embedding,
-        as found.
+        One column of vectors, or one column per coordinate. Default: x, y, z or lon, lat or embedding, as found.
     lon, lat, units : str, optional
         Columns of longitude and latitude, and their unit, "deg" or "rad".
     weights, log_weights : str, optional
@@ -87,17 +81,11 @@ def profile_parquet(
         from dask import delayed
     except ImportError:
         raise missing_extra("dask", "dask") from None
-    if weights is not None and log_weights is not None:
-        raise InputError("give weights or log_weights, not both")
-    if units not in (None, "deg", "rad"):
-        raise InputError(f"units must be 'deg' or 'rad', but found {units!r}")
-    named = {"vector": points} if isinstance(points, str) else {"xyz": tuple(points or ())}
-    where: dict[str, Any] = {"lon": lon, "lat": lat, "units": units, **named}
-    options = ReadOptions(weights=weights, log_weights=log_weights, normalize=normalize, **where)
+    names = points if isinstance(points, str) else tuple(points or ())
+    options = ReadOptions(names, lon, lat, units, weights, log_weights, normalize)
     scheduler = Scheduler(client, progress)
-    files = [file.absolute() for file in parquet.expand(paths)]
     outline = delayed(parquet.outline)
-    look = delayed(list)([outline(file, options) for file in files])
+    look = delayed(list)([outline(file.absolute(), options) for file in parquet.expand(paths)])
     outlines = _consistent(Scheduler(client, False).compute(look))
     if units is None and outlines[0].spherical:
         raise InputError(f"{outlines[0].path} holds longitude and latitude; say units='deg' or units='rad'")
@@ -106,21 +94,8 @@ def profile_parquet(
     pieces = [(outline, groups) for outline in outlines for groups in _tasks(outline.groups)]
     if space.transform is None:
         return by_pairs(_as_partitions(pieces, options), space, at, rtol, scheduler)
-    max_degree = degree(space, sum(sum(outline.groups) for outline in outlines), at, rtol)
-    accumulate = delayed(_accumulate_file)
-    states = [accumulate(part.path, groups, options, space, max_degree) for part, groups in pieces]
-    return merged(states, at, rtol, scheduler)
-
-
-def _accumulate_file(
-    path: Path, groups: Sequence[int], options: ReadOptions, space: Space, max_degree: int
-) -> Accumulator:
-    state = Accumulator(space, max_degree=max_degree)
-    with threads(1):
-        for cloud, _ in parquet.batches(path, options, BATCH_ROWS, groups):
-            with part_named(str(path)):
-                state.add(cloud.points, cloud.weights, log_weights=cloud.log_weights)
-    return state
+    work = [(str(outline.path), _clouds, outline.path, groups, options) for outline, groups in pieces]
+    return by_transform(work, space, sum(sum(outline.groups) for outline in outlines), at, rtol, scheduler)
 
 
 def _consistent(outlines: list[parquet.Outline]) -> list[parquet.Outline]:
@@ -129,18 +104,16 @@ def _consistent(outlines: list[parquet.Outline]) -> list[parquet.Outline]:
     if not filled:
         raise InputError(f"there are no rows in any of {len(outlines)} Parquet files; at least one point is needed")
     first, *others = filled
-    for outline in others:
-        found, expected = _kind(outline), _kind(first)
-        if found != expected:
-            raise InputError(
-                f"{outline.path} holds {found}, but {first.path} holds {expected}; name the columns, or leave it out"
-            )
+    for file in others:
+        if _kind(file) != _kind(first):
+            found = f"holds {_kind(file)}, but {first.path} holds {_kind(first)}"
+            raise InputError(f"{file.path} {found}; name the columns, or leave it out")
     return filled
 
 
 def _kind(outline: parquet.Outline) -> str:
     points = "longitude and latitude" if outline.spherical else f"vectors with {outline.width} coordinates"
-    return f"{points} and {outline.weight or 'no weights'}"
+    return f"{points} and {outline.weight.replace('_', '-') or 'no weights'}"
 
 
 def _tasks(groups: Sequence[int]) -> Iterator[list[int]]:
@@ -158,16 +131,19 @@ def _tasks(groups: Sequence[int]) -> Iterator[list[int]]:
 def _as_partitions(pieces: list[tuple[parquet.Outline, list[int]]], options: ReadOptions) -> Partitions:
     from dask import delayed
 
-    loaded, field = delayed(_load), delayed(getattr)
-    clouds = [loaded(outline.path, groups, options) for outline, groups in pieces]
-    weight = pieces[0][0].weight
-    names = ["points", *({"weights": ["weights"], "log-weights": ["log_weights"]}.get(weight, []))]
-    parts = [Piece(**{name: field(cloud, name) for name in names}) for cloud in clouds]
+    load, first = delayed(_load), pieces[0][0]
+    loaded = [load(outline.path, groups, options) for outline, groups in pieces]
+    names = ["points", *filter(None, [first.weight])]
+    parts = [Piece(**{name: getattr(piece, name) for name in names}) for piece in loaded]
     rows = tuple(sum(outline.groups[group] for group in groups) for outline, groups in pieces)
-    return Partitions(parts, pieces[0][0].width, rows)
+    return Partitions(parts, first.width, rows)
 
 
 def _load(path: Path, groups: Sequence[int], options: ReadOptions) -> Piece:
-    clouds = [cloud for cloud, _ in parquet.batches(path, options, BATCH_ROWS, groups)]
+    clouds = list(_clouds(path, groups, options))
     columns = [[getattr(cloud, name) for cloud in clouds] for name in Piece._fields]
     return Piece(*(None if column[0] is None else np.concatenate(column) for column in columns))
+
+
+def _clouds(path: Path, groups: Sequence[int], options: ReadOptions) -> Iterator[Cloud]:
+    return (cloud for cloud, _ in parquet.batches(path, options, BATCH_ROWS, groups))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,63 +23,37 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """A weighted cloud in partitions.
-
-    Attributes
-    ----------
-    pieces : list of Piece
-        The partitions.
-    width : int
-        Coordinates of each point.
-    rows : tuple of int, or None
-        Rows of each partition, where they are known without looking.
-    """
+    """A weighted cloud in partitions."""
 
     pieces: list[Piece]
-    width: int
-    rows: tuple[int, ...] | None
+    width: int  #: coordinates of each point
+    rows: tuple[int, ...] | None  #: rows of each partition, where they are known without looking
 
     @classmethod
     def of(cls, points: Any, weights: Any, log_weights: Any) -> Partitions:
         """Partitions of a dask array or data frame of points, with weights cut to match."""
         if points.ndim != 2:
             raise InputError(f"points must be an (n, d) array or a data frame, but have {points.ndim} dimensions")
-        if not hasattr(points, "chunks"):
-            return cls._zipped(_frame_pieces(points), points.shape[1], None, weights, log_weights)
-        if points.numblocks[1] > 1:
-            points = points.rechunk({1: -1})
-        known = not any(np.isnan(size) for size in points.chunks[0])
-        rows = tuple(int(size) for size in points.chunks[0]) if known else None
-        return cls._zipped(points.to_delayed().ravel().tolist(), points.shape[1], rows, weights, log_weights)
+        rows = None
+        if hasattr(points, "chunks"):
+            points = points.rechunk({1: -1}) if points.numblocks[1] > 1 else points
+            rows = _known_rows(points)
+        else:
+            for name, dtype in zip(points.columns, points.dtypes, strict=True):
+                if dtype.kind not in "fiu":
+                    advice = "take the coordinates only, for instance frame[['x', 'y', 'z']]"
+                    raise InputError(f"column {name} of the data frame holds {dtype}, not numbers; {advice}")
+        pieces = np.ravel(points.to_delayed()).tolist()
+        plain = _aligned(weights, "weights", len(pieces), rows)
+        logs = _aligned(log_weights, "log_weights", len(pieces), rows)
+        return cls([Piece(*piece) for piece in zip(pieces, plain, logs, strict=True)], int(points.shape[1]), rows)
 
-    @classmethod
-    def _zipped(cls, points: list[Any], width: int, rows: tuple[int, ...] | None, *both: Any) -> Partitions:
-        names = ("weights", "log_weights")
-        columns = [_aligned(values, name, len(points), rows) for values, name in zip(both, names, strict=True)]
-        return cls([Piece(*piece) for piece in zip(points, *columns, strict=True)], int(width), rows)
-
-    @property
-    def n(self) -> int | None:
-        """Number of atoms, where it is known."""
-        return None if self.rows is None else sum(self.rows)
-
-    def counted(self, compute: Callable[[Any], Any]) -> Partitions:
-        """The same with known rows, counted by *compute* if need be."""
-        if self.rows is not None:
-            return self
-        from dask import delayed
-
-        return replace(self, rows=tuple(compute(delayed(list)([delayed(len)(piece.points) for piece in self.pieces]))))
-
-    def recut(self, sizes: tuple[int, ...]) -> Partitions:
-        """The same atoms in partitions of other sizes; rows must be known."""
+    def recut(self, rows: Sequence[int], sizes: tuple[int, ...]) -> list[Piece]:
+        """The same atoms in pieces of other sizes; *rows* are those of each partition now."""
         from dask import array, delayed
 
-        rows = self.rows or ()
-        take = delayed(_rows_of)
-        columns: list[list[Any]] = []
-        for name in Piece._fields:
-            values = [getattr(piece, name) for piece in self.pieces]
+        take, columns = delayed(_rows_of), []
+        for name, values in zip(Piece._fields, zip(*self.pieces, strict=True), strict=True):
             if values[0] is None:
                 columns.append([None] * len(sizes))
                 continue
@@ -90,17 +64,13 @@ class Partitions:
             ]
             whole = array.concatenate(parts).rechunk({0: sizes})
             columns.append(whole.to_delayed().ravel().tolist())
-        return Partitions([Piece(*piece) for piece in zip(*columns, strict=True)], self.width, sizes)
+        return [Piece(*piece) for piece in zip(*columns, strict=True)]
 
 
-def _frame_pieces(frame: Any) -> list[Any]:
-    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        if dtype.kind not in "fiu":
-            raise InputError(
-                f"column {name} of the data frame holds {dtype}, not numbers; take the coordinates only, for instance "
-                "frame[['x', 'y', 'z']]"
-            )
-    return list(frame.to_delayed())
+def _known_rows(array: Any) -> tuple[int, ...] | None:
+    """Rows of each block of a dask array, None if they are not known."""
+    rows = array.chunks[0]
+    return None if np.isnan(rows).any() else tuple(int(size) for size in rows)
 
 
 def _aligned(values: Any, name: str, count: int, rows: tuple[int, ...] | None) -> list[Any]:
@@ -109,21 +79,18 @@ def _aligned(values: Any, name: str, count: int, rows: tuple[int, ...] | None) -
         return [None] * count
     if not is_dask(values):
         if rows is None:
-            raise InputError(
-                f"{name} must be a dask array or series in the same partitions as the points, whose lengths are "
-                f"unknown, but are {type(values).__name__}"
-            )
+            expected = "a dask array or series in the same partitions as the points, whose lengths are unknown"
+            raise InputError(f"{name} must be {expected}, but are {type(values).__name__}")
         array = numeric_array(values, name)
         _refuse_length(len(array), name, sum(rows))
         return np.split(array, np.cumsum(rows)[:-1])
-    if hasattr(values, "chunks") and rows is not None and not any(np.isnan(size) for size in values.chunks[0]):
+    if rows is not None and hasattr(values, "chunks") and _known_rows(values) is not None:
         _refuse_length(values.shape[0], name, sum(rows))
         values = values.rechunk({0: rows})
     pieces: list[Any] = np.ravel(values.to_delayed()).tolist()
     if len(pieces) != count:
-        raise InputError(
-            f"{name} must be in the same partitions as the points, but are in {len(pieces)}, and the points in {count}"
-        )
+        found = f"are in {len(pieces)}, and the points in {count}"
+        raise InputError(f"{name} must be in the same partitions as the points, but {found}")
     return pieces
 
 

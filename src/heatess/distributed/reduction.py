@@ -1,48 +1,49 @@
-"""Many partitions, one profile: what the tasks do, and the tree that sums what they return."""
+"""Many partitions, one profile: what the tasks do, and the tree that sums what they return; dask collections."""
 
 from __future__ import annotations
 
-import functools
 import operator
 import sys
-from contextlib import nullcontext, redirect_stdout
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext, redirect_stdout, suppress
+from functools import partial, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..accumulate import UNKNOWN_ESS, Accumulator, degree_for
 from ..blocks import threads
 from ..errors import InputError
 from ..measure import Measure
-from ..parts import PartSums, part_named
+from ..parts import part_named
 from ..profile import HeatProfile
 from ..progress import Progress
-from ..scales import Scales
+from ..scales import Scales, resolve
 from ..spaces.base import Space
-from .pair_blocks import Block, block_pairs, block_sizes, levels_for, make_block, pair_profile, pair_sums, series_of
-from .partitions import Partitions
-
-if TYPE_CHECKING:
-    from distributed import Client
+from .pair_blocks import block_pairs, block_sizes, levels_for, make_block, pair_profile, pair_sums, series_of
+from .partitions import Partitions, Piece
 
 #: States merged by one task of the tree.
 SPLIT_EVERY = 8
 
 
 class Scheduler(NamedTuple):
-    """Where tasks run: on a client, or else wherever dask runs them now."""
+    """Where tasks run: on a client, or else wherever dask runs them now; and whether a bar is shown on stderr."""
 
-    client: Client | None
+    client: Any  #: a distributed.Client or None
     progress: bool
 
     def compute(self, work: Any) -> Any:
         """The result of delayed *work*."""
         import dask
 
-        client = self.client
-        shown = Progress(self.progress).shown
-        if shown and client is None:
-            client = _current_client()
+        shown, client = Progress(self.progress).shown, self.client
+        if shown and client is None and "distributed" in sys.modules:  # the client that dask would use, if any
+            from distributed import default_client
+
+            with suppress(ValueError):
+                client = default_client()
         if client is None:
             from dask.diagnostics import ProgressBar
 
@@ -57,60 +58,86 @@ class Scheduler(NamedTuple):
         return future.result()
 
 
-# Spaces with a fast transform: one accumulator a partition.
+def profile_collection(
+    points: Any,
+    weights: Any,
+    *,
+    log_weights: Any,
+    space: Space | None,
+    rtol: float,
+    method: str,
+    pairs: int | None,
+    progress: bool,
+    **grid: ArrayLike | None,
+) -> HeatProfile:
+    """`heat_profile` of a dask array, or of a dask data frame whose columns are coordinates."""
+    parts = Partitions.of(points, weights, log_weights)
+    found = space_of(parts.width, space)
+    if pairs is not None:
+        raise InputError("pairs= is not for data in parts; leave it out, or give a NumPy array")
+    if method not in ("auto", "spectral", "pairwise"):
+        raise InputError(f"method must be auto, spectral or pairwise for data in parts, but found {method!r}")
+    if method == "spectral" and not found.transform:
+        raise InputError(f"{found!r} has no fast transform; use method='pairwise' or 'auto'")
+    at = resolve(found, **grid)
+    scheduler = Scheduler(None, progress)
+    if method == "pairwise" or not found.transform:
+        return by_pairs(parts, found, at, rtol, scheduler)
+    n = None if parts.rows is None else sum(parts.rows)
+    work = [(f"partition {index}", _one, *piece) for index, piece in enumerate(parts.pieces)]
+    return by_transform(work, found, n, at, rtol, scheduler)
 
 
-def degree(space: Space, n: int | None, at: Scales, rtol: float) -> int:
-    """The degree that *n* atoms need at the finest scale; None if their number is not known."""
-    return degree_for(space, float(at.times.min()), ess=float(n or UNKNOWN_ESS), rtol=rtol)
+def _one(*piece: Any) -> list[Piece]:
+    return [Piece(*piece)]
 
 
-def merged(states: list[Any], at: Scales, rtol: float, scheduler: Scheduler) -> HeatProfile:
-    """The profile of delayed accumulators."""
-    whole: Accumulator = scheduler.compute(_tree(states))
+def by_transform(
+    work: list[Any], space: Space, n: int | None, at: Scales, rtol: float, scheduler: Scheduler
+) -> HeatProfile:
+    """The profile on a space with a fast transform of *n* atoms, None if their number is not known.
+
+    *work* has one tuple for each part: its name, a function, and arguments with which that gives points and weights.
+    """
+    from dask import delayed
+
+    max_degree = degree_for(space, float(at.times.min()), ess=float(n or UNKNOWN_ESS), rtol=rtol)
+    accumulate = delayed(_accumulate)
+    whole: Accumulator = scheduler.compute(_tree([accumulate(space, max_degree, *part) for part in work]))
     return whole.profile_at(at, rtol)
 
 
-# Spaces without: one task for the pairs of two blocks.
+def _accumulate(
+    space: Space, max_degree: int, name: str, load: Callable[..., Iterable[Any]], *given: Any
+) -> Accumulator:
+    state = Accumulator(space, max_degree=max_degree)
+    with threads(1):
+        for piece in load(*given):
+            if len(piece.points):
+                with part_named(name):
+                    state.add(piece.points, piece.weights, log_weights=piece.log_weights)
+    return state
 
 
 def by_pairs(parts: Partitions, space: Space, at: Scales, rtol: float, scheduler: Scheduler) -> HeatProfile:
     """The profile of partitions on a space without a fast transform."""
     from dask import delayed
 
-    counted = parts.counted(scheduler.compute)
-    n = counted.n
+    rows = parts.rows
+    if rows is None:
+        rows = scheduler.compute(delayed(list)([delayed(len)(piece.points) for piece in parts.pieces]))
+    n = sum(rows)
     if not n:
         raise InputError("there are no atoms in any part; at least one is needed")
     count = levels_for(space, at.times, n, rtol)
-    make, multiply, own = delayed(_block), delayed(_pairs), delayed(_own_sums)
+    make, multiply = delayed(make_block), delayed(pair_sums)
     sizes = block_sizes(n)
-    starts = np.cumsum([0, *sizes])
-    pieces = counted.recut(sizes).pieces
-    blocks = [make(f"rows from {start}", space, *piece) for start, piece in zip(starts[:-1], pieces, strict=True)]
-    work = [
-        multiply(space, count, [(blocks[i], None if i == j else blocks[j]) for i, j in pairs])
-        for pairs in block_pairs(len(blocks))
-    ]
-    whole = scheduler.compute(_tree([*(own(block) for block in blocks), *work]))
+    pieces = zip(np.cumsum([0, *sizes[:-1]]), parts.recut(rows, sizes), strict=True)
+    blocks = [make(f"rows from {start}", space, *piece) for start, piece in pieces]
+    pairs = [[(blocks[i], None if i == j else blocks[j]) for i, j in some] for some in block_pairs(len(blocks))]
+    work = [multiply(space, count, some) for some in pairs]
+    whole = scheduler.compute(_tree([*(block.sums for block in blocks), *work]))
     return pair_profile(space, whole, at, rtol)
-
-
-def _block(name: str, space: Space, points: Any, weights: Any, log_weights: Any) -> Block:
-    with part_named(name), threads(1):
-        return make_block(space, points, weights, log_weights)
-
-
-def _own_sums(block: Block) -> PartSums:
-    return block.sums
-
-
-def _pairs(space: Space, count: int, pairs: list[tuple[Block, Block | None]]) -> PartSums:
-    with threads(1):
-        return functools.reduce(operator.add, [pair_sums(space, count, left, right) for left, right in pairs])
-
-
-# What both share.
 
 
 def space_of(width: int, space: Space | None) -> Space:
@@ -123,27 +150,11 @@ def space_of(width: int, space: Space | None) -> Space:
     return found
 
 
-def _sum(parts: list[Any]) -> Any:
-    return functools.reduce(operator.add, parts)
-
-
 def _tree(parts: list[Any]) -> Any:
     """One delayed sum of all parts, `SPLIT_EVERY` at a time."""
     from dask import delayed
 
-    merge = delayed(_sum)
+    merge = delayed(partial(reduce, operator.add))
     while len(parts) > 1:
         parts = [merge(parts[start : start + SPLIT_EVERY]) for start in range(0, len(parts), SPLIT_EVERY)]
     return parts[0]
-
-
-def _current_client() -> Any:
-    """The client that dask would use, if any; distributed is not imported for it."""
-    if "distributed" not in sys.modules:
-        return None
-    from distributed import default_client
-
-    try:
-        return default_client()
-    except ValueError:
-        return None

@@ -43,22 +43,13 @@ class Answer(NamedTuple):
 
 
 class Offer(ABC):
-    """One engine's offer to sum any contiguous range of the scales of a question.
-
-    The cost of a range is `finest(i)` + `coarsest(j)` + `each` times the number of scales, where i and j are the places
-    of its finest and coarsest scale; it is inf where the engine does not serve them. Rough seconds on two cores.
-    """
+    """One engine's offer to sum any contiguous range of the scales of a question; it keeps what it works out for it."""
 
     name: str
-    each: float = 0.0
 
     @abstractmethod
-    def finest(self, place: int) -> float:
-        """Seconds that the range costs because the scale at *place* is its finest."""
-
-    def coarsest(self, place: int) -> float:
-        """Seconds that the range costs because the scale at *place* is its coarsest."""
-        return 0.0
+    def seconds(self, first: int, end: int) -> float:
+        """Rough seconds on two cores of the scales *first*, ..., *end* - 1; inf where the engine does not serve one."""
 
     @abstractmethod
     def run(self, part: slice, progress: Progress) -> Answer:

@@ -2,8 +2,8 @@
 
 On a torus of periods E_j + R, with E_j the sides of the box, every pair has its own distance, and all other images are
 at least R away along some coordinate. So the sum over pairs and images there is that of flat space but for the
-`bounds.log_share` of y = R^2 / 8t. The period is set by the coarsest scale and the modes by the finest: many scales go
-in groups.
+`bounds.log_share` of y = R^2 / 8t. The period is set by the coarsest scale and the modes by the finest, so that a
+plan may want several boxes.
 """
 
 from __future__ import annotations
@@ -63,12 +63,7 @@ class Boxes(Engine):
 
 def _open(question: Question) -> bool:
     embedding = question.measure.space.embedding
-    return (
-        embedding is not None
-        and embedding.periods is not None
-        and embedding.columns <= 3
-        and bool(np.isinf(embedding.periods).all())
-    )
+    return embedding is not None and embedding.open and embedding.columns <= 3
 
 
 def _corners(points: FloatArray) -> FloatArray:
@@ -96,7 +91,7 @@ class _Box:
         return TorusTransform(tuple(periods), "flat space")
 
     def seconds(self, n: int, finest: float, coarsest: float) -> float:
-        """Rough seconds of one group of scales."""
+        """Rough seconds of a range of scales."""
         torus = self.torus(coarsest)
         if max(torus.periods) > 1e49 or min(torus.periods) < 1e-49:
             return math.inf
@@ -111,7 +106,7 @@ class _Box:
 
 
 class BoxOffer(Offer):
-    """One torus for each group of scales."""
+    """One torus for the scales of a range."""
 
     name = "spectral"
 
@@ -119,35 +114,14 @@ class BoxOffer(Offer):
         self._question, self._n = question, question.measure.n
         self._box = _Box.around(question.measure.support().points, question)
 
-    def finest(self, place: int) -> float:
-        """That of the group of the finest scale; the coarser groups cost less."""
-        time = float(self._question.times[place])
-        return self._box.seconds(self._n, time, time)
+    def seconds(self, first: int, end: int) -> float:
+        """Those of one torus for all scales of the range."""
+        times = self._question.times
+        return self._box.seconds(self._n, float(times[first]), float(times[end - 1]))
 
     def run(self, part: slice, progress: Progress) -> Answer:
-        """Heat sums of each group."""
+        """The sums on the torus, without what images add to them."""
         times = self._question.times[part]
-        return Answer(HeatSums.joined([self._sums(times[group]) for group in self._groups(times)]))
-
-    def _groups(self, times: FloatArray) -> list[slice]:
-        """The scales in groups of least total cost, by the best first group for each finest scale."""
-        cost = np.zeros(len(times) + 1)
-        ends = np.zeros(len(times), dtype=int)
-        for first in range(len(times) - 1, -1, -1):
-            cost[first] = math.inf
-            for end in range(first + 1, len(times) + 1):
-                own = self._box.seconds(self._n, float(times[first]), float(times[end - 1]))
-                if own + cost[end] < cost[first]:
-                    cost[first], ends[first] = own + cost[end], end
-                if own > cost[first]:
-                    break  # larger groups cost more still
-        groups, first = [], 0
-        while first < len(times):
-            groups.append(slice(first, int(ends[first])))
-            first = int(ends[first])
-        return groups
-
-    def _sums(self, times: FloatArray) -> HeatSums:
         measure, box, rtol = self._question.measure, self._box, self._question.rtol
         torus = box.torus(float(times[-1]))
         degree = torus.degree_of(float(times[0]), box.exponent)
@@ -159,4 +133,4 @@ class BoxOffer(Offer):
         images, rate = box.images(torus, times)
         added = len(box.extents) * np.exp(log_share(1, box.exponent * times[-1] / times))
         slope = sums.slope + rate + len(box.extents) / 2
-        return HeatSums.of_overlap(sums.overlap * np.exp(images), slope, sums.error + added, None)
+        return Answer(HeatSums.of_overlap(sums.overlap * np.exp(images), slope, sums.error + added, None))

@@ -100,11 +100,8 @@ class Grid:
         if periodic.any():
             points, weights, number = _with_images(points, weights, number, counts, per_axis, closing[:axes])
         dense = per_axis**axes <= _DENSE * len(points)
-        order = (
-            counting_order(number, np.zeros(per_axis**axes + 1, np.int32 if len(points) < 2**31 else np.int64))
-            if dense
-            else np.argsort(number)
-        )
+        kind = np.int32 if len(points) < 2**31 else np.int64
+        order = counting_order(number, np.zeros(per_axis**axes + 1, kind)) if dense else np.argsort(number)
         number = number[order]
         first = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1])
         sorted_columns = np.zeros((max(columns, 3), len(points)))
@@ -120,21 +117,11 @@ class Grid:
         """A grid in which every cell is next to every other, for all pairs."""
         columns = np.zeros((max(points.shape[1], 3), len(points)))
         columns[: points.shape[1]] = points.T
-        first = np.arange(0, len(points), BUFFER // 4)
-        cells = np.arange(len(first))
-        offsets, widths = np.zeros(1, dtype=np.int64), np.array([len(first)])
-        closing = np.full(len(columns), _OPEN)
-        return cls(
-            columns,
-            np.ascontiguousarray(weights),
-            cells,
-            np.append(first, len(points)),
-            offsets,
-            widths,
-            np.ones(len(first), dtype=bool),
-            closing,
-            np.empty(0),
-        )
+        starts = np.append(np.arange(0, len(points), BUFFER // 4), len(points))
+        cells, owned = np.arange(len(starts) - 1), np.ones(len(starts) - 1, dtype=bool)
+        neighbours = np.zeros(1, dtype=np.int64), np.array([len(cells)])
+        closing, no_ranks = np.full(len(columns), _OPEN), np.empty(0)
+        return cls(columns, np.ascontiguousarray(weights), cells, starts, *neighbours, owned, closing, no_ranks)
 
     def candidates(self) -> IntArray:
         """Pairs of points in neighbouring cells, for each cell: what a sum over close pairs has to look at."""

@@ -56,6 +56,8 @@ class CosineSums:
         chebyshev = np.cos(np.multiply.outer(order, np.arccos(nodes))) / 4  # (order, nodes)
         chebyshev[0] /= 2
         sign, place = np.nonzero(moments[:, :, 0])
+        if not len(place):
+            return self._total
         y = np.minimum((place[:, None] + (nodes + 1) / 2) / self._bins, 1.0)
         distances = 2 * np.arcsin(y / math.sqrt(2))
         distances = np.where(sign[:, None] == 0, distances, math.pi - distances)

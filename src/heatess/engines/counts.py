@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray
 from ..measure import Measure
-from ..spaces.capabilities import Embedding
+from ..spaces.capabilities import Embedding, ZonalPairs
 
 #: Sampled rows on each side: so few of a small cloud that the estimate costs less than what it saves.
 _ROWS, _ROWS_OF_LARGE, _LARGE = 100, 600, 50_000
@@ -23,39 +23,25 @@ _AXES = 3
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Pairs of atoms within a straight-line distance of each other in the coordinates of an embedding.
-
-    Attributes
-    ----------
-    n, dim, axes : int
-        Number of atoms, dimension of the space, and coordinates that cells are made of.
-    sampled : int
-        Number of pairs looked at.
-    chords : ndarray
-        Their straight-line distances, the least of them in increasing order.
-    shadows : ndarray
-        The largest of their differences in the first coordinates: what cells see of the distance.
-    """
+    """Pairs of atoms within a straight-line distance of each other in the coordinates of an embedding."""
 
     n: int
     dim: int
-    axes: int
-    sampled: int
-    chords: FloatArray
-    shadows: FloatArray
+    axes: int  # coordinates that cells are made of
+    sampled: int  # pairs looked at
+    chords: FloatArray  # their straight-line distances, increasing
+    shadows: FloatArray  # the largest differences in the first coordinates, which is what cells see; increasing
 
     @classmethod
     def of(cls, measure: Measure, embedding: Embedding) -> PairCounts:
         """Two disjoint sets of evenly spread rows, and all pairs between them."""
-        left, right = (embedding.coordinates(measure.points[rows]) for rows in _sampled_rows(measure.n))
-        axes = min(left.shape[1], _AXES)
-        if left.shape[1] > 8:
-            squares = np.einsum("ij,ij->i", left, left)[:, None] + np.einsum("ij,ij->i", right, right)
-            squares -= 2 * (left @ right.T)
-            if embedding.antipodal:
-                squares = np.minimum(squares, 4 - squares)
-            shadows = squares = np.maximum(squares, 0.0)
+        rows = [measure.points[part] for part in _sampled_rows(measure.n)]
+        axes, kernel = min(embedding.columns, _AXES), measure.space.pair_kernel
+        if embedding.columns > 8 and isinstance(kernel, ZonalPairs):
+            chords = embedding.chord(kernel.distances(*(kernel.rows(part) for part in rows)))
+            shadows = squares = chords**2
         else:
+            left, right = (embedding.coordinates(part) for part in rows)
             squares, shadows = _by_axes(left, right, embedding.periods, axes)
             if embedding.antipodal:
                 opposite, other = _by_axes(left, -right, None, axes)

@@ -73,7 +73,7 @@ class ModesOffer(Offer):
     modes: Modes
     name = "spectral"
 
-    def finest(self, place: int) -> float:
+    def seconds(self, first: int, end: int) -> float:
         """Not known before the eigenpairs are, and there is no other engine."""
         return 0.0
 

@@ -59,7 +59,8 @@ _TREE_SCALE = 3e-8  # one pair found by a tree, at one scale
 _TILE_PAIR = 1.5e-9  # one pair of a tile, looked at in vain
 _PRODUCT = 1.4e-11  # one coordinate of one inner product
 _CLOSE_COORDINATE = 2e-9  # one coordinate of one close pair, when found by going through all pairs
-_START = 1.2e-3  # what grids cost however few the atoms
+_SCALE = 6e-5  # one scale summed from distance moments
+_START = 8e-4  # what grids cost however few the atoms
 
 
 class Neighbours(Engine):
@@ -162,7 +163,6 @@ class NeighboursOffer(Offer):
     """One pass over the close pairs of the coarsest scale serves all finer ones."""
 
     name = "local"
-    each = 6e-5
 
     def __init__(self, question: Question, embedding: Embedding, *, by_tiles: bool = False) -> None:
         self._question, self._embedding = question, embedding
@@ -179,13 +179,9 @@ class NeighboursOffer(Offer):
     def _counts(self) -> PairCounts:
         return PairCounts.of(self._question.measure, self._embedding)
 
-    def finest(self, place: int) -> float:
-        """Fine scales cost nothing more."""
-        return 0.0
-
-    def coarsest(self, place: int) -> float:
-        """By the number of close pairs."""
-        reach = self._cutoff(place)
+    def seconds(self, first: int, end: int) -> float:
+        """By the number of pairs that are close at the coarsest scale."""
+        reach, scales = self._cutoff(end - 1), end - first
         if reach is None:
             return math.inf
         n, chord = self._question.measure.n, float(self._embedding.chord(reach))
@@ -194,9 +190,9 @@ class NeighboursOffer(Offer):
             columns = self._embedding.columns
             return n**2 / 2 * (_TILE_PAIR + _PRODUCT * columns) + close * _CLOSE_COORDINATE * columns
         if self._by_tree:
-            return 4e-4 + 1e-6 * n + close * (_TREE_PAIR + len(self._question.times) * _TREE_SCALE)
+            return 4e-4 + 1e-6 * n + close * (_TREE_PAIR + scales * _TREE_SCALE) + scales * _SCALE
         looked_at = self._counts.seen_within(_CELL_REACH * chord)
-        return _START + _SORTED * n + _CLOSE_PAIR * close + _CANDIDATE * looked_at
+        return _START + _SORTED * n + _CLOSE_PAIR * close + _CANDIDATE * looked_at + scales * _SCALE
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """Sums over close pairs, an atom with itself included."""
@@ -214,7 +210,7 @@ class NeighboursOffer(Offer):
                 pairs = _tree_pairs(atoms, self._embedding, reach, progress)
             found = sum_pairs(pairs, expansions, cutoffs)
             return Answer(assembled(atoms, self._embedding, times, expansions, cutoffs, found))
-        return Answer(_by_cells(question.measure, self._embedding, times, expansions, cutoffs))
+        return Answer(sum_cells(question.measure, self._embedding, times, expansions, cutoffs))
 
 
 def assembled(
@@ -292,10 +288,19 @@ def _found_by_tree(
         yield found["i"] + start, found["j"], found["v"]
 
 
-def _by_cells(
-    measure: Measure, embedding: Embedding, times: FloatArray, expansions: list[SmallTime], cutoffs: FloatArray
+def sum_cells(
+    measure: Measure,
+    embedding: Embedding,
+    times: FloatArray,
+    expansions: list[SmallTime],
+    cutoffs: FloatArray,
+    *,
+    every_pair: bool = False,
 ) -> HeatSums:
-    """From distance moments; duplicates cost nothing while they are few, so they are merged only in crowded cells."""
+    """From distance moments; duplicates cost nothing while they are few, so they are merged only in crowded cells.
+
+    With *every_pair*, in flat space, cells are not looked at: all pairs are taken.
+    """
     from .cells import Grid, distance_moments  # compiles, so only when it is needed
 
     radius = float(embedding.chord(cutoffs.max()))
@@ -305,6 +310,8 @@ def _by_cells(
         if embedding.periods is None:
             return Grid.of(points, atoms.weights, radius, antipodal=embedding.antipodal), _Frame(points, None, 1.0, 1.0)
         frame = _Frame.of(points, embedding.periods, radius)
+        if every_pair:
+            return Grid.whole(frame.points, atoms.weights), frame
         return Grid.of(frame.points, atoms.weights, radius / frame.unit, periods=frame.periods), frame
 
     atoms = measure.support()

@@ -23,11 +23,11 @@ from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..heat.sums import HeatSums, LevelMoments, log_excess_of_power, share_of_mmd2
 from ..measure import Measure
 from ..progress import Progress
-from ..spaces.capabilities import PairKernel, ZonalPairs
+from ..spaces.capabilities import FlatEmbedding, PairKernel, ZonalPairs
 from ..transforms.levels import LevelSpectrum
 from .base import Answer, Engine, Offer, PotentialOffer, Question
 from .cosines import ERROR, CosineSums
-from .neighbours import COINCIDENT, LEAST_RTOL, MOMENT_ERROR, NeighboursOffer, extent
+from .neighbours import COINCIDENT, LEAST_RTOL, MOMENT_ERROR, NeighboursOffer, sum_cells
 from .tiles import TILE, tiles
 
 #: Rows of a tile where each scale is summed on its own: several arrays of its square should stay in cache.
@@ -35,9 +35,6 @@ SMALL_TILE = 128
 
 #: Tiles between two steps of a progress bar.
 BATCH = 64
-
-#: The exponent r^2 / 8t at which an overlap is nothing.
-_NOTHING = 700.0
 
 #: Separations are gathered in bins, which are good to ten digits only, where overlaps one by one take longer than this.
 FEW_SECONDS = 5e-3
@@ -61,13 +58,15 @@ class Pairs(Engine):
     def offer(self, question: Question) -> Offer | None:
         """On every homogeneous space."""
         space = question.measure.space
-        kernel = space.pair_kernel
+        kernel, embedding = space.pair_kernel, space.embedding
         if kernel is None:
             return None
         if isinstance(kernel, ZonalPairs):
             return LevelOffer(question, kernel)
         pairs = 0.5 * float(question.measure.n) ** 2
-        gathered = question.rtol >= LEAST_RTOL and (kernel.separations is not None or _is_flat(question))
+        gathered = question.rtol >= LEAST_RTOL and (
+            kernel.separations is not None or (embedding is not None and embedding.open)
+        )
         if gathered and kernel.seconds(pairs, len(question.times)) > FEW_SECONDS:
             return SeparationOffer(question, kernel)
         return TileOffer(question, kernel)
@@ -93,16 +92,10 @@ class Pairs(Engine):
         return PotentialOffer(seconds, kernel.accuracy, lambda progress: _rows(kernel, measure, time, at, progress))
 
 
-def _is_flat(question: Question) -> bool:
-    embedding = question.measure.space.embedding
-    return embedding is not None and embedding.periods is not None and bool(np.isinf(embedding.periods).all())
-
-
 class LevelOffer(Offer):
     """Level moments from cosines of all distances; scales too fine for the series over close pairs among all."""
 
     name = "pairwise"
-    each = 1e-5
 
     def __init__(self, question: Question, kernel: ZonalPairs) -> None:
         self._question, self._kernel = question, kernel
@@ -114,18 +107,25 @@ class LevelOffer(Offer):
         time, question = float(self._question.times[place]), self._question
         return level_count(self._kernel.series, time, question.measure.ess, question.rtol, SERIES_LIMIT)
 
-    def finest(self, place: int) -> float:
-        """That of all distances, and of the mixtures."""
-        count = self._count(place)
-        if count is None:
-            return math.inf if self._fine is None else self._fine.coarsest(place)
-        pairs = 0.5 * float(self._question.measure.n) ** 2
-        few = 2e-4 + _FEW_PAIR * pairs + 1e-9 * count**2
-        return min(few, _START + pairs * (_PAIR + _PRODUCT * self._kernel.width) + 2e-8 * count**2)
+    def seconds(self, first: int, end: int) -> float:
+        """Those of all distances and of the mixtures, and of close pairs among all for scales without levels."""
+        seam = self._seam(first, end)
+        total = 1e-5 * (end - first)
+        if seam > first:
+            total += math.inf if self._fine is None else self._fine.seconds(first, seam)
+        if seam < end:
+            count, pairs = self._count(seam) or 0, 0.5 * float(self._question.measure.n) ** 2
+            few = 2e-4 + _FEW_PAIR * pairs + 1e-9 * count**2
+            total += min(few, _START + pairs * (_PAIR + _PRODUCT * self._kernel.width) + 2e-8 * count**2)
+        return total
+
+    def _seam(self, first: int, end: int) -> int:
+        """The first scale that has enough levels; the finest come first."""
+        return next((place for place in range(first, end) if self._count(place) is not None), end)
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """Fine scales first, then the levels."""
-        seam = part.start + sum(self._count(place) is None for place in range(part.start, part.stop))
+        seam = self._seam(part.start, part.stop)
         sums, spectrum = [], None
         if seam > part.start and self._fine is not None:
             sums.append(self._fine.run(slice(part.start, seam), progress).sums)
@@ -171,11 +171,7 @@ def pair_moments(measure: Measure, kernel: ZonalPairs, count: int, rtol: float, 
 
 
 def add_tile(
-    sums: CosineSums,
-    kernel: ZonalPairs,
-    rows: tuple[Measure, slice],
-    columns: tuple[Measure, slice],
-    thread: int = 0,
+    sums: CosineSums, kernel: ZonalPairs, rows: tuple[Measure, slice], columns: tuple[Measure, slice], thread: int = 0
 ) -> None:
     """Add all pairs of one atom of *rows* and one of *columns*; twice, unless the two are the same."""
     left, right = (kernel.rows(measure.points, part) for measure, part in (rows, columns))
@@ -203,20 +199,22 @@ class SeparationOffer(Offer):
     question: Question
     kernel: PairKernel
     name = "pairwise"
-    each = 2e-4
 
-    def finest(self, place: int) -> float:
-        """That of all separations."""
+    def seconds(self, first: int, end: int) -> float:
+        """Those of all separations, and of the bins at each scale."""
         pairs = 0.5 * float(self.question.measure.n) ** 2
         own = 2e-10 * self.kernel.width if self.kernel.separations is None else 6e-9
-        return _START + pairs * (_GATHERED + own)
+        return _START + pairs * (_GATHERED + own) + 1.5e-4 * (end - first)
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """Sums of the overlap and of its slope over the bins."""
         atoms, times = self.question.measure.coalesced(), self.question.times[part]
         if self.kernel.separations is not None:
             return Answer(self._from_tiles(atoms, times, progress))
-        return Answer(_flat_sums(atoms, times))
+        embedding = FlatEmbedding(np.full(self.kernel.width, np.inf))
+        expansions = [embedding.small_time(float(time)) for time in times]
+        reaches = np.array([small.reach for small in expansions])  # beyond which overlaps are below e^-80
+        return Answer(sum_cells(atoms, embedding, times, expansions, reaches, every_pair=True))
 
     def _from_tiles(self, atoms: Measure, times: FloatArray, progress: Progress) -> HeatSums:
         from .cells import TileMoments  # compiles, so only when it is needed
@@ -249,31 +247,6 @@ class SeparationOffer(Offer):
         return HeatSums.of_overlap(found[0], found[1] / found[0], error, None)
 
 
-def _flat_sums(atoms: Measure, times: FloatArray) -> HeatSums:
-    """All pairs of open flat space, in a compiled loop."""
-    from .cells import Grid, distance_moments  # compiles, so only when it is needed
-
-    coarsest = math.sqrt(8 * float(times.max()))
-    radius = min(coarsest * math.sqrt(_NOTHING), max(extent(atoms.points), math.sqrt(8 * float(times.min()))))
-    unit = 2.0 ** math.frexp(radius)[1]
-    centre = atoms.points.min(axis=0) / 2 + atoms.points.max(axis=0) / 2
-    grid = Grid.whole((atoms.points - centre) / unit, atoms.weights)
-    moments = distance_moments(grid, COINCIDENT * math.sqrt(8 * float(times.min())) / unit, radius / unit)
-    found = np.empty((2, len(times)))
-    for k, time in enumerate(times):
-        rate = unit / (8 * float(time)) * unit
-
-        def overlaps(square: FloatArray, rate: float = rate) -> FloatArray:
-            value = np.exp(-np.minimum(rate * square, 1000.0))
-            return np.stack([value, value * rate * square])
-
-        found[:, k] = moments.sum(overlaps, _NOTHING / rate)
-    overlap = 1 / atoms.ess + 2 * found[0]
-    rounding = 32 * EPS + 16 * EPS * 2 * radius / np.sqrt(8 * times)
-    error = rounding + MOMENT_ERROR + math.exp(-_NOTHING / 2)
-    return HeatSums.of_overlap(overlap, 2 * found[1] / overlap, error, None)
-
-
 @dataclass(frozen=True, eq=False)
 class TileOffer(Offer):
     """sum_ij w_i w_j s_t(x_i, x_j), its derivative, and A - 1 = sum_ij w_i w_j (k_2t(x_i, x_j) - 1), at each scale."""
@@ -282,16 +255,10 @@ class TileOffer(Offer):
     kernel: PairKernel
     name = "pairwise"
 
-    @property
-    def each(self) -> float:  # type: ignore[override]
+    def seconds(self, first: int, end: int) -> float:
         """Every scale costs as much as every other."""
-        pairs = 0.5 * float(self.question.measure.n) ** 2
-        return self.kernel.seconds(pairs, 2) - self.kernel.seconds(pairs, 1) + 2e-5
-
-    def finest(self, place: int) -> float:
-        """What pairs cost however few the scales."""
-        pairs = 0.5 * float(self.question.measure.n) ** 2
-        return 2 * self.kernel.seconds(pairs, 1) - self.kernel.seconds(pairs, 2) + 2e-4
+        pairs, scales = 0.5 * float(self.question.measure.n) ** 2, end - first
+        return 2e-4 + 2e-5 * scales + self.kernel.seconds(pairs, scales)
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """Tile by tile, some of them side by side."""
@@ -338,7 +305,9 @@ def _tile_sums(compact: bool, kernel: PairKernel, times: FloatArray, total: Floa
         log_mmd2 = np.where(log_power > 1.0, log_excess_of_power(log_power), near_one)
         # Terms k_2t - 1 of the excess, which may cancel, are no larger than k_2t(x, x) - 1.
         largest = np.expm1(np.minimum(log_diagonal, 700.0))
-        cancelled = np.where(excess > 0, error * largest / np.maximum(excess, 1e-300), np.inf)
+        cancelled = np.where(
+            excess > 0, error * largest / np.maximum(excess, 1e-300), np.where(largest > 0, np.inf, 0.0)
+        )
     mmd2_error = np.where(log_power > 1.0, share_of_mmd2(error, log_mmd2), cancelled)
     return HeatSums(overlap, log_mmd2, change / overlap, error, mmd2_error, np.zeros(len(times)))
 

@@ -26,7 +26,7 @@ from .pairs import Pairs
 from .spectral import Spectral, quick_overlap
 
 #: In order of preference: the first offer that is cheap is taken at once.
-ENGINES: tuple[Engine, ...] = (Eigenmodes(), Spectral(), Boxes(), Neighbours(), Pairs())
+ENGINES: tuple[Engine, ...] = (Spectral(), Boxes(), Eigenmodes(), Neighbours(), Pairs())
 
 METHODS = ("auto", "spectral", "pairwise", "local")
 
@@ -82,28 +82,29 @@ def plan(question: Question, method: str = "auto", engines: tuple[Engine, ...] =
     """The steps for the scales of a question, and their estimated seconds on two cores."""
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, but found {method!r}")
+    count, cheap = len(question.times), CHEAP_PROFILE if question.mmd2 else CHEAP_GESS
+    offered: list[tuple[Engine, Offer]] = []
     chosen = [engine for engine in engines if method in ("auto", engine.name)]
-    whole = slice(0, len(question.times))
-    offers: list[Offer] = []
-    cheap = CHEAP_PROFILE if question.mmd2 else CHEAP_GESS
     for engine in chosen:
         offer = engine.offer(question)
         if offer is not None:
-            offers.append(offer)
-            if method == "auto" and _seconds(offer, whole) < cheap:
-                return [Step(offer, whole)], _seconds(offer, whole)
-    steps, seconds = _cheapest(offers, _seams(len(question.times), FEW_SEAMS))
+            offered.append((engine, offer))
+            if method == "auto" and (seconds := offer.seconds(0, count)) < cheap:
+                return [Step(offer, slice(0, count))], seconds
+    offers = [offer for _, offer in offered]
+    steps, seconds = _cheapest(offers, _seams(count, FEW_SEAMS))
     if seconds > WORTH_SEARCH:
-        steps, seconds = _cheapest(offers, _seams(len(question.times), MANY_SEAMS))
+        steps, seconds = _cheapest(offers, _seams(count, MANY_SEAMS))
+    if seconds == math.inf and method != "auto":
+        raise (offered[0][0] if offered else chosen[0]).refusal(question)
     if seconds == math.inf:
-        raise _refusal(question, method, chosen)
+        raise PrecisionError(
+            f"no engine reaches rtol={question.rtol:g} at {question.scale(0)} on {question.measure.space!r}; give a "
+            "larger rtol or coarser scales"
+        )
     if method == "auto" and seconds > PATIENCE:
         raise CostError(_too_expensive(question, seconds), seconds=seconds)
     return steps, seconds
-
-
-def _seconds(offer: Offer, part: slice) -> float:
-    return float(offer.finest(part.start) + offer.coarsest(part.stop - 1) + offer.each * (part.stop - part.start))
 
 
 def _seams(count: int, most: int) -> list[int]:
@@ -113,34 +114,22 @@ def _seams(count: int, most: int) -> list[int]:
 
 def _cheapest(offers: list[Offer], seams: list[int]) -> tuple[list[Step], float]:
     """The ranges of least total cost: best[j] is the least cost of the scales before seam j."""
-    starts = [[offer.finest(seam) - offer.each * seam for seam in seams[:-1]] for offer in offers]
-    ends = [[offer.coarsest(seam - 1) + offer.each * seam for seam in seams[1:]] for offer in offers]
-    best, last = [0.0] + [math.inf] * (len(seams) - 1), [(0, 0)] * len(seams)
+    if not offers:
+        return [], math.inf
+    best, last = [0.0] + [math.inf] * (len(seams) - 1), [(0, offers[0])] * len(seams)
     for end in range(1, len(seams)):
-        for which in range(len(offers)):
-            if ends[which][end - 1] < best[end]:
-                for first in range(end):
-                    total = best[first] + starts[which][first] + ends[which][end - 1]
-                    if total < best[end]:
-                        best[end], last[end] = total, (first, which)
+        for offer in offers:
+            for first in range(end - 1, -1, -1):
+                total = best[first] + offer.seconds(seams[first], seams[end])
+                if total < best[end]:
+                    best[end], last[end] = total, (first, offer)
     steps: list[Step] = []
     end = len(seams) - 1 if best[-1] < math.inf else 0
     while end:
-        first, which = last[end]
-        steps.insert(0, Step(offers[which], slice(seams[first], seams[end])))
+        first, offer = last[end]
+        steps.insert(0, Step(offer, slice(seams[first], seams[end])))
         end = first
     return steps, best[-1]
-
-
-def _refusal(question: Question, method: str, engines: list[Engine]) -> Exception:
-    """Why nothing serves the question."""
-    if method != "auto":
-        reasons = [engine.refusal(question) for engine in engines]
-        return next((reason for reason in reasons if isinstance(reason, PrecisionError)), reasons[-1])
-    return PrecisionError(
-        f"no engine reaches rtol={question.rtol:g} at {question.scale(0)} on {question.measure.space!r}; give a larger "
-        "rtol or coarser scales"
-    )
 
 
 def _too_expensive(question: Question, seconds: float) -> str:

@@ -96,7 +96,6 @@ class SpectralOffer(Offer):
     """One transform, to the degree that the finest scale needs, serves all coarser ones."""
 
     name = "spectral"
-    each = 1e-5
 
     def __init__(self, question: Question, transform: Transform) -> None:
         self._question, self._transform = question, transform
@@ -107,10 +106,12 @@ class SpectralOffer(Offer):
         time = float(question.times[place])
         return self._transform.degree_for(time, question.measure.ess, question.rtol, mmd2=question.mmd2)
 
-    def finest(self, place: int) -> float:
-        """That of the transform."""
-        degree = self._degree(place)
-        return math.inf if degree is None else self._transform.seconds(self._question.measure.n, degree)
+    def seconds(self, first: int, end: int) -> float:
+        """That of the transform, and a little for each scale."""
+        degree = self._degree(first)
+        if degree is None:
+            return math.inf
+        return self._transform.seconds(self._question.measure.n, degree) + 1e-5 * (end - first)
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """A balanced cloud, whose MMD^2 turns out to need a higher degree, is transformed again if that is cheap."""

@@ -50,3 +50,14 @@ def close_pairs(
         for part in slices(len(i), size):
             weights = atoms.weights[rows][i[part]] * atoms.weights[columns][j[part]]
             yield kernel.distance(left[i[part]], right[j[part]]) ** 2, weights
+
+
+def gaussian_sums(atoms: Measure, kernel: ZonalPairs, lengths: FloatArray) -> FloatArray:
+    """sum_ij w_i w_j exp(-(d(x_i, x_j) / length)^2) over all pairs, for each length."""
+    total = np.zeros(len(lengths))
+    for rows, columns in tiles(atoms.n):
+        distances = kernel.distances(kernel.rows(atoms.points, rows), kernel.rows(atoms.points, columns))
+        for k, length in enumerate(lengths):
+            share = atoms.weights[rows] @ np.exp(-((distances / length) ** 2)) @ atoms.weights[columns]
+            total[k] += share if rows == columns else 2 * share
+    return total

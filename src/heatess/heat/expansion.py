@@ -65,6 +65,7 @@ def _slopes(left: FloatArray, right: FloatArray) -> FloatArray:
     return np.convolve(2 * j * left, 2 * j * right)[1:]  # each derivative has the power 2j - 1
 
 
+@lru_cache(maxsize=1024)
 def small_time(m: int, time: float, double: int = 0) -> SmallTime:
     """The expansion of `phase` at one time, up to a quarter of a closed geodesic.
 
@@ -85,6 +86,7 @@ def small_time(m: int, time: float, double: int = 0) -> SmallTime:
     powers = reach ** (2 * np.arange(exponent.shape[1]))
     truncated = np.abs(terms[-2:]) @ powers
     error = float(truncated.sum() + np.abs(terms[:, -1] + curvature[-1]).sum() * powers[-1])
+    polynomial.flags.writeable = slope.flags.writeable = False
     return SmallTime(polynomial, slope, log_density, error + wrap_error(loop, s, m), reach)
 
 

@@ -136,3 +136,20 @@ def _economised() -> FloatArray:
         kept = chebyshev.cheb2poly(chebyshev.poly2cheb(np.eye(_TAYLOR)[power][: power + 1])[:_ORDER])
         rows[power, : len(kept)] = kept
     return rows
+
+
+def resolutions_of_times(series: Series, times: FloatArray) -> FloatArray:
+    """The distance at which s_t falls to 1/e; nan when every pair of points overlaps more than that."""
+    from scipy.optimize import brentq
+
+    found = np.full(len(times), math.nan)
+    for row, time in enumerate(times.tolist()):
+        form = radial(series, time)
+
+        def excess(r: float, form: Radial = form) -> float:
+            return float(radial_terms(form, np.array(r)).overlap) - math.exp(-1)
+
+        most = min(series.diameter, form.cut)
+        if excess(most) < 0:
+            found[row] = brentq(excess, 0.0, most, xtol=1e-300, rtol=1e-14)
+    return found

@@ -64,7 +64,7 @@ class Series(ABC):
     log_volume: float
 
     #: Zonal functions are mixtures of cosines of multiples of this times the distance.
-    winding: int = 1
+    winding: float = 1.0
 
     @abstractmethod
     def levels(self, count: int) -> Levels:
@@ -171,34 +171,6 @@ def log_diagonal(series: Series, time: float) -> float:
     terms = log_terms(series, np.array([time]), count)[0]
     peak = float(terms.max())
     return peak + math.log(float(np.exp(terms - peak).sum()))
-
-
-def resolutions_of_times(series: Series, times: FloatArray) -> FloatArray:
-    """The distance at which s_t falls to 1/e; nan when every pair of points overlaps more than that."""
-    from scipy.fft import dct
-    from scipy.optimize import brentq
-
-    found = np.full(len(times), math.nan)
-    counts = [level_count(series, float(time), 1.0, 1e-15, SERIES_LIMIT) for time in times]
-    count = max((c for c in counts if c is not None), default=1)
-    frequency = np.arange(count)
-    zonal = series.zonal(count, (frequency + 0.5) * (math.pi / count) / series.winding)
-    for row, time in enumerate(times):
-        kept = counts[row]
-        if kept is None:
-            small = series.small_time(float(time))
-            square = brentq(lambda x, s=small: float(s.log_overlap(x)) + 1.0, 0.0, small.reach**2, xtol=1e-300)
-            found[row] = math.sqrt(square)
-            continue
-        terms = dct(level_probabilities(series, float(time), kept) @ zonal[:kept], type=2) / count
-        terms[0] /= 2
-
-        def excess(r: float, terms: FloatArray = terms) -> float:
-            return float(terms @ np.cos(frequency * (series.winding * r))) - math.exp(-1)
-
-        if excess(series.diameter) < 0:
-            found[row] = brentq(excess, 0.0, series.diameter, xtol=1e-14, rtol=1e-14)
-    return found
 
 
 def times_of_resolutions(series: Series, distances: FloatArray) -> FloatArray:

@@ -13,30 +13,14 @@ from .series import Series, log_left_out, log_tail, log_terms
 
 @dataclass(frozen=True, eq=False)
 class HeatSums:
-    """The heat sums of a measure, one entry per scale in each array.
+    """The heat sums of a measure, one entry per scale in each array."""
 
-    Attributes
-    ----------
-    overlap : ndarray
-        sum_ij w_i w_j s_t(x_i, x_j) = 1 / gESS.
-    log_mmd2 : ndarray
-        log(A(t) - 1); nan on spaces of infinite volume.
-    slope : ndarray
-        d log(overlap) / d log t.
-    error : ndarray
-        Bound on the relative error of `overlap`, and so of gESS.
-    mmd2_error : ndarray
-        Bound on the relative error of MMD^2 = A - 1.
-    missing : ndarray
-        The part of `mmd2_error` that comes from truncation: with more terms it would be less.
-    """
-
-    overlap: FloatArray
-    log_mmd2: FloatArray
-    slope: FloatArray
-    error: FloatArray
-    mmd2_error: FloatArray
-    missing: FloatArray
+    overlap: FloatArray  # sum_ij w_i w_j s_t(x_i, x_j) = 1 / gESS
+    log_mmd2: FloatArray  # log(A(t) - 1); nan on spaces of infinite volume
+    slope: FloatArray  # d log(overlap) / d log t
+    error: FloatArray  # bound on the relative error of `overlap`, and so of gESS
+    mmd2_error: FloatArray  # bound on the relative error of MMD^2 = A - 1
+    missing: FloatArray  # the part of it that comes from truncation: with more terms it would be less
 
     @classmethod
     def of_overlap(
@@ -82,29 +66,13 @@ def log_sum(terms: FloatArray) -> FloatArray:
 
 
 class LevelMoments(NamedTuple):
-    """Level energies divided by their multiplicities, b_l = B_l / N_l, each in [0, 1].
+    """Level energies divided by their multiplicities, b_l = B_l / N_l, each in [0, 1], with bounds on their errors."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (count,)
-        b_0 = 1, b_1, b_2, ...
-    root_error : float
-        Bound on the absolute error of sqrt(b_l): the accuracy of a transform whose squared
-        coefficients these are.
-    error : float
-        Bound on the absolute error of b_l itself: the accuracy of a sum over pairs.
-    cosine_error : float
-        Bound on the rounding error of the cosine of each pair's distance, which moves the overlap of
-        that pair by the factor 1 + cosine_error * d log s_t / d cos.
-    certain : int
-        How many of the lowest moments are exact to rounding.
-    """
-
-    values: FloatArray
-    root_error: float = 0.0
-    error: float = 0.0
-    cosine_error: float = 0.0
-    certain: int = 1
+    values: FloatArray  # b_0 = 1, b_1, b_2, ...
+    root_error: float = 0.0  # absolute, of sqrt(b_l): the accuracy of a transform whose squared coefficients these are
+    error: float = 0.0  # absolute, of b_l itself: the accuracy of a sum over pairs
+    cosine_error: float = 0.0  # of the cosine of each distance, which moves log s_t by it times d log s_t / d cos
+    certain: int = 1  # how many of the lowest are exact to rounding
 
 
 def sum_levels(series: Series, times: FloatArray, moments: LevelMoments) -> HeatSums:
@@ -135,8 +103,10 @@ def sum_levels(series: Series, times: FloatArray, moments: LevelMoments) -> Heat
     tail = np.exp(log_beyond - log_diagonal)
     log_part = log_left_out(series, times, len(b))
     part = np.exp(log_part)
+    room = np.minimum(overlap, 1 - tail)  # none is left where levels are far too few
     with np.errstate(divide="ignore", invalid="ignore"):
-        truncated = np.minimum(tail / np.minimum(overlap, 1 - tail), part / (1 - part))
+        by_tail = np.where(room > 0, tail / room, np.inf)
+        truncated = np.minimum(by_tail, np.where(part < 1, part / (1 - part), np.inf))
     rounding = 8 * EPS * (1 + np.abs(terms[np.arange(len(times)), terms.argmax(axis=1)]) + 2 * times * mean)
     # A coordinate good to EPS turns a coefficient of level lambda by EPS sqrt(lambda).
     root_error = moments.root_error + (2 * EPS * np.sqrt(mean) if moments.root_error else 0.0)

@@ -2,7 +2,7 @@
 
 read            any supported file, by its suffix
 batches         the same in pieces, with limited memory
-reader_of       which module reads a file
+reader_of       the function that reads a file
 ReadOptions     columns, units and weights, where the file does not make them clear
 Cloud           what was read
 """
@@ -10,9 +10,8 @@ Cloud           what was read
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 
 from ..errors import InputError
 from . import csv, npy, parquet
@@ -20,7 +19,10 @@ from .cloud import Cloud, ReadOptions
 
 __all__ = ["Cloud", "ReadOptions", "batches", "read", "reader_of"]
 
-_READERS = {".npy": npy, ".csv": csv, ".tsv": csv, **dict.fromkeys(parquet.SUFFIXES, parquet)}
+Reader = Callable[[Path, ReadOptions, int | None], Iterator[tuple[Cloud, float]]]
+
+_READERS: dict[str, Reader] = {".npy": npy.batches, ".csv": csv.batches, ".tsv": csv.batches}
+_READERS |= dict.fromkeys(parquet.SUFFIXES, parquet.batches)
 
 
 def read(path: str | os.PathLike[str], *, options: ReadOptions | None = None) -> Cloud:
@@ -40,52 +42,38 @@ def read(path: str | os.PathLike[str], *, options: ReadOptions | None = None) ->
     (array([[ 0.,  0.,  1.],
            [ 0.,  0., -1.]]), array([3., 1.]))
     """
-    file = Path(path)
-    reader = reader_of(file)
-    try:
-        cloud: Cloud = reader.read(file, options or ReadOptions())
-    except OSError as error:
-        raise _denied(file, error) from None
+    [(cloud, _)] = batches(path, options=options, rows=None)
     return cloud
 
 
 def batches(
-    path: str | os.PathLike[str], *, options: ReadOptions | None = None, rows: int = 2**20
+    path: str | os.PathLike[str], *, options: ReadOptions | None = None, rows: int | None = 2**20
 ) -> Iterator[tuple[Cloud, float]]:
-    """Read a file in pieces of at most *rows*; each comes with the fraction of the file read so far.
+    """Read a file in pieces of at most *rows*, or whole if None; each with the fraction of the file read so far.
 
     The pieces together are what `read` returns. Bad data gives the same error, when its piece is read.
     """
     file = Path(path)
-    reader = reader_of(file)
     try:
-        yield from reader.batches(file, options or ReadOptions(), rows)
+        yield from reader_of(file)(file, options or ReadOptions(), rows)
     except OSError as error:
-        raise _denied(file, error) from None
+        raise InputError(f"{file} cannot be read: {error.strerror or error}; check its permissions") from None
 
 
-def reader_of(file: Path) -> ModuleType:
-    """The module that reads *file*; an `InputError` if there is none."""
+def reader_of(file: Path) -> Reader:
+    """The function that reads *file* in pieces; an `InputError` if there is none."""
+    suffix = file.suffix.lower()
     if file.is_dir():
         raise InputError(f"{file} is a directory; give one .npy, .csv, .tsv or .parquet file")
     if not file.exists():
         raise InputError(f"{file} does not exist; check the name (the current directory is {Path.cwd()})")
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
-        raise InputError(f"{file} {_unreadable(file.suffix.lower())}")
-    return reader
-
-
-def _denied(file: Path, error: OSError) -> InputError:
-    return InputError(f"{file} cannot be read: {error.strerror or error}; check its permissions")
-
-
-def _unreadable(suffix: str) -> str:
+    if suffix in _READERS:
+        return _READERS[suffix]
     if suffix == ".npz":
-        return (
-            "is a .npz archive of several arrays; save the array of points on its own: numpy.save('points.npy', array)"
-        )
-    if suffix in (".gz", ".bz2", ".xz", ".zip", ".zst"):
-        return f"is compressed ({suffix}); unpack it first"
-    found = f"has the suffix {suffix}" if suffix else "has no suffix"
-    return f"{found}, but only .npy, .csv, .tsv and .parquet are read; convert or rename it"
+        reason = "is a .npz archive of several arrays; save the points on their own: numpy.save('points.npy', array)"
+    elif suffix in (".gz", ".bz2", ".xz", ".zip", ".zst"):
+        reason = f"is compressed ({suffix}); unpack it first"
+    else:
+        found = f"has the suffix {suffix}" if suffix else "has no suffix"
+        reason = f"{found}, but only .npy, .csv, .tsv and .parquet are read; convert or rename it"
+    raise InputError(f"{file} {reason}")

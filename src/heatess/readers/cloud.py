@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from ..errors import InputError
-
-FloatArray = NDArray[np.float64]
+from ..spaces.vectors import NORM_TOLERANCE
 
 #: Gives the place of a row in words, for instance "cloud.csv line 7".
 Place = Callable[[int], str]
-
-#: A norm this close to one differs by rounding only; `heatess.Sphere` corrects it.
-NORM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class ReadOptions:
     """How to read a file, where its names and numbers do not make it clear.
 
-    Messages name the arguments of `heatess.distributed.profile_parquet`, where xyz and vector are both points=.
-
     Attributes
     ----------
-    xyz : tuple of str
-        Columns that hold the coordinates of unit vectors; empty to look for x, y, z.
+    points : str or tuple of str
+        One column of a Parquet file that holds whole vectors, or one column per coordinate of unit vectors.
+        If empty: x, y, z or embedding, vector, emb.
     lon, lat : str, optional
         Columns that hold longitude and latitude.
-    vector : str, optional
-        Column of a Parquet file whose entries are whole vectors; if not given, embedding, vector or emb.
     units : {"deg", "rad"}, optional
         Unit of longitude and latitude; needed only when the numbers could be either.
     weights, log_weights : str, optional
@@ -43,14 +38,21 @@ class ReadOptions:
         Scale every vector to unit length. If false, other lengths are refused.
     """
 
-    xyz: tuple[str, ...] = ()
+    points: str | tuple[str, ...] = ()
     lon: str | None = None
     lat: str | None = None
-    vector: str | None = None
     units: str | None = None
     weights: str | None = None
     log_weights: str | None = None
     normalize: bool = False
+
+    def __post_init__(self) -> None:
+        if self.points and (self.lon or self.lat):
+            raise InputError(f"give points={self.points!r} or lon= and lat=, not both")
+        if self.weights and self.log_weights:
+            raise InputError("give weights or log_weights, not both")
+        if self.units not in (None, "deg", "rad"):
+            raise InputError(f"units must be 'deg' or 'rad', but found {self.units!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,47 +78,40 @@ class Cloud:
     source: str
 
 
+def row_places(path: Path, start: int) -> Place:
+    """The places of the rows from *start* on, in a file without lines of text."""
+    return lambda row: f"{path} row {start + row} (counted from 0)"
+
+
+def refuse(
+    bad: NDArray[np.bool_], place: Place, found: Callable[[int], str], advice: str = "drop or fix those rows"
+) -> None:
+    """An `InputError` if any row is bad: where the first one is, what was found there, and how many there are."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"{place(row)}: {found(row)} ({int(bad.sum())} of {len(bad)} rows); {advice}")
+
+
 def unit_vectors(points: NDArray[Any], place: Place, *, normalize: bool, hint: str = "") -> NDArray[Any]:
     """*points* as unit vectors: scaled if *normalize* is set, otherwise refused if not of unit length."""
-    finite = np.isfinite(points).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise InputError(
-            f"{place(row)}: the point {points[row][:4].tolist()} is not finite "
-            f"({int((~finite).sum())} of {len(points)} points); drop or fix those rows"
-        )
+    refuse(~np.isfinite(points).all(axis=1), place, lambda row: f"the point {points[row][:4].tolist()} is not finite")
     norms = np.linalg.norm(points.astype(np.float64, copy=False), axis=1)
     if normalize:
-        if (norms == 0).any():
-            row = int(np.argmin(norms))
-            raise InputError(f"{place(row)}: the vector is zero and has no direction; drop that row")
+        refuse(norms == 0, place, lambda row: "the vector is zero and has no direction")
         return np.asarray(points / norms[:, None])
-    off = np.abs(norms - 1) > NORM_TOLERANCE
-    if off.any():
-        row = int(np.argmax(off))
-        raise InputError(
-            f"{place(row)}: the vector has length {norms[row]:.8g}, not 1 ({int(off.sum())} of {len(points)} "
-            f"vectors are not of unit length); {hint}if only directions matter, add normalize=True"
-        )
+    off, advice = np.abs(norms - 1) > NORM_TOLERANCE, f"{hint}if only directions matter, add normalize=True"
+    refuse(off, place, lambda row: f"the vector has length {norms[row]:.8g}, not 1", advice)
     return points
 
 
-def checked_weights(values: FloatArray, place: Place, name: str, *, logs: bool, zero_ok: bool = False) -> FloatArray:
-    """*values*, if they are valid weights or log-weights; an `InputError` that names the place otherwise.
-
-    With *zero_ok* all weights may be zero: they may belong to one part of many.
-    """
+def checked_weights(values: FloatArray, place: Place, name: str, *, logs: bool, zero_ok: bool) -> FloatArray:
+    """*values*, if they are valid weights or log-weights; with *zero_ok*, for one part of many, all may be zero."""
     bad = np.isnan(values) | (values == np.inf) if logs else ~((values >= 0) & (values < np.inf))
-    if bad.any():
-        row = int(np.argmax(bad))
-        expected = "a finite log-weight (or -inf)" if logs else "a finite weight of zero or more"
-        advice = "drop or fix those rows"
-        if not logs and (values < 0).any():
-            advice = f"fix those rows or, if these are logarithms, give log_weights={name!r}"
-        raise InputError(
-            f"{place(row)}: {name} is {values[row]:g}, not {expected} ({int(bad.sum())} of {len(values)} "
-            f"rows); {advice}"
-        )
+    expected = "a finite log-weight (or -inf)" if logs else "a finite weight of zero or more"
+    advice = "drop or fix those rows"
+    if not logs and (values < 0).any():
+        advice = f"fix those rows or, if these are logarithms, give log_weights={name!r}"
+    refuse(bad, place, lambda row: f"{name} is {values[row]:g}, not {expected}", advice)
     if not zero_ok and values.max() == (-np.inf if logs else 0):
         raise InputError(f"{place(0)} and every other row: the weight in {name} is zero; at least one must be positive")
     return values

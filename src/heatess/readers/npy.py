@@ -11,84 +11,48 @@ from numpy.typing import NDArray
 
 from ..blocks import slices
 from ..errors import InputError
-from .cloud import Cloud, Place, ReadOptions, checked_weights, unit_vectors
+from .cloud import Cloud, ReadOptions, checked_weights, row_places, unit_vectors
 
 
-def read(path: Path, options: ReadOptions) -> Cloud:
-    """All points of the file, one atom per row, with their weights."""
-    [(cloud, _)] = _clouds(path, options, None)
-    return cloud
-
-
-def batches(path: Path, options: ReadOptions, rows: int) -> Iterator[tuple[Cloud, float]]:
-    """The same in pieces of at most *rows*, each with the fraction of the file read so far."""
-    return _clouds(path, options, rows)
-
-
-def _clouds(path: Path, options: ReadOptions, limit: int | None) -> Iterator[tuple[Cloud, float]]:
-    if options.xyz or options.lon or options.lat or options.units or options.vector:
-        raise InputError(
-            f"{path} is an array without column names, so units= and names of columns have no meaning; "
-            "leave them out, or give a CSV file with a header"
-        )
+def batches(path: Path, options: ReadOptions, rows: int | None) -> Iterator[tuple[Cloud, float]]:
+    """Points of at most *rows* rows, or of all if None, with their weights and the fraction of the file read."""
+    if options.points or options.lon or options.lat or options.units:
+        reason = "is an array without column names, so units= and names of columns have no meaning"
+        raise InputError(f"{path} {reason}; leave them out, or give a CSV file with a header")
     points = _mapped(path)
     if points.ndim != 2 or points.shape[1] < 2:
-        raise InputError(
-            f"{path} holds an array of shape {points.shape}, not (n, d) with d >= 2; save one unit vector per row"
-        )
-    if not len(points):
+        raise InputError(f"{path} has shape {points.shape}, not (n, d) with d >= 2; save one unit vector per row")
+    n, width = points.shape
+    if not n:
         raise InputError(f"{path} holds no points (shape {points.shape}); at least one is needed")
-    weights = _weights(options.weights, len(points), logs=False)
-    log_weights = _weights(options.log_weights, len(points), logs=True)
-    for rows in slices(len(points), limit or len(points)):
-        cloud = Cloud(
-            _vectors(points[rows], path, rows.start, options),
-            _checked(weights, options.weights, rows, logs=False, zero_ok=limit is not None),
-            _checked(log_weights, options.log_weights, rows, logs=True, zero_ok=limit is not None),
-            _described(rows.stop - rows.start, points.shape[1], options),
-            str(path),
-        )
-        yield cloud, rows.stop / len(points)
+    logs, normalize = options.log_weights is not None, options.normalize
+    name = options.log_weights if logs else options.weights
+    words = f"{'vectors (normalized)' if normalize else 'unit vectors'} with {width} coordinates"
+    values = weights = None
+    if name is not None and name != "none":
+        values = _weights(Path(name), n, "log_weights=" if logs else "weights=")
+        words += f"; {'log-weights' if logs else 'weights'} from {name}"
+    hint = "longitude and latitude belong in a CSV file with the header lon,lat; " if width == 2 else ""
+    for part in slices(n, rows or n):
+        vectors = unit_vectors(_loaded(points[part]), row_places(path, part.start), normalize=normalize, hint=hint)
+        if values is not None:
+            file, loaded = Path(str(name)), _loaded(values[part]).astype(np.float64, copy=False)
+            place = row_places(file, part.start)
+            weights = checked_weights(loaded, place, file.name, logs=logs, zero_ok=rows is not None)
+        plain, log = (None, weights) if logs else (weights, None)
+        yield Cloud(vectors, plain, log, f"{len(vectors):,} {words}", str(path)), part.stop / n
 
 
-def _vectors(points: NDArray[Any], path: Path, start: int, options: ReadOptions) -> NDArray[Any]:
-    hint = "longitude and latitude belong in a CSV file with the header lon,lat; " if points.shape[1] == 2 else ""
-    return unit_vectors(_loaded(points), _places(path, start), normalize=options.normalize, hint=hint)
-
-
-def _described(n: int, width: int, options: ReadOptions) -> str:
-    kind = "vectors (normalized)" if options.normalize else "unit vectors"
-    words = f"{n:,} {kind} with {width} coordinates"
-    if options.weights and options.weights != "none":
-        words += f"; weights from {options.weights}"
-    return words + (f"; log-weights from {options.log_weights}" if options.log_weights else "")
-
-
-def _weights(name: str | None, n: int, *, logs: bool) -> NDArray[Any] | None:
+def _weights(path: Path, n: int, option: str) -> NDArray[Any]:
     """The array of weights for *n* points, not yet loaded."""
-    if name is None or name == "none":
-        return None
-    path = Path(name)
-    option = "log_weights=" if logs else "weights="
-    if path.suffix.lower() != ".npy" or not path.is_file():
-        reason = "does not exist" if path.suffix.lower() == ".npy" else "is not a .npy file"
-        raise InputError(f"{name} {reason}; with points in a .npy file, {option} takes a .npy file of {n:,} numbers")
+    is_npy = path.suffix.lower() == ".npy"
+    if not is_npy or not path.is_file():
+        reason = "does not exist" if is_npy else "is not a .npy file"
+        raise InputError(f"{path} {reason}; with points in a .npy file, {option} takes a .npy file of {n:,} numbers")
     values = _mapped(path)
     if values.shape not in ((n,), (n, 1)):
-        raise InputError(
-            f"{path} holds an array of shape {values.shape}, but there are {n:,} points; save one per point"
-        )
+        raise InputError(f"{path} has shape {values.shape}, but there are {n:,} points; save one number per point")
     return values.reshape(n)
-
-
-def _checked(
-    values: NDArray[Any] | None, name: str | None, rows: slice, *, logs: bool, zero_ok: bool
-) -> NDArray[np.float64] | None:
-    if values is None or name is None:
-        return None
-    path = Path(name)
-    loaded = _loaded(values[rows]).astype(np.float64, copy=False)
-    return checked_weights(loaded, _places(path, rows.start), path.name, logs=logs, zero_ok=zero_ok)
 
 
 def _mapped(path: Path) -> NDArray[Any]:
@@ -107,9 +71,7 @@ def _mapped(path: Path) -> NDArray[Any]:
             reason = f"is damaged or cut short ({error}); write it again with numpy.save(path, array)"
         raise InputError(f"{path} {reason}") from None
     if mapped.dtype.kind not in "fiu":
-        raise InputError(
-            f"{path} holds {mapped.dtype} values, not real numbers; save it as numbers: array.astype(float)"
-        )
+        raise InputError(f"{path} holds {mapped.dtype}, not real numbers; save it as numbers: array.astype(float)")
     return np.asarray(mapped)
 
 
@@ -117,7 +79,3 @@ def _loaded(part: NDArray[Any]) -> NDArray[Any]:
     """A copy in memory, in native byte order and no more precise than float64."""
     keep = part.dtype.kind == "f" and part.dtype.itemsize <= 8
     return np.array(part, dtype=part.dtype.newbyteorder("=") if keep else np.float64)
-
-
-def _places(path: Path, start: int) -> Place:
-    return lambda row: f"{path} row {start + row} (counted from 0)"

@@ -11,35 +11,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import FloatArray
 from ..errors import InputError, missing_extra
-from .cloud import Cloud, Place, ReadOptions
+from .cloud import Cloud, Place, ReadOptions, refuse, row_places
 from .columns import Columns
 
 SUFFIXES = (".parquet", ".pq")
 
 
 class Outline(NamedTuple):
-    """What is known about a file before its rows are read.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    groups : tuple of int
-        Rows in each row group.
-    width : int
-        Number of coordinates of each point as unit vector; may be zero in a file without rows.
-    spherical : bool
-        Whether the points are longitude and latitude.
-    weight : {"", "weights", "log-weights"}
-        Which kind of weights the file has; empty if it has none.
-    """
+    """What is known about a file before its rows are read."""
 
     path: Path
-    groups: tuple[int, ...]
-    width: int
-    spherical: bool
-    weight: str
+    groups: tuple[int, ...]  #: rows in each row group
+    width: int  #: coordinates of each point as unit vector; may be zero in a file without rows
+    spherical: bool  #: whether the points are longitude and latitude
+    weight: str  #: "weights", "log_weights", or empty if there are none
 
 
 def expand(paths: Any) -> list[Path]:
@@ -50,18 +37,16 @@ def expand(paths: Any) -> list[Path]:
     ...
     heatess.errors.InputError: no/such/place/*.parquet matches no file; check the pattern
     """
-    named = [paths] if isinstance(paths, str | Path) else list(paths)
     files: list[Path] = []
-    for name in named:
+    for name in [paths] if isinstance(paths, str | Path) else paths:
         path = Path(name)
+        found, reason = [path], ""
         if path.is_dir():
             found = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and _is_data(file, path))
             reason = "holds no .parquet file; check the name"
         elif any(mark in str(name) for mark in "*?[") and not path.exists():
             found = sorted(Path(file) for file in glob(str(name), recursive=True))
             reason = "matches no file; check the pattern"
-        else:
-            found, reason = [path], ""
         if not found:
             raise InputError(f"{name} {reason}")
         files += found
@@ -79,52 +64,40 @@ def outline(path: Path, options: ReadOptions) -> Outline:
     """The outline of a file, from its footer and at most one row."""
     with _opened(path) as file:
         columns = _columns(file, path, options)
-        metadata = file.metadata
-        groups = tuple(metadata.row_group(index).num_rows for index in range(metadata.num_row_groups))
         width = 3 if columns.spherical else len(columns.coordinates)
         if columns.vectors:
             first = next(file.iter_batches(batch_size=1, columns=columns.coordinates), None)
             width = len(first[0][0]) if first is not None and first[0][0].is_valid else 0
-        weight = "" if columns.weight is None else "log-weights" if columns.logs else "weights"
-        return Outline(path, groups, width, columns.spherical, weight)
-
-
-def read(path: Path, options: ReadOptions) -> Cloud:
-    """All points of the file as unit vectors, with their weights."""
-    with _opened(path) as file:
-        columns = _columns(file, path, options)
-        if not file.metadata.num_rows:
-            raise InputError(f"{path} has no rows; at least one point is needed")
-        table = file.read(columns=columns.wanted)
-        cloud = _cloud(columns, table, _places(path, 0), zero_ok=False)
-        columns.finish()
-    return cloud
+        weight = "" if not columns.weight else "log_weights" if columns.logs else "weights"
+        return Outline(path, _group_rows(file), width, columns.spherical, weight)
 
 
 def batches(
-    path: Path, options: ReadOptions, rows: int, groups: Sequence[int] | None = None
+    path: Path, options: ReadOptions, rows: int | None, groups: Sequence[int] | None = None
 ) -> Iterator[tuple[Cloud, float]]:
-    """The same in pieces of at most *rows*, each with the fraction of the file read so far.
+    """Points of at most *rows* rows, or of all if None, with their weights and the fraction of the file read.
 
     Large row groups are also read in pieces, so memory stays limited; *groups* chooses which row groups to read.
     """
     with _opened(path) as file:
         columns = _columns(file, path, options)
-        metadata = file.metadata
-        lengths = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
+        if rows is None:
+            if not file.metadata.num_rows:
+                raise InputError(f"{path} has no rows; at least one point is needed")
+            yield _cloud(columns, file.read(columns=columns.wanted), row_places(path, 0), zero_ok=False), 1.0
+            columns.finish()
+            return
+        lengths = _group_rows(file)
+        starts = np.cumsum([0, *lengths])
         chosen = range(len(lengths)) if groups is None else groups
         done, total = 0, sum(lengths[group] for group in chosen)
         for group in chosen:
             start = int(starts[group])
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns.wanted, use_threads=False):
-                if not batch.num_rows:
-                    continue
-                yield (
-                    _cloud(columns, batch, _places(path, start), zero_ok=True),
-                    (done := done + batch.num_rows) / total,
-                )
-                start += batch.num_rows
+                if batch.num_rows:
+                    done += batch.num_rows
+                    yield _cloud(columns, batch, row_places(path, start), zero_ok=True), done / total
+                    start += batch.num_rows
         columns.finish()
 
 
@@ -149,11 +122,8 @@ def _columns(file: Any, path: Path, options: ReadOptions) -> Columns:
     from pyarrow import types
 
     schema = file.schema_arrow
-    lists = [
-        field.name
-        for field in schema
-        if types.is_list(field.type) or types.is_large_list(field.type) or types.is_fixed_size_list(field.type)
-    ]
+    kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    lists = [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
     columns = Columns(list(schema.names), path, options, lists)
     for name in columns.wanted:
         kind = schema.field(name).type
@@ -173,7 +143,7 @@ def _cloud(columns: Columns, table: Any, place: Place, *, zero_ok: bool) -> Clou
     return columns.cloud(points, weights, place, zero_ok=zero_ok)
 
 
-def _numbers(column: Any, name: str, place: Place) -> NDArray[np.float64]:
+def _numbers(column: Any, name: str, place: Place) -> FloatArray:
     _refuse_nulls(column, name, place)
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
@@ -185,30 +155,23 @@ def _vectors(column: Any, name: str, place: Place) -> NDArray[Any]:
     _refuse_nulls(column, name, place)
     chunks = column.chunks if isinstance(column, pyarrow.ChunkedArray) else [column]
     lengths = np.concatenate([np.asarray(chunk.value_lengths()) for chunk in chunks])
-    odd = lengths != lengths[0]
-    if odd.any():
-        row = int(np.argmax(odd))
-        raise InputError(
-            f"{place(row)}: column {name} holds {lengths[row]} numbers, but {lengths[0]} in {place(0)}; "
-            "drop or fix one of them"
-        )
-    if lengths[0] < 2:
-        raise InputError(f"{place(0)}: column {name} holds {lengths[0]} numbers, but a vector needs two or more")
     width = int(lengths[0])
+    refuse(
+        lengths != width, place, lambda row: f"column {name} holds {lengths[row]} numbers, but {width} in {place(0)}"
+    )
+    if width < 2:
+        raise InputError(f"{place(0)}: column {name} holds {width} numbers, but a vector needs two or more")
     flat = pyarrow.chunked_array([chunk.flatten() for chunk in chunks])
     if flat.null_count:
-        row = int(np.argmax(np.asarray(flat.is_null()))) // width
-        raise InputError(f"{place(row)}: column {name} has an empty entry in its list; drop or fix that row")
-    return np.asarray(flat.to_numpy()).reshape(len(lengths), width)
+        empty = np.asarray(flat.is_null()).reshape(-1, width)
+        refuse(np.asarray(empty.any(axis=1)), place, lambda row: f"column {name} has an empty entry in its list")
+    return np.asarray(flat.to_numpy()).reshape(-1, width)
 
 
 def _refuse_nulls(column: Any, name: str, place: Place) -> None:
     if column.null_count:
-        row = int(np.argmax(np.asarray(column.is_null())))
-        raise InputError(
-            f"{place(row)}: column {name} is empty ({column.null_count} of {len(column)} rows); drop or fix those rows"
-        )
+        refuse(np.asarray(column.is_null()), place, lambda row: f"column {name} is empty")
 
 
-def _places(path: Path, start: int) -> Place:
-    return lambda row: f"{path} row {start + row} (counted from 0)"
+def _group_rows(file: Any) -> tuple[int, ...]:
+    return tuple(file.metadata.row_group(index).num_rows for index in range(file.metadata.num_row_groups))

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..errors import InputError
-from ..heat.series import Series, resolutions_of_times, times_of_resolutions
+from ..heat.radial import resolutions_of_times
+from ..heat.series import Series, times_of_resolutions
 from ..transforms.base import Transform
 from ..transforms.harmonics import Harmonics
 from ..transforms.low_moments import LowMoments
@@ -41,8 +42,30 @@ class Space(ABC):
     #: True where the first level is spanned by the coordinates of a unit vector with dim + 1 of them.
     directional: bool = False
 
-    #: Dimension of the manifold, kept by `dim`.
+    #: Levels and zonal functions, where the heat kernel depends on the distance alone.
+    series: Series | None = None
+
+    #: Fast, linear, mergeable coefficients.
+    transform: Transform | None = None
+
+    #: Overlaps pair by pair.
+    pair_kernel: PairKernel | None = None
+
+    #: Coordinates in which neighbours can be found.
+    embedding: Embedding | None = None
+
+    #: Eigenpairs, where the space is not homogeneous.
+    modes: Modes | None = None
+
+    #: The lowest level moments as sums of squares.
+    low_moments: LowMoments | None = None
+
+    #: Spheres whose harmonics, multiplied, are the eigenfunctions; empty where there are none.
+    harmonics: tuple[Harmonics, ...] = ()
+
+    #: Dimension and scalar curvature, which a space sets.
     _dim: int
+    _curvature: float = 0.0
 
     @property
     def dim(self) -> int:
@@ -91,9 +114,9 @@ class Space(ABC):
         return math.exp(self.log_volume)
 
     @property
-    @abstractmethod
     def scalar_curvature(self) -> float:
         """Scalar curvature, a constant on a homogeneous space."""
+        return self._curvature
 
     def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
         """The times at which the overlap at each distance is 1/e."""
@@ -112,40 +135,3 @@ class Space(ABC):
         if self.series is None:
             raise TypeError(f"{type(self).__name__} has no series, so it must define this itself")
         return self.series
-
-    # Capabilities.
-
-    @property
-    def series(self) -> Series | None:
-        """Levels and zonal functions, where the heat kernel depends on the distance alone."""
-        return None
-
-    @property
-    def transform(self) -> Transform | None:
-        """Fast, linear, mergeable coefficients."""
-        return None
-
-    @property
-    def pair_kernel(self) -> PairKernel | None:
-        """Overlaps pair by pair."""
-        return None
-
-    @property
-    def embedding(self) -> Embedding | None:
-        """Coordinates in which neighbours can be found."""
-        return None
-
-    @property
-    def modes(self) -> Modes | None:
-        """Eigenpairs, where the space is not homogeneous."""
-        return None
-
-    @property
-    def low_moments(self) -> LowMoments | None:
-        """The lowest level moments as sums of squares."""
-        return None
-
-    @property
-    def harmonics(self) -> tuple[Harmonics, ...]:
-        """Spheres whose harmonics, multiplied, are the eigenfunctions; empty where there are none."""
-        return ()

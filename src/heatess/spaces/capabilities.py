@@ -190,6 +190,9 @@ class Embedding(ABC):
 
     periods: FloatArray | None = None
 
+    #: True in flat space, where no coordinate closes.
+    open: bool = False
+
     @abstractmethod
     def coordinates(self, points: NDArray[Any]) -> FloatArray:
         """Checked points in a Euclidean space where the straight-line distance is `chord` of the distance."""
@@ -249,6 +252,7 @@ class FlatEmbedding(Embedding):
     def __init__(self, periods: FloatArray) -> None:
         self.dim = self.columns = len(periods)
         self.periods: FloatArray = periods
+        self.open = bool(np.isinf(periods).all())
 
     def coordinates(self, points: NDArray[Any]) -> FloatArray:
         """The coordinates themselves."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,34 +41,27 @@ class ComplexProjective(Space):
     >>> states = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [1, 1j], [1, -1j]]) / np.sqrt([[1, 1, 2, 2, 2, 2]]).T
     >>> he.power_spectrum(states, space=he.ComplexProjective(1), max_degree=4).energies.round(6)
     array([1.  , 0.  , 0.  , 0.  , 5.25])
+    >>> round(he.gess(states, space=he.ComplexProjective(1), angle=30), 2)  # neighbours are 45 degrees apart
+    3.91
     """
 
     def __init__(self, dim: int) -> None:
-        self._n = check_dimension(dim, "ComplexProjective", "the states of a qubit are ComplexProjective(1)")
+        n = self._n = check_dimension(dim, "ComplexProjective", "the states of a qubit are ComplexProjective(1)")
+        self._dim, self._curvature = 2 * n, 4.0 * n * (n + 1)
+        series = JacobiSeries(2 * n) if n > 1 else SphereSeries(2, radius=0.5)
+        self.series, self.low_moments = series, ProjectorMoments(2 * n + 2, plain_rows)
+        self.pair_kernel = ZonalPairs(series, 2 * n + 2, rows=plain_rows, cosines=_cosines, distance=self.distance)
+        self.embedding = VectorEmbedding(series, (n + 1) ** 2, _projectors, radius=0.5)
 
-    def __repr__(self) -> str:
-        return f"ComplexProjective({self._n})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ComplexProjective) and other._n == self._n
-
-    def __hash__(self) -> int:
-        return hash((ComplexProjective, self._n))
-
-    @property
-    def dim(self) -> int:
-        """Dimension as a manifold, twice the complex one."""
-        return 2 * self._n
-
-    @property
-    def scalar_curvature(self) -> float:
-        """4 n (n + 1), where n is the complex dimension."""
-        return 4.0 * self._n * (self._n + 1)
+    def _key(self) -> tuple[object, ...]:
+        return (self._n,)
 
     def check(self, points: Any) -> FloatArray:
-        """Norms as on the sphere; real, then imaginary parts as columns (n, 2 dim + 2), which are taken as well.
+        """Unit vectors as columns of real, then of imaginary parts, (n, 2 dim + 2); such columns are taken as well.
 
-        The first coordinate of half the largest modulus or more is made positive; equal points may stay 1e-16 apart.
+        Norms within 1e-6 of one are corrected, others refused. The first coordinate of at least half the largest
+        modulus is made positive. Vectors that differ by their phase then agree to rounding, which may leave them about
+        1e-16 apart: finer scales than that are not for float64.
         """
         try:
             array = numeric_array(points, "points")
@@ -89,35 +82,19 @@ class ComplexProjective(Space):
         return np.hstack([vectors.real, vectors.imag])
 
     def distance(self, x: Any, y: Any) -> FloatArray:
-        """arccos |<x, y>| in radians, of complex vectors or checked columns, accurate for the closest of pairs."""
+        """arccos |<x, y>| in radians, of complex vectors or checked columns, accurate for the closest of pairs.
+
+        >>> float(ComplexProjective(1).distance([1, 0], [1j, 1e-12]))
+        1e-12
+        """
         left, right = (_complex(np.asarray(points), self._n + 1) for points in (x, y))
-        turn = np.exp(1j * np.angle(np.einsum("...j,...j->...", left, right.conj())))
+        inner = np.einsum("...j,...j->...", left, right.conj())
+        turn = np.where(inner == 0, 1.0, inner) / np.where(inner == 0, 1.0, np.abs(inner))
         return vector_distance(left.view(np.float64), (turn[..., None] * right).view(np.float64))
 
     def uniform(self, n: int, rng: np.random.Generator) -> NDArray[np.complex128]:
         """*n* independent uniform points, complex, shape (n, dim + 1)."""
         return _complex(uniform_vectors(n, 2 * self._n + 2, rng), self._n + 1)
-
-    @cached_property
-    def series(self) -> Series:
-        """Jacobi polynomials, which are Legendre's for a qubit."""
-        log_volume = self._n * math.log(math.pi) - math.lgamma(self._n + 1)
-        return JacobiSeries(2 * self._n, log_volume) if self._n > 1 else SphereSeries(2, radius=0.5)
-
-    @cached_property
-    def low_moments(self) -> ProjectorMoments:
-        """The mean of x x^*."""
-        return ProjectorMoments(2 * self._n + 2, plain_rows)
-
-    @cached_property
-    def pair_kernel(self) -> ZonalPairs:
-        """From cos 2d = 2 |<x, y>|^2 - 1."""
-        return ZonalPairs(self.series, 2 * self._n + 2, rows=plain_rows, cosines=_cosines, distance=self.distance)
-
-    @cached_property
-    def embedding(self) -> VectorEmbedding:
-        """The matrices sqrt(2) x x^*, whose straight-line distance is 2 sin d."""
-        return VectorEmbedding(self.series, (self._n + 1) ** 2, _projectors, radius=0.5)
 
 
 @dataclass(frozen=True)
@@ -125,12 +102,18 @@ class JacobiSeries(Series):
     """CP^n, where dim = 2n: level k has C(n + k - 1, k)^2 (2k + n) / n functions."""
 
     dim: int
-    log_volume: float
-    diameter, winding = math.pi / 2, 2
+    diameter = math.pi / 2
+    winding = 2
+
+    @property
+    def log_volume(self) -> float:  # type: ignore[override]
+        """log of pi^n / n!."""
+        return self.dim // 2 * math.log(math.pi) - math.lgamma(self.dim // 2 + 1)
 
     def levels(self, count: int) -> Levels:
         """Eigenvalues and log N_k for k = 0, ..., count - 1."""
-        return Levels(*(part[:count].copy() for part in _levels(self.dim // 2, 1 << max(6, (count - 1).bit_length()))))
+        table = _levels(self.dim // 2, 1 << max(6, (count - 1).bit_length()))
+        return Levels(table.eigenvalues[:count], table.log_multiplicities[:count])
 
     def zonal(self, count: int, distance: Any) -> FloatArray:
         """With m = 2k + n, 2 (k + n)^2 (m - 1) P_{k+1} = m ((m^2 - 1) u + (n - 1)^2) P_k - 2 k^2 (m + 1) P_{k-1}."""
@@ -185,7 +168,10 @@ def _projectors(points: NDArray[Any], part: slice) -> FloatArray:
 def _levels(n: int, count: int) -> Levels:
     k = np.arange(count, dtype=np.float64)
     ratios = ((n + k) / (k + 1)) ** 2 * (2 * k + n + 2) / (2 * k + n)  # N_{k+1} / N_k
-    return Levels(4 * k * (k + n), np.concatenate([[0.0], np.cumsum(np.log(ratios[:-1]))]))
+    table = Levels(4 * k * (k + n), np.concatenate([[0.0], np.cumsum(np.log(ratios[:-1]))]))
+    for column in table:
+        column.flags.writeable = False
+    return table
 
 
 @lru_cache(maxsize=16)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,11 +57,8 @@ class Euclidean(OpenSpace):
 
     def __init__(self, dim: int) -> None:
         self._dim = check_dimension(dim, "Euclidean", "the plane is Euclidean(2)")
-
-    @property
-    def scalar_curvature(self) -> float:
-        """Zero."""
-        return 0.0
+        self.pair_kernel = GaussianPairs(self._dim)
+        self.embedding = FlatEmbedding(np.full(self._dim, np.inf))
 
     def check(self, points: Any) -> NDArray[Any]:
         """Finite vectors, shape (n, dim), or (n,) if dim is 1."""
@@ -77,18 +73,6 @@ class Euclidean(OpenSpace):
         """
         difference = np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64)
         return np.asarray(np.linalg.norm(difference, axis=-1))
-
-    # Capabilities.
-
-    @cached_property
-    def pair_kernel(self) -> GaussianPairs:
-        """exp(-d^2 / 8t)."""
-        return GaussianPairs(self._dim)
-
-    @cached_property
-    def embedding(self) -> FlatEmbedding:
-        """The coordinates themselves."""
-        return FlatEmbedding(np.full(self._dim, np.inf))
 
     def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
         """d^2 / 8."""

@@ -9,7 +9,7 @@ With s = 2t and r the distance, the heat kernel with respect to Riemannian volum
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -55,12 +55,8 @@ class Hyperbolic(OpenSpace):
     def __init__(self, dim: int) -> None:
         if isinstance(dim, bool) or dim not in (2, 3):
             raise InputError(f"Hyperbolic(dim) is known for dim 2 and 3, but found {dim!r}")
-        self._dim = int(dim)
-
-    @property
-    def scalar_curvature(self) -> float:
-        """-m (m - 1)."""
-        return float(-self._dim * (self._dim - 1))
+        self._dim, self._curvature = int(dim), float(-dim * (dim - 1))
+        self.pair_kernel = self._kernel = HyperbolicPairs(self._dim)
 
     def check(self, points: Any) -> NDArray[Any]:
         """Points of the hyperboloid, shape (n, dim + 1), time coordinate first, recomputed from the others."""
@@ -91,14 +87,9 @@ class Hyperbolic(OpenSpace):
         left, right = (np.moveaxis(np.asarray(value, dtype=np.float64), -1, 0) for value in (x, y))
         return _distance(left, right)
 
-    @cached_property
-    def pair_kernel(self) -> HyperbolicPairs:
-        """Functions of the distance."""
-        return HyperbolicPairs(self._dim)
-
     def _log_overlap(self, r: float, time: float) -> float:
         """Of two atoms at distance r, minus infinity where it vanishes."""
-        overlap = float(self.pair_kernel.terms_at(np.array([[r]]))(time).overlap[0, 0])
+        overlap = float(self._kernel.terms_at(np.array([[r]]))(time).overlap[0, 0])
         return math.log(overlap) if overlap else -math.inf
 
     def times_of_resolutions(self, distances: FloatArray) -> FloatArray:

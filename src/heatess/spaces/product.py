@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray, positive
 from ..errors import InputError, InputTypeError
 from ..heat.radial import PairTerms, Radial
-from ..transforms.harmonics import Harmonics
 from ..transforms.product import ProductTransform
 from .base import GESS_ONLY, Space
 from .capabilities import PairKernel, RadialFactor, TermsOfTime, combined
@@ -71,6 +69,17 @@ class Product(Space):
         self._ends = np.cumsum([kernel.width for kernel in self._kernels])
         self.angular = all(space.angular for space in spaces)
         self.compact = all(space.compact for space in spaces)
+        self._dim = sum(space.dim for space in spaces)
+        self.pair_kernel = ProductPairs(self._kernels, self._scales, self.compact)
+        starts = [0, *self._ends[:-1].tolist()]
+        harmonics = [
+            tuple(part.moved(c, start) for part in space.harmonics)
+            for space, c, start in zip(spaces, self._scales, starts, strict=True)
+        ]
+        if all(harmonics):
+            self.harmonics = tuple(part for parts in harmonics for part in parts)
+            diagonal = self.pair_kernel.log_diagonal
+            self.transform = ProductTransform(list(self.harmonics), self._dim, diagonal, repr(self))
 
     def __repr__(self) -> str:
         parts = [repr(space).removesuffix(GESS_ONLY) for space in self._spaces]
@@ -90,11 +99,6 @@ class Product(Space):
     def scales(self) -> tuple[float, ...]:
         """The metric multiplier of each factor."""
         return self._scales
-
-    @property
-    def dim(self) -> int:
-        """Sum of the factors' dimensions."""
-        return sum(space.dim for space in self._spaces)
 
     @property
     def diameter(self) -> float:
@@ -156,30 +160,6 @@ class Product(Space):
     def uniform(self, n: int, rng: np.random.Generator) -> tuple[Any, ...]:
         """*n* independent uniform points: a tuple with the points of each factor."""
         return tuple(space.uniform(n, rng) for space in self._spaces)
-
-    # Capabilities, composed of those of the factors.
-
-    @cached_property
-    def pair_kernel(self) -> ProductPairs:
-        """Overlaps multiply."""
-        return ProductPairs(self._kernels, self._scales, self.compact)
-
-    @cached_property
-    def harmonics(self) -> tuple[Harmonics, ...]:
-        """Those of all factors, if each has them."""
-        starts = [0, *self._ends[:-1].tolist()]
-        found = [
-            tuple(part.moved(c, start) for part in space.harmonics)
-            for (space, c), start in zip(self._factors(), starts, strict=True)
-        ]
-        return tuple(part for parts in found for part in parts) if all(found) else ()
-
-    @cached_property
-    def transform(self) -> ProductTransform | None:
-        """Coefficients of all products of eigenfunctions, where all factors are made of spheres."""
-        if not self.harmonics:
-            return None
-        return ProductTransform(list(self.harmonics), self.dim, self.pair_kernel.log_diagonal, repr(self))
 
 
 class ProductPairs(PairKernel):

@@ -6,7 +6,6 @@ are the sphere's even ones, and the heat kernel is the sum of the sphere's at x 
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics
-from ..transforms.levels import CircleTransform, HarmonicTransform, LevelTransform
+from ..transforms.levels import CircleTransform, HarmonicTransform
 from ..transforms.low_moments import AxisMoments
 from ..transforms.wigner import WignerTransform
 from .base import Space
@@ -57,12 +56,19 @@ class Projective(Space):
     """
 
     def __init__(self, dim: int) -> None:
-        self._dim = check_dimension(dim, "Projective", "axes in R^3 are Projective(2)")
-
-    @property
-    def scalar_curvature(self) -> float:
-        """m (m - 1), as on the sphere."""
-        return float(self._dim * (self._dim - 1))
+        m = self._dim = check_dimension(dim, "Projective", "axes in R^3 are Projective(2)")
+        self._curvature = float(m * (m - 1))
+        series, low = SphereSeries(m, step=2), AxisMoments(m + 1, unit_rows)
+        self.series, self.low_moments = series, low
+        self.pair_kernel = ZonalPairs(series, m + 1, rows=unit_rows, cosines=axis_cosines, distance=axis_distance)
+        self.embedding = AxisEmbedding(series, m + 1, unit_rows)
+        self.harmonics = (Harmonics(m, 2, 1.0, slice(0, m + 1)),)
+        if m == 1:
+            self.transform = CircleTransform(series, low, doubled_angle, "sum of w exp(2 i l angle), l >= 0")
+        elif m == 2:
+            self.transform = HarmonicTransform(series, low, unit_rows, 2)
+        elif m == 3:  # unit quaternions, so that lines in R^4 are rotations
+            self.transform = WignerTransform(series, low)
 
     def check(self, points: Any) -> NDArray[Any]:
         """Unit vectors, shape (n, dim + 1), as `Sphere.check` has them, their first nonzero coordinate positive."""
@@ -79,40 +85,3 @@ class Projective(Space):
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform lines, shape (n, dim + 1)."""
         return np.asarray(canonical(uniform_vectors(n, self._dim + 1, rng)))
-
-    # Capabilities.
-
-    @cached_property
-    def series(self) -> SphereSeries:
-        """The sphere's even degrees."""
-        return SphereSeries(self._dim, step=2)
-
-    @cached_property
-    def low_moments(self) -> AxisMoments:
-        """Second and fourth moments of the vectors."""
-        return AxisMoments(self._dim + 1, unit_rows)
-
-    @cached_property
-    def transform(self) -> LevelTransform | None:
-        """Fourier coefficients of the doubled angle, even spherical harmonics, or Wigner's of quaternions."""
-        if self._dim == 1:
-            basis = "sum of w exp(2 i l angle), l >= 0"
-            return CircleTransform(self.series, self.low_moments, doubled_angle, basis)
-        if self._dim == 2:
-            return HarmonicTransform(self.series, self.low_moments, unit_rows, 2)
-        return WignerTransform(self.series, self.low_moments) if self._dim == 3 else None
-
-    @cached_property
-    def pair_kernel(self) -> ZonalPairs:
-        """From squared inner products."""
-        return ZonalPairs(self.series, self._dim + 1, rows=unit_rows, cosines=axis_cosines, distance=axis_distance)
-
-    @cached_property
-    def embedding(self) -> AxisEmbedding:
-        """The unit vectors, either sign."""
-        return AxisEmbedding(self.series, self._dim + 1, unit_rows)
-
-    @property
-    def harmonics(self) -> tuple[Harmonics, ...]:
-        """The sphere's, of even degree."""
-        return (Harmonics(self._dim, 2, 1.0, slice(0, self._dim + 1)),)

@@ -6,7 +6,6 @@ SO(3) with the rotation angle as distance is `Projective(3)` with all lengths do
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,15 +55,19 @@ class Rotations(Space):
     1.8
     """
 
-    _dim = 3
+    _dim, _curvature = 3, 1.5  # those of the 3-sphere of radius 2
+
+    def __init__(self) -> None:
+        # The even degrees of the 3-sphere of radius two are the characters.
+        series, low = SphereSeries(3, step=2, radius=2.0), AxisMoments(4, unit_rows)
+        self.series, self.low_moments = series, low
+        self.transform = WignerTransform(series, low)
+        self.pair_kernel = ZonalPairs(series, 4, rows=unit_rows, cosines=axis_cosines, distance=self.distance)
+        self.embedding = AxisEmbedding(series, 4, unit_rows, radius=2.0)
+        self.harmonics = (Harmonics(3, 2, 2.0, slice(0, 4)),)
 
     def _key(self) -> tuple[object, ...]:
         return ()
-
-    @property
-    def scalar_curvature(self) -> float:
-        """3/2, that of the 3-sphere of radius 2."""
-        return 1.5
 
     def check(self, points: Any) -> FloatArray:
         """Unit quaternions (x, y, z, w), shape (n, 4), their first nonzero coordinate positive.
@@ -99,38 +102,6 @@ class Rotations(Space):
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform rotations, as quaternions of shape (n, 4), the scalar last."""
         return np.asarray(canonical(uniform_vectors(n, 4, rng)))
-
-    # Capabilities.
-
-    @cached_property
-    def series(self) -> SphereSeries:
-        """Characters: the even degrees of the 3-sphere of radius two."""
-        return SphereSeries(3, step=2, radius=2.0)
-
-    @cached_property
-    def low_moments(self) -> AxisMoments:
-        """Second and fourth moments of the quaternions."""
-        return AxisMoments(4, unit_rows)
-
-    @cached_property
-    def transform(self) -> WignerTransform:
-        """Matrix elements of Wigner's D^l."""
-        return WignerTransform(self.series, self.low_moments)
-
-    @cached_property
-    def pair_kernel(self) -> ZonalPairs:
-        """From cos w = 2 (q.q')^2 - 1."""
-        return ZonalPairs(self.series, 4, rows=unit_rows, cosines=axis_cosines, distance=self.distance)
-
-    @cached_property
-    def embedding(self) -> AxisEmbedding:
-        """The quaternions, either sign."""
-        return AxisEmbedding(self.series, 4, unit_rows, radius=2.0)
-
-    @property
-    def harmonics(self) -> tuple[Harmonics, ...]:
-        """The even harmonics of quaternions, with all lengths doubled."""
-        return (Harmonics(3, 2, 2.0, slice(0, 4)),)
 
 
 def _canonical_unit(quaternions: NDArray[Any]) -> FloatArray:

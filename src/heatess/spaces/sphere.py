@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics
-from ..transforms.levels import CircleTransform, HarmonicTransform, LevelTransform
+from ..transforms.levels import CircleTransform, HarmonicTransform
 from ..transforms.low_moments import VectorMoments
 from .base import Space
 from .capabilities import VectorEmbedding, ZonalPairs
@@ -53,12 +52,17 @@ class Sphere(Space):
     directional = True
 
     def __init__(self, dim: int) -> None:
-        self._dim = check_dimension(dim, "Sphere", "S^2 in R^3 is Sphere(2)")
-
-    @property
-    def scalar_curvature(self) -> float:
-        """m (m - 1)."""
-        return float(self._dim * (self._dim - 1))
+        m = self._dim = check_dimension(dim, "Sphere", "S^2 in R^3 is Sphere(2)")
+        self._curvature = float(m * (m - 1))
+        series, low = SphereSeries(m), VectorMoments(m + 1, unit_rows)
+        self.series, self.low_moments = series, low
+        self.pair_kernel = ZonalPairs(series, m + 1, rows=unit_rows, cosines=vector_cosines, distance=vector_distance)
+        self.embedding = VectorEmbedding(series, m + 1, unit_rows)
+        self.harmonics = (Harmonics(m, 1, 1.0, slice(0, m + 1)),)
+        if m == 1:
+            self.transform = CircleTransform(series, low, planar_angle, "sum of w exp(i l angle), l >= 0")
+        elif m == 2:
+            self.transform = HarmonicTransform(series, low, unit_rows, 1)
 
     def check(self, points: Any) -> NDArray[Any]:
         """Unit vectors, shape (n, dim + 1); norms within 1e-6 of one are corrected, others refused."""
@@ -75,37 +79,3 @@ class Sphere(Space):
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform points, shape (n, dim + 1)."""
         return uniform_vectors(n, self._dim + 1, rng)
-
-    # Capabilities.
-
-    @cached_property
-    def series(self) -> SphereSeries:
-        """Gegenbauer polynomials."""
-        return SphereSeries(self._dim)
-
-    @cached_property
-    def low_moments(self) -> VectorMoments:
-        """First and second moments of the vectors."""
-        return VectorMoments(self._dim + 1, unit_rows)
-
-    @cached_property
-    def transform(self) -> LevelTransform | None:
-        """Fourier coefficients on the circle, spherical harmonics on S^2."""
-        if self._dim == 1:
-            return CircleTransform(self.series, self.low_moments, planar_angle, "sum of w exp(i l angle), l >= 0")
-        return HarmonicTransform(self.series, self.low_moments, unit_rows, 1) if self._dim == 2 else None
-
-    @cached_property
-    def pair_kernel(self) -> ZonalPairs:
-        """From inner products."""
-        return ZonalPairs(self.series, self._dim + 1, rows=unit_rows, cosines=vector_cosines, distance=vector_distance)
-
-    @cached_property
-    def embedding(self) -> VectorEmbedding:
-        """The unit vectors themselves."""
-        return VectorEmbedding(self.series, self._dim + 1, unit_rows)
-
-    @property
-    def harmonics(self) -> tuple[Harmonics, ...]:
-        """The sphere itself."""
-        return (Harmonics(self._dim, 1, 1.0, slice(0, self._dim + 1)),)

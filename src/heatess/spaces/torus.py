@@ -6,7 +6,7 @@ The heat kernel is a product of one-dimensional ones, which are in `heat.theta`.
 from __future__ import annotations
 
 import math
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from ..errors import InputError
 from ..heat import theta
 from ..heat.radial import PairTerms, radial
 from ..heat.spherical import SphereSeries
-from ..transforms.base import Transform
 from ..transforms.harmonics import Harmonics
 from ..transforms.levels import CircleTransform
 from ..transforms.low_moments import AngleMoments
@@ -25,6 +24,7 @@ from ..transforms.torus import TorusTransform, diagonals
 from .base import Space
 from .capabilities import FlatEmbedding, PairKernel, RadialFactor, TermsOfTime, ZonalPairs, plain_rows
 from .coordinates import coordinate_rows
+from .vectors import check_dimension
 
 #: Periods from zero within which a coordinate is known to six digits of a period or more.
 MOST_TURNS = 1e9
@@ -62,16 +62,27 @@ class Torus(Space):
     """
 
     def __init__(self, dim: int, periods: Any = 2 * math.pi) -> None:
-        if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
-            raise InputError(f"Torus(dim) needs a whole number dim >= 1, but found {dim!r}; the circle is Torus(1)")
+        self._dim = check_dimension(dim, "Torus", "the circle is Torus(1)")
         values = numeric_array(periods, "periods").astype(np.float64)
         if values.shape not in ((), (int(dim),)):
             raise InputError(f"periods must be one number or {dim}, one per coordinate, but have shape {values.shape}")
         if not ((values > 1e-50) & (values < 1e50)).all():
             raise InputError(f"periods must be positive and finite (1e-50 to 1e50), but are {values.tolist()}")
-        self._dim, self._periods = int(dim), np.broadcast_to(values, (int(dim),))
+        self._periods = np.broadcast_to(values, (self._dim,))
         self.angular = bool((self._periods == 2 * math.pi).all())
-        self.directional = int(dim) == 1
+        self.directional = self._dim == 1
+        self.embedding = FlatEmbedding(self._periods)
+        self.harmonics = tuple(
+            Harmonics(1, 1, period / (2 * math.pi), slice(j, j + 1), period) for j, period in enumerate(self.periods)
+        )
+        if self._dim == 1:  # a function of the distance, with levels
+            series, low = SphereSeries(1, radius=self.periods[0] / (2 * math.pi)), AngleMoments(self._angle)
+            self.series, self.low_moments = series, low
+            self.transform = CircleTransform(series, low, self._angle, "sum of w exp(2 pi i l x / T), l >= 0")
+            self.pair_kernel = ZonalPairs(series, 1, rows=plain_rows, cosines=self._cosines, distance=self.distance)
+        else:
+            self.pair_kernel = TorusPairs(self.periods)
+            self.transform = TorusTransform(self.periods, repr(self)) if self._dim <= 3 else None
 
     def __repr__(self) -> str:
         if self.angular:
@@ -105,11 +116,6 @@ class Torus(Space):
     def volume(self) -> float:
         """Product of the periods."""
         return float(np.prod(self._periods))
-
-    @property
-    def scalar_curvature(self) -> float:
-        """Zero: tori are flat."""
-        return 0.0
 
     # Points.
 
@@ -146,52 +152,14 @@ class Torus(Space):
         """*n* independent uniform points, shape (n, dim)."""
         return np.asarray((rng.random((n, self.dim)) - 0.5) * self._periods)
 
-    # Capabilities.
-
-    @cached_property
-    def series(self) -> SphereSeries | None:
-        """Of the circle; on other tori the kernel depends on more than the distance."""
-        return SphereSeries(1, radius=self.periods[0] / (2 * math.pi)) if self.dim == 1 else None
-
-    @cached_property
-    def low_moments(self) -> AngleMoments | None:
-        """Of the circle."""
-        return AngleMoments(self._angle) if self.dim == 1 else None
-
     def _angle(self, points: NDArray[Any]) -> FloatArray:
+        """Of points of the circle."""
         return np.asarray(points[:, 0] * (2 * math.pi / self.periods[0]))
-
-    @cached_property
-    def transform(self) -> Transform | None:
-        """Fourier coefficients, in up to three dimensions."""
-        if self.series is not None and self.low_moments is not None:
-            basis = "sum of w exp(2 pi i l x / T), l >= 0"
-            return CircleTransform(self.series, self.low_moments, self._angle, basis)
-        return TorusTransform(self.periods, repr(self)) if self.dim <= 3 else None
-
-    @cached_property
-    def pair_kernel(self) -> PairKernel:
-        """Products over the coordinates; on the circle a function of the distance."""
-        if self.series is None:
-            return TorusPairs(self.periods)
-        return ZonalPairs(self.series, 1, rows=plain_rows, cosines=self._cosines, distance=self.distance)
 
     def _cosines(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """Of the angles between points of the circle."""
         gaps = theta.gap_between(left, right[:, 0], self._periods)
         return np.cos(gaps * (2 * math.pi / self.periods[0]))
-
-    @cached_property
-    def embedding(self) -> FlatEmbedding:
-        """The coordinates themselves."""
-        return FlatEmbedding(self._periods)
-
-    @property
-    def harmonics(self) -> tuple[Harmonics, ...]:
-        """One circle for each coordinate."""
-        return tuple(
-            Harmonics(1, 1, period / (2 * math.pi), slice(j, j + 1), period) for j, period in enumerate(self.periods)
-        )
 
     # Resolutions: along the coordinate of largest period.
 

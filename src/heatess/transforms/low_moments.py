@@ -80,7 +80,7 @@ class AxisMoments(LowMoments):
 
     def __init__(self, columns: int, rows: Rows) -> None:
         self._p, self._vectors, self._rows = columns, VectorMoments(columns, rows), rows
-        self._pairs = np.triu_indices(columns)
+        self._pairs = np.triu_indices(columns if columns <= _FOURTH_COLUMNS else 1)
 
     def sums(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
         """The sphere's sums, then sum w x_i x_j x_k x_l over i <= j and k <= l."""

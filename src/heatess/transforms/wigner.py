@@ -189,18 +189,9 @@ def fourier(
 
 
 def contract(modes: NDArray[np.complex128], lowest: int, found: NDArray[np.complex128], threads: int) -> None:
-    """Write the coefficients of orders m = lowest, lowest + 1, ... into *found*; *modes* are used up.
+    """Write the coefficients of orders m = lowest, lowest + 1, ... into *found*.
 
-    Parameters
-    ----------
-    modes : ndarray, shape (orders, 2 count - 1, 2 count - 1)
-        Sums of w exp(i (m a + k b + n c)), with k and n from -(count - 1) to count - 1.
-    lowest : int
-        The first of the orders m.
-    found : ndarray, shape (start(count),)
-        Coefficients of all levels and orders.
-    threads : int
-        Threads to use.
+    *modes* are sums of w exp(i (m a + k b + n c)), shape (orders, 2 count - 1, 2 count - 1), and are used up.
     """
     from ..compiled.wigner import contract as compiled
 

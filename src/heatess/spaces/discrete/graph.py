@@ -9,22 +9,19 @@ import numpy as np
 
 from ...arrays import FloatArray, numeric_array
 from ...errors import InputError
-from .laplacian import DENSE, MOST_MODES, TAIL, Laplacian
-from .nodes import NodeSpace, check_modes, refuse_components
+from .laplacian import DENSE, TAIL, Laplacian
+from .nodes import NodeSpace, refuse_components
 
 
 class Graph(NodeSpace):
     """A connected graph with the combinatorial Laplacian D - W and the counting measure; points are node indices.
 
-    D - W (D the degrees, W the edge weights) is chosen among the graph Laplacians because then equal
-    weights on all nodes are exactly the uniform law, the heat kernel of a Cartesian product of graphs is the
-    product of their heat kernels, and a grid of spacing h with edge weights 1 / h^2 is the manifold it
-    samples. Heat crosses an edge at the rate of its weight: a time means seconds if weights are rates per
-    second, and an edge of weight w is 1 / sqrt(w) long, one step at weight 1. The spectrum is finite,
-    at most twice the largest degree, so any time down to zero is resolved where all modes fit.
-
-    A graph is not homogeneous: a hub cools faster than a leaf, k_2t(x, x) depends on the place, and gESS need
-    not fall with t.
+    With D - W (D the degrees, W the edge weights) equal weights on all nodes are exactly the uniform law, the heat
+    kernel of a Cartesian product of graphs is the product of their heat kernels, and a grid of spacing h with edge
+    weights 1 / h^2 is the manifold it samples. Heat crosses an edge at the rate of its weight: a time means seconds if
+    weights are rates per second, and an edge of weight w is 1 / sqrt(w) long, one step at weight 1. The spectrum is
+    finite, at most twice the largest degree, so any time down to zero is resolved where all modes fit. A graph is not
+    homogeneous: a hub cools faster than a leaf, k_2t(x, x) depends on the place, and gESS need not fall with t.
 
     Parameters
     ----------
@@ -49,42 +46,34 @@ class Graph(NodeSpace):
     _dim = 0  # nodes are isolated points, and no Weyl's law says how eigenvalues grow
 
     def __init__(self, adjacency: Any, modes: int | None = None) -> None:
-        self._adjacency = _check_adjacency(adjacency)
-        refuse_components(self._adjacency, "the graph", "make one Graph of each, or add the edges that join them")
         from scipy.sparse import diags
 
+        self._adjacency = _check_adjacency(adjacency)
+        refuse_components(self._adjacency, "the graph", "make one Graph of each, or add the edges that join them")
         size = self._adjacency.shape[0]
         stiffness = diags(np.asarray(self._adjacency.sum(axis=1)).ravel()) - self._adjacency
-        super().__init__(Laplacian(stiffness, np.ones(size)), check_modes(modes, size))
+        super().__init__(Laplacian(stiffness, np.ones(size)), modes, volume=float(size))
 
     def __repr__(self) -> str:
         return f"Graph({self.node_count} nodes, {self._adjacency.nnz // 2} edges)"
-
-    @property
-    def volume(self) -> float:
-        """Number of nodes."""
-        return float(self.node_count)
 
     def cutoff(self, time: float) -> float:
         """The eigenvalue beyond which all the others together add less than `TAIL` to a trace of at least one."""
         return float(np.log(self.node_count / TAIL)) / (2 * time)
 
     @cached_property
-    def finest_of_nodes(self) -> float:  # type: ignore[override]
+    def finest_of_nodes(self) -> float:
         """Zero where all modes fit; else the time at which the most that fit suffice."""
-        most = min(MOST_MODES, self.node_count // 2)
         if self.node_count <= DENSE:
             return 0.0
-        return self.cutoff(1.0) / self._laplacian.reaching(most - most // 8)
+        return self.cutoff(1.0) / self._laplacian.reaching(self._most_modes - self._most_modes // 8)
 
     @cached_property
     def finest_time(self) -> float:
         """The smallest time that the modes resolve; zero when there are as many modes as nodes."""
-        if self._modes == self.node_count:
-            return 0.0
         if self._modes is None:
             return self.finest_of_nodes
-        return self.cutoff(1.0) / float(self._laplacian.lowest(self._modes).values[-1])
+        return 0.0 if self._modes == self.node_count else self._finest_of_modes()
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent nodes, all equally likely."""
@@ -112,24 +101,22 @@ def _check_adjacency(adjacency: Any) -> Any:
         raise InputError(f"adjacency must be a square matrix of at least two nodes, but has shape {matrix.shape}")
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    _refuse_edges(matrix, ~(np.isfinite(matrix.data) & (matrix.data > 0)), "must be finite and not negative")
     entries = matrix.tocoo()
-    _refuse_edges(matrix, entries.row == entries.col, "must have a zero diagonal (a loop carries no heat)")
+    faults = {
+        "must be finite and not negative": ~(np.isfinite(entries.data) & (entries.data > 0)),
+        "must have a zero diagonal (a loop carries no heat)": entries.row == entries.col,
+    }
+    for expected, bad in faults.items():
+        if bad.any():
+            first = int(np.argmax(bad))
+            i, j, value = entries.row[first], entries.col[first], entries.data[first]
+            raise InputError(f"adjacency {expected}, but entry ({i}, {j}) is {value:g} ({int(bad.sum())} entries)")
     difference = abs(matrix - matrix.T).tocoo()
     if difference.nnz and difference.data.max() > 1e-12 * matrix.data.max():
         worst = int(np.argmax(difference.data))
-        i, j = int(difference.row[worst]), int(difference.col[worst])
+        i, j = difference.row[worst], difference.col[worst]
         raise InputError(
             f"adjacency must be symmetric, but entry ({i}, {j}) is {matrix[i, j]:g} and entry ({j}, {i}) is "
             f"{matrix[j, i]:g}; for an undirected graph give (a + a.T) / 2"
         )
     return ((matrix + matrix.T) / 2).tocsr()
-
-
-def _refuse_edges(matrix: Any, bad: Any, expected: str) -> None:
-    if bad.any():
-        entries, worst = matrix.tocoo(), int(np.argmax(bad))
-        raise InputError(
-            f"adjacency {expected}, but entry ({int(entries.row[worst])}, {int(entries.col[worst])}) is "
-            f"{entries.data[worst]:g} ({int(bad.sum())} entries)"
-        )

@@ -14,31 +14,31 @@ from ...arrays import FloatArray, numeric_array
 from ...errors import InputError, InputTypeError
 from ..base import Space
 from ..capabilities import Eigenpairs
-from .laplacian import DENSE, MOST_MODES, TAIL, Laplacian, Modes
+from .laplacian import DENSE, MOST_MODES, TAIL, Laplacian
 
-#: Modes at the coarsest of scales, where gESS needs none but MMD^2 rests on the lowest that carries any energy.
-LEAST_MODES = 64
+_LEAST_MODES = 64  # at the coarsest of scales, where gESS needs none but MMD^2 rests on the lowest with any energy
 
 
 class NodeSpace(Space):
-    """A space known by a matrix Laplacian on its nodes. Scales are given as times."""
+    """A space known by a matrix Laplacian on nodes, close enough for times from *finest* up. Scales are times."""
 
     angular = False
 
-    #: The smallest time that the nodes, however many the modes, can resolve.
-    finest_of_nodes: float = 0.0
-
-    def __init__(self, laplacian: Laplacian, modes: int | None) -> None:
-        self._laplacian = laplacian
-        self._modes = modes
+    def __init__(self, laplacian: Laplacian, modes: Any, volume: float, finest: float = 0.0) -> None:
+        self.modes = self  # its eigenpairs are its own
+        self._laplacian, self._volume, self._finest, size = laplacian, volume, finest, laplacian.size
+        self._modes, self._most_modes = None, size if size <= DENSE else min(MOST_MODES, size // 2)
+        if modes is not None:
+            modes = check_whole(modes, "modes", 2, self._most_modes, f" for {size} nodes, or None")
+            self._modes = self._most_modes = modes
 
     def _key(self) -> tuple[object, ...]:
         return (id(self),)
 
     @property
-    def modes(self) -> NodeSpace:
-        """Its eigenpairs are its own."""
-        return self
+    def volume(self) -> float:
+        """Volume: the area of a mesh, an estimate for a point cloud, the number of nodes of a graph."""
+        return self._volume
 
     @property
     def log_volume(self) -> float:
@@ -74,40 +74,41 @@ class NodeSpace(Space):
         return float(gammainccinv(self.dim / 2, TAIL)) / (2 * time)
 
     @cached_property
+    def finest_of_nodes(self) -> float:
+        """The smallest time that the nodes resolve: their spacing, and by Weyl's law the most modes they can have."""
+        most = min(0.4 * self._laplacian.size, MOST_MODES)
+        ball = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
+        largest = float(4 * math.pi**2 * (most / (ball * self.volume)) ** (2 / self.dim))
+        return max(self._finest, self.cutoff(1.0) / largest)
+
+    @cached_property
     def finest_time(self) -> float:
         """The smallest time that the nodes and the modes resolve; sqrt(8 t) is the distance that it means."""
-        if self._modes is None:
-            return self.finest_of_nodes
-        last = float(self._laplacian.lowest(self._modes).values[-1])
-        return max(self.cutoff(1.0) / last, self.finest_of_nodes)
+        return self.finest_of_nodes if self._modes is None else max(self._finest_of_modes(), self.finest_of_nodes)
+
+    def _finest_of_modes(self) -> float:
+        return self.cutoff(1.0) / float(self._laplacian.lowest(self._most_modes).values[-1])
 
     def eigenpairs(self, points: NDArray[Any], time: float) -> Eigenpairs:
         """The eigenpairs that *time* needs, or the given number of them, at *points*."""
-        modes = self._modes_for(time)
-        return Eigenpairs(modes.values, self.interpolate(points, modes.vectors))
+        if self._modes is not None:
+            return self.lowest_eigenpairs(points, self._modes)
+        found = self._laplacian.below(self.cutoff(time))
+        least = min(_LEAST_MODES, self._most_modes)
+        return self._at(points, found if len(found.values) >= least else self._laplacian.lowest(least))
 
     def lowest_eigenpairs(self, points: NDArray[Any], count: int) -> Eigenpairs:
         """The *count* lowest eigenpairs, or as many as there are nodes if they are fewer, at *points*."""
-        count = min(count, self.node_count)
-        most = _most_modes(self.node_count) if self._modes is None else self._modes
+        count, most = min(count, self._laplacian.size), self._most_modes
         if count > most:
             raise InputError(
                 f"max_degree={count - 1} needs {count} eigenpairs, but {self!r} has {most} at most; give "
                 f"max_degree={most - 1} or less"
             )
-        modes = self._laplacian.lowest(count)
-        return Eigenpairs(modes.values, self.interpolate(points, modes.vectors))
+        return self._at(points, self._laplacian.lowest(count))
 
-    def _modes_for(self, time: float) -> Modes:
-        if self._modes is not None:
-            return self._laplacian.lowest(self._modes)
-        modes = self._laplacian.below(self.uncorrected(self.cutoff(time)))
-        least = min(LEAST_MODES, _most_modes(self.node_count))
-        return modes if len(modes.values) >= least else self._laplacian.lowest(least)
-
-    def uncorrected(self, eigenvalue: float) -> float:
-        """An eigenvalue of the matrix below which none is corrected to more than *eigenvalue*."""
-        return eigenvalue
+    def _at(self, points: NDArray[Any], found: Eigenpairs) -> Eigenpairs:
+        return Eigenpairs(found.values, self.interpolate(points, found.functions))
 
     def interpolate(self, points: NDArray[Any], values: FloatArray) -> FloatArray:
         """Functions known at the nodes, shape (nodes, k), at checked points; here the points are nodes."""
@@ -115,23 +116,22 @@ class NodeSpace(Space):
 
     def check(self, points: Any) -> NDArray[Any]:
         """Node indices, as one column."""
-        return check_indices(points, self.node_count, "points", f"nodes of {self!r}")[:, None]
+        return self._check_nodes(points, "points")[:, None]
+
+    def _check_nodes(self, nodes: Any, name: str) -> FloatArray:
+        return check_indices(nodes, self.node_count, name, f"nodes of {self!r}")
 
     def distance(self, x: Any, y: Any) -> FloatArray:
         """Shortest path between nodes, from neighbour to neighbour, row by row, broadcasting."""
         left, right = np.broadcast_arrays(x, y)
-        shape = left.shape
-        sources, targets = (
-            check_indices(side.ravel(), self.node_count, name, f"nodes of {self!r}").astype(np.intp)
-            for side, name in ((left, "x"), (right, "y"))
-        )
-        distinct, row = np.unique(sources, return_inverse=True)
+        distinct, row = np.unique(self._check_nodes(left.ravel(), "x").astype(np.intp), return_inverse=True)
+        targets = self._check_nodes(right.ravel(), "y").astype(np.intp)
         found = np.empty(len(targets))
         for block in np.array_split(np.arange(len(distinct)), max(1, len(distinct) * self.node_count // 2**22)):
             paths = self._paths(distinct[block])
             mine = (row >= block[0]) & (row <= block[-1])
             found[mine] = paths[row[mine] - block[0], targets[mine]]
-        return found.reshape(shape)
+        return found.reshape(left.shape)
 
     def _paths(self, sources: NDArray[Any]) -> FloatArray:
         from scipy.sparse.csgraph import dijkstra
@@ -153,50 +153,62 @@ class NodeSpace(Space):
         return longest
 
 
+def check_whole(value: Any, name: str, least: int, most: int, note: str) -> int:
+    """A whole number from *least* to *most*, or an `InputError`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        raise InputError(f"{name} must be a whole number from {least} to {most}{note}, but is {value!r}")
+    return int(value)
+
+
 def check_indices(values: Any, count: int, name: str, of: str) -> FloatArray:
     """Whole numbers from 0 to *count* - 1, shape (n,), or an `InputError` that names the row."""
+    expected = f"{name} must be indices of {of}"
     if np.asarray(values).dtype == bool:
-        raise InputTypeError(
-            f"{name} must be indices of {of}, but are true or false; give numpy.flatnonzero of the mask"
-        )
+        raise InputTypeError(f"{expected}, but are true or false; give numpy.flatnonzero of the mask")
     array = numeric_array(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise InputError(f"{name} must be indices of {of}, shape (n,), but have shape {array.shape}")
+        raise InputError(f"{expected}, shape (n,), but have shape {array.shape}")
     if not len(array):
         raise InputError(f"{name} are empty; at least one is needed")
-    bad = ~((array >= 0) & (array < count) & (array == np.floor(array)))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(
-            f"{name} must be indices of {of}, whole numbers from 0 to {count - 1}, but row {row} is {array[row]:g} "
-            f"({int(bad.sum())} of {len(array)} rows)"
-        )
+    refuse_rows(not_indices(array, count), array, f"{expected}, whole numbers from 0 to {count - 1}")
     return array.astype(np.float64)
 
 
-def refuse_extreme_unit(coordinates: FloatArray, name: str) -> None:
-    """Coordinates so small or large that areas and their products mean nothing in floating point."""
+def not_indices(array: NDArray[Any], count: int) -> NDArray[np.bool_]:
+    """Which entries are not whole numbers from 0 to *count* - 1."""
+    return np.asarray(~((array >= 0) & (array < count) & (array == np.floor(array))))
+
+
+def refuse_rows(bad: Any, rows: NDArray[Any], expected: str, advice: str = "") -> None:
+    """An `InputError` that names the first of the *bad* rows, if there are any."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        verb = "begins" if rows[row].size > 6 else "is"
+        found = f"{rows[row]:g}" if rows.ndim == 1 else rows[row, :6].tolist()
+        raise InputError(f"{expected}, but row {row} {verb} {found} ({int(bad.sum())} of {len(bad)} rows){advice}")
+
+
+def check_places(values: Any, name: str, shape: str, *, columns: int | None = None, least: int = 1) -> FloatArray:
+    """Finite coordinates, not so small or large that areas mean nothing in floating point, or an `InputError`."""
+    places = numeric_array(values, name).astype(np.float64)
+    if places.ndim != 2 or len(places) < least or columns not in (None, places.shape[1]):
+        raise InputError(f"{name} must have shape {shape}, but have shape {places.shape}")
+    refuse_rows(~np.isfinite(places).all(axis=1), places, f"{name} must be finite")
     with np.errstate(over="ignore"):
-        span = float(np.max(coordinates.max(axis=0) - coordinates.min(axis=0)))
+        span = float(np.max(places.max(axis=0) - places.min(axis=0)))
     if span and not 1e-50 < span < 1e50:
         raise InputError(f"{name} must span between 1e-50 and 1e+50, but span {span:g}; use another unit of length")
+    return places
 
 
-def check_modes(modes: Any, size: int) -> int | None:
-    """The number of modes as an int, or None for a number chosen by the scale."""
-    if modes is None:
-        return None
-    most = _most_modes(size)
-    if isinstance(modes, bool) or not isinstance(modes, int | np.integer) or not 2 <= modes <= most:
-        raise InputError(f"modes must be a whole number from 2 to {most} for {size} nodes, or None, but is {modes!r}")
-    return int(modes)
+def edge_matrix(pairs: NDArray[Any], values: FloatArray, size: int) -> Any:
+    """Sparse symmetric matrix of *size* nodes with *values* at *pairs* of them, shape (p, 2), in either order."""
+    from scipy.sparse import csr_array
 
-
-def _most_modes(size: int) -> int:
-    """Eigenpairs that can be found on *size* nodes."""
-    return size if size <= DENSE else min(MOST_MODES, size // 2)
+    rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
+    return csr_array((np.concatenate([values, values]), (rows, columns)), shape=(size, size))
 
 
 def refuse_components(adjacency: Any, what: str, remedy: str) -> None:

@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, numeric_array, positive
+from ...arrays import FloatArray, positive
 from ...errors import InputError
 from .delaunay import LocalDelaunay
 from .diffusion import DiffusionMap, bandwidth_for
-from .laplacian import MOST_MODES
-from .nodes import NodeSpace, check_modes, refuse_extreme_unit
+from .nodes import NodeSpace, check_places, check_whole
 
-#: Dimensions in which nodes are joined to simplices; above, by a kernel.
-_LARGEST_DIM = 2
-
-#: The rank of the neighbours whose distances give the dimension, and half that of the others.
-_RANK = 12
+_LARGEST_DIM = 2  # nodes are joined to simplices up to this dimension; above, by a kernel
+_RANK = 12  # of the neighbours whose distances give the dimension, and half that of the others
 
 
 class PointCloud(NodeSpace):
     """A manifold in R^d known by sampled points, with its own geodesic metric; points are node indices.
 
-    In one and two dimensions each node is joined to its neighbours by the Delaunay simplices of their
-    projection on its tangent space, and the Laplacian is that of linear finite elements on all of them. Volume is
-    that of the simplices, so the density of the sample does not matter: uniform means uniform in
-    volume. Where the sample ends, heat is reflected, and then `closed` is False.
+    In one and two dimensions each node is joined to its neighbours by the Delaunay simplices of their projection on its
+    tangent space, and the Laplacian is that of linear finite elements on all of them. Volume is that of the simplices,
+    so the density of the sample does not matter: uniform means uniform in volume. Where the sample ends, heat is
+    reflected, and then `closed` is False.
 
-    With `neighbours` or `bandwidth`, and above two dimensions, the Laplacian is a diffusion map with the
-    density divided out (Coifman and Lafon, alpha = 1) by a kernel exp(-|x - y|^2 / 4e). It is less
-    accurate and needs coarser scales, but smooths out noise across the manifold of up to a quarter of sqrt(e).
+    With `neighbours` or `bandwidth`, and above two dimensions, the Laplacian is a diffusion map with the density
+    divided out (Coifman and Lafon, alpha = 1) by a kernel exp(-|x - y|^2 / 4e). It is less accurate, needs coarser
+    scales and does not tell whether the sample ends (`closed` is True), but smooths out noise across the manifold of up
+    to a quarter of sqrt(e). `bandwidth` is e, or None where there is no kernel.
 
-    The spectrum follows Weyl's law in the estimated dimension. Scales are times, in squared units of
-    the coordinates: sqrt(8 t) is a distance along the manifold.
+    Scales are times, in squared units of the coordinates: sqrt(8 t) is a distance along the manifold.
 
     Parameters
     ----------
@@ -48,7 +42,7 @@ class PointCloud(NodeSpace):
     bandwidth : float, optional
         Use a kernel of this width e, a squared length. At most one of the two.
     modes : int, optional
-        Number of eigenpairs. Default: what the finest scale asked for needs by Weyl's law.
+        Number of eigenpairs. Default: what the finest scale needs by Weyl's law in the dimension *dim*.
     dim : int, optional
         Dimension of the manifold. Default: estimated from how distances to neighbours grow.
 
@@ -58,11 +52,8 @@ class PointCloud(NodeSpace):
     for the mean squared edge h^2 and 1.2 times the mean squared sine of the angle between edges and tangent spaces.
     `finest_time` is h^2 / 4 or what 0.4 n modes resolve. With a thousand random points on the unit sphere that is
     19 degrees, and errors in `gess` are about one per cent. With a kernel it is 4 e, where errors are about five
-    per cent, and up to ten on very uneven samples.
-
-    That is of `gess`. `volume` rests on the volume of the simplices, which is off by about as much, and by up to
-    seven per cent where few points make up much of the manifold (a thousand, twenty times denser in one place than
-    in another).
+    per cent, and up to ten on very uneven samples. `volume` is off by about as much, and by up to seven per cent where
+    few points make up much of the manifold (a thousand, twenty times denser in one place than in another).
 
     Limits: sheets of the manifold closer than a few edges may be joined, and noise across it of more than a tenth
     of an edge makes it appear larger than it is, unless a kernel smooths it out.
@@ -91,28 +82,20 @@ class PointCloud(NodeSpace):
         modes: int | None = None,
         dim: int | None = None,
     ) -> None:
-        self._points = _check_cloud(points)
+        self._points = check_places(points, "the points of a cloud", "(n, d) with n >= 3", least=3)
         places, label = np.unique(self._points, axis=0, return_inverse=True)
         if len(places) < 3:
             raise InputError(f"the points of a cloud must lie in at least 3 places, but coincide in {len(places)}")
         self._label = label.ravel()  # the place of each node
-        self._dim = _dimension(places) if dim is None else _check_dim(dim, places.shape[1])
+        note = ", the number of coordinates"
+        self._dim = _dimension(places) if dim is None else check_whole(dim, "dim", 1, places.shape[1], note)
         self._shape = _shape(places, self._dim, neighbours, bandwidth)
-        super().__init__(self._shape.laplacian, check_modes(modes, len(places)))
+        self.closed, self.bandwidth = self._shape.closed, self._shape.bandwidth
+        super().__init__(self._shape.laplacian, modes, self._shape.volume, self._shape.finest)
 
     def __repr__(self) -> str:
         kind = "" if self.closed else ", open"
         return f"PointCloud({len(self._points)} points in R^{self._points.shape[1]}, dim={self._dim}{kind})"
-
-    @property
-    def closed(self) -> bool:
-        """Whether every node is surrounded by neighbours; a kernel does not tell, and takes them to be."""
-        return self._shape.closed
-
-    @property
-    def bandwidth(self) -> float | None:
-        """The width e of the kernel, a squared length; None where there is none."""
-        return self._shape.bandwidth
 
     @property
     def node_count(self) -> int:
@@ -125,26 +108,9 @@ class PointCloud(NodeSpace):
         mass = self._laplacian.mass
         return np.asarray((mass / (np.bincount(self._label) * mass.sum()))[self._label])
 
-    @cached_property
-    def volume(self) -> float:
-        """Estimated volume."""
-        return self._shape.volume
-
-    @cached_property
-    def finest_of_nodes(self) -> float:  # type: ignore[override]
-        """The time below which edges or the kernel are too coarse, or modes too many by Weyl's law."""
-        most = min(0.4 * self._laplacian.size, MOST_MODES)
-        ball = math.pi ** (self._dim / 2) / math.gamma(self._dim / 2 + 1)
-        largest: float = 4 * math.pi**2 * (most / (ball * self.volume)) ** (2 / self._dim)
-        return float(max(self._shape.finest, self.cutoff(1.0) / largest))
-
     def discretisation_error(self, times: FloatArray) -> FloatArray:
         """A law measured on samples of spheres and tori; see the notes of the class."""
         return self._shape.error(times)
-
-    def uncorrected(self, eigenvalue: float) -> float:
-        """An eigenvalue of the matrix below which none is corrected to more than *eigenvalue*."""
-        return self._shape.uncorrected(eigenvalue)
 
     def interpolate(self, points: NDArray[Any], values: FloatArray) -> FloatArray:
         """Functions known at the places of the nodes, at checked points, which are nodes."""
@@ -157,21 +123,18 @@ class PointCloud(NodeSpace):
     def _paths(self, sources: NDArray[Any]) -> FloatArray:
         return super()._paths(self._label[sources])[:, self._label]
 
-    @cached_property
+    @property
     def _edge_lengths(self) -> Any:
         return self._shape.edge_lengths
 
 
-def _shape(
-    places: FloatArray, dim: int, neighbours: float | None, bandwidth: float | None
-) -> LocalDelaunay | DiffusionMap:
+def _shape(places: FloatArray, dim: int, neighbours: Any, bandwidth: Any) -> LocalDelaunay | DiffusionMap:
     if neighbours is not None and bandwidth is not None:
         raise InputError("give neighbours or bandwidth, not both")
     if neighbours is None and bandwidth is None and dim <= _LARGEST_DIM:
         return LocalDelaunay(places, dim)
     if bandwidth is None:
-        wanted = positive(8.0 if neighbours is None else neighbours, "neighbours")
-        return DiffusionMap(places, dim, bandwidth_for(places, wanted))
+        bandwidth = bandwidth_for(places, positive(8.0 if neighbours is None else neighbours, "neighbours"))
     return DiffusionMap(places, dim, positive(bandwidth, "bandwidth"))
 
 
@@ -187,24 +150,3 @@ def _dimension(places: FloatArray) -> int:
     if growth * (places.shape[1] + 0.5) <= expected:
         return int(places.shape[1])
     return max(1, round(expected / growth))
-
-
-def _check_dim(dim: Any, most: int) -> int:
-    if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or not 1 <= dim <= most:
-        raise InputError(f"dim must be a whole number from 1 to {most}, the number of coordinates, but is {dim!r}")
-    return int(dim)
-
-
-def _check_cloud(points: Any) -> FloatArray:
-    array = numeric_array(points, "points").astype(np.float64)
-    if array.ndim != 2 or len(array) < 3:
-        raise InputError(f"the points of a cloud must have shape (n, d) with n >= 3, but have shape {array.shape}")
-    finite = np.isfinite(array).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise InputError(
-            f"the points of a cloud must be finite, but row {row} is {array[row][:4].tolist()} "
-            f"({int((~finite).sum())} of {len(array)} rows)"
-        )
-    refuse_extreme_unit(array, "the points of a cloud")
-    return array

@@ -1,4 +1,7 @@
-"""Linear finite elements on simplices: triangles of a mesh, or those that sampled points span."""
+"""Linear finite elements on simplices: triangles of a mesh, or those that sampled points span.
+
+Simplices have the nodes *corners*, shape (s, m + 1), at *places*, shape (s, m + 1, d).
+"""
 
 from __future__ import annotations
 
@@ -11,36 +14,32 @@ from numpy.typing import NDArray
 from ...arrays import FloatArray
 
 
-def volumes(corners: FloatArray) -> FloatArray:
-    """Volumes of simplices, from the places of their corners, shape (s, m + 1, d)."""
-    return np.asarray(np.sqrt(np.maximum(np.linalg.det(_gram(corners)), 0)) / math.factorial(corners.shape[1] - 1))
+def volumes(places: FloatArray) -> FloatArray:
+    """Volumes of simplices."""
+    return np.asarray(np.sqrt(np.maximum(np.linalg.det(_gram(places)), 0)) / math.factorial(places.shape[1] - 1))
 
 
-def squared_edges(corners: FloatArray) -> FloatArray:
+def squared_edges(places: FloatArray) -> FloatArray:
     """Mean squared edge length of each simplex."""
-    count = corners.shape[1]
-    spread = ((corners - corners.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2))
-    return np.asarray(2 * spread / (count - 1))
+    spread = ((places - places.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2))
+    return np.asarray(2 * spread / (places.shape[1] - 1))
 
 
 def angles(places: FloatArray) -> FloatArray:
-    """The angle of each segment or triangle at its first corner."""
-    edges = places[:, 1:] - places[:, :1]
-    edges = edges / np.linalg.norm(edges, axis=2, keepdims=True)
-    if edges.shape[1] == 1:
-        return np.ones(len(places))
-    return np.asarray(np.arccos(np.clip((edges[:, 0] * edges[:, 1]).sum(axis=1), -1, 1)))
+    """The angles at the corners of each triangle, shape (s, 3); ones, shape (s, 2), at the ends of segments."""
+    if places.shape[1] == 2:
+        return np.ones(places.shape[:2])
+    arms = [np.roll(places, -k, axis=1) - places for k in (1, 2)]
+    ahead, behind = (arm / np.linalg.norm(arm, axis=2, keepdims=True) for arm in arms)
+    return np.asarray(np.arccos(np.clip((ahead * behind).sum(axis=2), -1, 1)))
 
 
 def stiffness(corners: NDArray[Any], places: FloatArray, volume: FloatArray, size: int) -> Any:
-    """L with phi' L phi the integral of |grad phi|^2.
-
-    Simplices have the nodes *corners* (s, m + 1) at *places* (s, m + 1, d) and count as *volume*.
-    """
+    """L with phi' L phi the integral of |grad phi|^2 over simplices that count as *volume*."""
     count = corners.shape[1]
     slopes = np.concatenate([-np.ones((1, count - 1)), np.eye(count - 1)])  # of the hats, along the edges from corner 0
     energies = np.einsum("ai,sij,bj->sab", slopes, np.linalg.inv(_gram(places)), slopes)
-    return _assembled(corners, volume[:, None, None] * energies, size)
+    return assembled(corners, volume[:, None, None] * energies, size)
 
 
 def masses(corners: NDArray[Any], volume: FloatArray, size: int) -> tuple[FloatArray, Any]:
@@ -51,10 +50,11 @@ def masses(corners: NDArray[Any], volume: FloatArray, size: int) -> tuple[FloatA
     count = corners.shape[1]
     mass = np.bincount(corners.ravel(), np.repeat(volume / count, count), minlength=size).astype(np.float64)
     joint = (1 - count * np.eye(count)) / (2 * count * (count + 1))
-    return mass, _assembled(corners, volume[:, None, None] * joint, size)
+    return mass, assembled(corners, volume[:, None, None] * joint, size)
 
 
-def _assembled(corners: NDArray[Any], blocks: FloatArray, size: int) -> Any:
+def assembled(corners: NDArray[Any], blocks: FloatArray, size: int) -> Any:
+    """Sparse matrix of *size* nodes, the sum of *blocks* (s, m + 1, m + 1) at the nodes of each simplex."""
     from scipy.sparse import coo_array
 
     count = corners.shape[1]

@@ -14,9 +14,8 @@ from ...heat.radial import PairTerms
 class HammingKernel:
     """Words of d letters out of q under the normalised graph Laplacian, with levels lambda_j = j q / (d (q - 1)).
 
-    The graph is a product of d complete graphs, and so is its heat kernel: with x = exp(-2 lambda_1 t), two words
-    that differ in m places have k_2t = (1 + (q - 1) x)^(d - m) (1 - x)^m: one power, where the d + 1 levels have
-    multiplicities that overflow from d = 1030 on.
+    With x = exp(-2 lambda_1 t), two words that differ in m places have k_2t = (1 + (q - 1) x)^(d - m) (1 - x)^m. The
+    d + 1 levels would have multiplicities that overflow from d = 1030 on.
     """
 
     pair_seconds = 0.0
@@ -26,9 +25,11 @@ class HammingKernel:
         self._gap = letters / (length * (letters - 1))  # lambda_1
 
     def _logs(self, time: float) -> tuple[float, float]:
-        """Log of the factor of a place that is the same, and of one that differs."""
+        """Log of the factor of a place that is the same, 1 + (q - 1) x, and of one that differs, 1 - x."""
         rate = 2 * self._gap * time
-        return math.log1p((self._letters - 1) * math.exp(-rate)), _log_one_minus_exp(rate)
+        x = math.exp(-rate)
+        differ = math.log(-math.expm1(-rate)) if rate < 0.7 else math.log1p(-x)  # accurate for small and large rates
+        return math.log1p((self._letters - 1) * x), differ
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """d log(1 + (q - 1) x)."""
@@ -65,8 +66,3 @@ class HammingKernel:
         """With r = exp(-1 / places), x = (1 - r) / (1 + (q - 1) r)."""
         ratio = np.exp(-1 / places)
         return np.asarray(-np.log(-np.expm1(-1 / places) / (1 + (self._letters - 1) * ratio)) / (2 * self._gap))
-
-
-def _log_one_minus_exp(rate: float) -> float:
-    """log(1 - exp(-rate)), accurate for small and for large rates."""
-    return math.log(-math.expm1(-rate)) if rate < 0.7 else math.log1p(-math.exp(-rate))

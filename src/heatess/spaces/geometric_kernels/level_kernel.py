@@ -20,27 +20,19 @@ from ...heat.bounds import exponent_for, log_share
 from ...heat.radial import PairTerms
 from ...heat.sums import log_sum
 
-#: Most levels that are asked for; tiles hold one number per pair and level.
-MOST_LEVELS = 256
-
-#: GeometricKernels' own default, and as many as its tables of characters hold for most groups.
-USUAL_LEVELS = 25
-
-#: Points that a space is tried on, and how far its sums may be off there.
-PROBES, PROBE_TOLERANCE = 32, 1e-9
-
-#: Rows handed to GeometricKernels at once.
-ROWS = 32
+MOST_LEVELS = 256  # that are asked for; tiles hold one number per pair and level
+_USUAL_LEVELS = 25  # GeometricKernels' own default, and as many as its tables of characters hold for most groups
+_PROBES, _TOLERANCE = 32, 1e-9  # points that a space is tried on, and how far its sums may be off there
+_ROWS = 32  # handed to GeometricKernels at once
 
 
 class _Spectrum(NamedTuple):
-    """Whole eigenvalues, each with all of its levels, and where the knowledge of them ends."""
+    """Whole eigenvalues, each with all of its levels."""
 
-    eigenvalues: FloatArray
-    log_multiplicities: FloatArray
-    starts: NDArray[np.int64]  # the first level of each eigenvalue
+    eigenvalues: FloatArray  # and one more, from which on levels are missing
+    starts: NDArray[np.int64]  # the first level of each of them
+    log_multiplicities: FloatArray  # not of the last
     unit: float  # phi_0, which is one for eigenfunctions orthonormal under the normalised volume
-    end: float  # the eigenvalue from which on levels are missing
 
 
 class LevelKernel:
@@ -50,19 +42,17 @@ class LevelKernel:
         self._space, self._elements, self._dim = space, elements, dim
         with _quiet():
             most, functions = _most_levels(space, limit)
-            self._found, self._seconds = _probed(space, most, functions)
+            self._spectrum, self._seconds = _probed(space, most, functions)
         self._made = {most: functions}  # by number of levels; shared by all reductions of this kernel
-        self.found = len(self._found.eigenvalues)
+        self.found = len(self._spectrum.log_multiplicities)
         self._keep(self.found)
 
     def _keep(self, count: int) -> None:
         """Use the lowest *count* eigenvalues; `_end` is then the first that is left out."""
-        found = self._found
-        self._end = found.end if count == self.found else float(found.eigenvalues[count])
-        self._spectrum = _Spectrum(
-            found.eigenvalues[:count], found.log_multiplicities[:count], found.starts[:count], found.unit, self._end
-        )
-        self._levels = int(found.starts[count])
+        self._eigenvalues, self._end = self._spectrum.eigenvalues[:count], float(self._spectrum.eigenvalues[count])
+        self._log_multiplicities = self._spectrum.log_multiplicities[:count]
+        self._levels = int(self._spectrum.starts[count])
+        self.pair_seconds = self._seconds * self._levels
 
     def _functions(self) -> Any:
         """Eigenfunctions of the levels in use; a few more will do, because it takes a second to make them."""
@@ -73,25 +63,20 @@ class LevelKernel:
             self._made[self._levels] = self._space.get_eigenfunctions(self._levels)
         return self._made[self._levels]
 
-    @property
-    def pair_seconds(self) -> float:
-        """Seconds that the levels of one pair take."""
-        return self._seconds * self._levels
-
     def finest_time(self, rtol: float) -> float:
         """The time at which the share of the missing levels, `bounds.log_share`, is *rtol*."""
-        return float(exponent_for(self._dim, math.log(rtol))) / (2 * self._found.end)
+        return float(exponent_for(self._dim, math.log(rtol))) / (2 * float(self._spectrum.eigenvalues[-1]))
 
     def reduced(self, time: float, rtol: float) -> LevelKernel:
         """With what is enough for a thousandth of *rtol* at *time*, in gESS and, but for odd clouds, in MMD^2."""
-        enough = self._found.eigenvalues[1] + float(exponent_for(self._dim, math.log(rtol / 1000))) / (2 * time)
-        count = min(max(int(np.searchsorted(self._found.eigenvalues, enough)), 8), self.found)
+        eigenvalues = self._spectrum.eigenvalues
+        enough = eigenvalues[1] + float(exponent_for(self._dim, math.log(rtol / 1000))) / (2 * time)
         ready = copy.copy(self)
-        ready._keep(count)
+        ready._keep(min(max(int(np.searchsorted(eigenvalues, enough)), 8), self.found))
         return ready
 
     def _log_terms(self, times: FloatArray) -> FloatArray:
-        return np.asarray(self._spectrum.log_multiplicities - 2 * np.multiply.outer(times, self._spectrum.eigenvalues))
+        return np.asarray(self._log_multiplicities - 2 * np.multiply.outer(times, self._eigenvalues))
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """log sum_l N_l exp(-2 lambda_l t)."""
@@ -101,12 +86,12 @@ class LevelKernel:
         """Truncation; and coordinates good to EPS, which move phi_l / N_l by about EPS lambda_l."""
         share = np.exp(log_share(self._dim, 2 * times * self._end))
         p = np.exp(self._log_terms(times) - self.log_diagonal(times)[:, None])
-        rounding = 4 * EPS * (1 + p @ self._spectrum.eigenvalues)
+        rounding = 4 * EPS * (1 + p @ self._eigenvalues)
         return np.asarray(share / np.maximum(1 - share, EPS) + rounding / overlap)
 
     def terms(self, left: FloatArray, right: FloatArray) -> Callable[[float], PairTerms]:
         """s_t, d s_t / d log t and k_2t - 1 of two tiles as a function of time."""
-        eigenvalues = self._spectrum.eigenvalues
+        eigenvalues = self._eigenvalues
         zonal = self._zonal(left, right)  # phi_l / N_l, shape (eigenvalues, rows, columns)
 
         def at(time: float) -> PairTerms:
@@ -122,35 +107,34 @@ class LevelKernel:
         return at
 
     def _zonal(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        rows, columns = self._elements(left), self._elements(right)
-        scale = np.exp(-self._spectrum.log_multiplicities) / self._spectrum.unit
+        rows, columns, functions = self._elements(left), self._elements(right), self._functions()
+        scale = np.exp(-self._log_multiplicities) / self._spectrum.unit
+        starts = self._spectrum.starts[: len(scale)]
         zonal = np.empty((len(scale), len(left), len(right)))
-        functions = self._functions()
-        for part in slices(len(left), ROWS):
+        for part in slices(len(left), _ROWS):
             with _quiet():
                 values = np.asarray(functions.phi_product(rows[part], columns))[..., : self._levels]
             # Complex levels come in conjugate pairs of one eigenvalue.
-            sums = np.add.reduceat(values.real, self._spectrum.starts, axis=2)  # (rows, columns, eigenvalues)
+            sums = np.add.reduceat(values.real, starts, axis=2)  # (rows, columns, eigenvalues)
             zonal[:, part] = np.moveaxis(sums, 2, 0) * scale[:, None, None]
         return zonal
 
 
 def _probed(space: Any, count: int, functions: Any) -> tuple[_Spectrum, float]:
     """The eigenvalues that come out right at random points, and the seconds per pair and level."""
-    points = np.asarray(space.random(np.random.RandomState(0), PROBES)[1])
+    points = np.asarray(space.random(np.random.RandomState(0), _PROBES)[1])
     began = time.perf_counter()
     values = np.asarray(functions.phi_product(points, points))  # (points, points, levels)
-    seconds = (time.perf_counter() - began) / (PROBES**2 * count)
+    seconds = (time.perf_counter() - began) / (_PROBES**2 * count)
     own = np.asarray(functions.phi_product_diag(points)).real  # (points, levels)
     eigenvalues = np.asarray(space.get_eigenvalues(count), dtype=np.float64).ravel()
     unit = float(own[0, 0])
-    if not (np.diff(eigenvalues) > -PROBE_TOLERANCE).all() or abs(eigenvalues[0]) > PROBE_TOLERANCE or not unit > 0:
+    if not (np.diff(eigenvalues) > -_TOLERANCE).all() or abs(eigenvalues[0]) > _TOLERANCE or not unit > 0:
         raise InputError(f"{space} must begin with the eigenvalue 0 and a constant, and go on in increasing order")
-
-    steps = np.diff(eigenvalues) > PROBE_TOLERANCE * (1 + eigenvalues[1:])
+    steps = np.diff(eigenvalues) > _TOLERANCE * (1 + eigenvalues[1:])
     starts = np.concatenate([[0], 1 + np.flatnonzero(steps)])
     own, values = (np.add.reduceat(part, starts, axis=-1) / unit for part in (own, values))
-    if len(starts) > 1 and np.ptp(own[:, 1]) > PROBE_TOLERANCE * np.abs(own[:, 1]).max():
+    if len(starts) > 1 and np.ptp(own[:, 1]) > _TOLERANCE * np.abs(own[:, 1]).max():
         raise InputError(
             f"{space} is not homogeneous: k_2t(x, x) depends on the place; use heatess.Graph, Mesh or PointCloud"
         )
@@ -160,22 +144,22 @@ def _probed(space: Any, count: int, functions: Any) -> tuple[_Spectrum, float]:
     kept = int(np.argmin(right))
     if kept < 2:
         raise PrecisionError(f"GeometricKernels gets {kept} of {len(starts)} eigenvalues of {space} right: too few")
-    lowest = eigenvalues[starts[: kept + 1]]
-    return _Spectrum(lowest[:-1], np.log(multiplicities[:kept]), starts[: kept + 1], unit, float(lowest[-1])), seconds
+    starts = starts[: kept + 1]
+    return _Spectrum(eigenvalues[starts], starts, np.log(multiplicities[:kept]), unit), seconds
 
 
 def _right(shares: NDArray[Any], own: FloatArray) -> NDArray[np.bool_]:
     """For which eigenvalues phi_l / N_l is one at distance zero, real, and nowhere larger; nan is not right."""
-    right = np.abs(own - 1).max(axis=0) < PROBE_TOLERANCE
-    right &= np.abs(np.einsum("iil->il", shares) - 1).max(axis=0) < PROBE_TOLERANCE
-    right &= np.abs(shares.imag).max(axis=(0, 1)) < PROBE_TOLERANCE
-    return np.asarray(right & (np.abs(shares).max(axis=(0, 1)) < 1 + PROBE_TOLERANCE))
+    right = np.abs(own - 1).max(axis=0) < _TOLERANCE
+    right &= np.abs(np.einsum("iil->il", shares) - 1).max(axis=0) < _TOLERANCE
+    right &= np.abs(shares.imag).max(axis=(0, 1)) < _TOLERANCE
+    return np.asarray(right & (np.abs(shares).max(axis=(0, 1)) < 1 + _TOLERANCE))
 
 
 def _most_levels(space: Any, limit: int) -> tuple[int, Any]:
     """As many levels as the space will make, up to *limit*, and its eigenfunctions."""
     good, bad, functions = 0, limit + 1, None
-    likely = [USUAL_LEVELS, USUAL_LEVELS + 1, limit]
+    likely = [_USUAL_LEVELS, _USUAL_LEVELS + 1, limit]
     while bad - good > 1:
         trial = likely.pop(0) if likely else (good + bad) // 2
         if good < trial < bad:

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, positive
-from ...errors import InputError, PrecisionError
-from ...heat.radial import PairTerms
+from ...arrays import FloatArray, positive, whole
+from ...errors import PrecisionError
 from ..base import Space
 from ..capabilities import PairKernel, TermsOfTime
-from .geometry import Geometry, Hamming, geometry_of
+from .geometry import Hamming, geometry_of
 from .hamming_kernel import HammingKernel
 from .level_kernel import MOST_LEVELS, LevelKernel
 
@@ -23,12 +22,11 @@ class GeometricKernelsSpace(Space):
     """A homogeneous space of the GeometricKernels package with a discrete spectrum.
 
     GeometricKernels gives eigenvalues lambda_l and the sums phi_l(x, y) of products of eigenfunctions over each
-    level; the overlap is then s_t(x, y) = sum_l exp(-2 lambda_l t) phi_l(x, y) / sum_l exp(-2 lambda_l t) phi_l(x, x).
-    The weights are worked out here from logarithms, in blocks of rows, and from as many levels as the finest scale
-    needs. Levels that are not finite, not orthonormal or not in its tables are found out by trying, and scales that
-    would need them are refused with the finest that does not. On spheres, circles and groups, which have no negative
-    Ricci curvature, `error` bounds what is left out as in `heatess.heat.bounds`; on other spaces the same
-    formula is an estimate. On hypercubes and Hamming graphs nothing is left out: there
+    level; the overlap is then s_t(x, y) = sum_l exp(-2 lambda_l t) phi_l(x, y) / sum_l exp(-2 lambda_l t) phi_l(x, x),
+    from as many levels as the finest scale needs. Levels that are not finite, not orthonormal or not in its tables are
+    found out by trying, and scales that would need them are refused with the finest that does not. On spheres, circles
+    and groups, which have no negative Ricci curvature, `error` bounds what is left out as in `heatess.heat.bounds`; on
+    other spaces the same formula is an estimate. On hypercubes and Hamming graphs nothing is left out: there
     s_t = ((1 - x) / (1 + (q - 1) x))^(places that differ), x = exp(-2 lambda_1 t), in any number of dimensions.
 
     What distances mean is settled by GeometricKernels' eigenvalues, and can be changed by *scale*:
@@ -38,9 +36,10 @@ class GeometricKernelsSpace(Space):
       one degree of turning in one plane; SO(3) is `Rotations()`, which is faster and goes finer.
     - `SpecialUnitary(n)`: sqrt(sum theta_j^2) over the phases, the Frobenius norm of the logarithm. SU(2) is the
       3-sphere of radius sqrt(2): `Sphere(3)` with scale=0.5**0.5.
-    - `HypercubeGraph(d)`: a flip is sqrt(d) long, since their Laplacian is the normalised one; with scale=d**-0.5
-      it is the Hamming distance and the space is `Graph` of the hypercube. `HammingGraph(d, q)`:
-      sqrt(d (q - 1)).
+    - `HypercubeGraph(d)`: a flip is sqrt(d) long, since their Laplacian is the normalised one; with scale=d**-0.5 it is
+      the Hamming distance and the space is `Graph` of the hypercube. `HammingGraph(d, q)`: sqrt(d (q - 1)).
+
+    These two have dimension 0. Diameter, volume and curvature are nan where they are not known or not defined.
 
     GeometricKernels' lengthscale kappa at nu = inf is sqrt(4 t), that is alpha / sqrt(2), at scale 1.
 
@@ -71,50 +70,38 @@ class GeometricKernelsSpace(Space):
 
     def __init__(self, space: Any, *, scale: float = 1.0, levels: int | None = None) -> None:
         self._geometry = geometry_of(space)
-        if levels is not None and (isinstance(levels, bool) or not isinstance(levels, int) or levels < 3):
-            raise InputError(f"levels must be a whole number from 3 up, but are {levels!r}")
-        self._space, self._scale, self._limit = space, positive(scale, "scale"), levels
-        self.angular = self._geometry.angular
+        self._space, self.scale = space, positive(scale, "scale")
+        self._limit = None if levels is None else whole(levels, "levels", 3)
+        self._dim, self.angular = self._geometry.dim, self._geometry.angular
+        self.pair_kernel = ForeignPairs(self)
 
     def __repr__(self) -> str:
-        options = f", scale={self._scale:g}" if self._scale != 1 else ""
+        options = f", scale={self.scale:g}" if self.scale != 1 else ""
         options += f", levels={self._limit}" if self._limit is not None else ""
         return f"GeometricKernelsSpace({self._space}{options})"
 
     def _key(self) -> tuple[object, ...]:
-        return type(self._space), str(self._space), self._scale, self._limit
-
-    @property
-    def dim(self) -> int:
-        """Dimension of the manifold; 0 for hypercubes and Hamming graphs, whose points are isolated."""
-        return self._geometry.dim
-
-    @property
-    def scale(self) -> float:
-        """What distances are multiplied by."""
-        return self._scale
+        return type(self._space), str(self._space), self.scale, self._limit
 
     @property
     def diameter(self) -> float:
-        """Largest distance; nan where it is not known."""
-        return self._scale * self._geometry.diameter
+        """Largest distance."""
+        return self.scale * self._geometry.diameter
 
     @property
     def log_volume(self) -> float:
-        """Logarithm of the volume, or of the number of nodes; nan where it is not known."""
-        return self._geometry.log_volume + self.dim * math.log(self._scale)
+        """Logarithm of the volume, or of the number of nodes."""
+        return self._geometry.log_volume + self.dim * math.log(self.scale)
 
     @property
     def volume(self) -> float:
-        """Volume, or number of nodes; nan where it is not known."""
+        """Volume, or number of nodes."""
         return float(np.exp(np.minimum(self.log_volume, 709.0)))
 
     @property
     def scalar_curvature(self) -> float:
-        """Scalar curvature; nan where it is not known or not defined."""
-        return self._geometry.scalar_curvature / self._scale**2
-
-    # Points.
+        """Scalar curvature."""
+        return self._geometry.scalar_curvature / self.scale**2
 
     def check(self, points: Any) -> FloatArray:
         """Points of GeometricKernels' shape, complex for SU(n), as float64 columns; such columns are taken as well."""
@@ -122,58 +109,45 @@ class GeometricKernelsSpace(Space):
 
     def distance(self, x: Any, y: Any) -> FloatArray:
         """Distance in the metric of the eigenvalues, times the scale."""
-        return np.asarray(self._scale * self._geometry.distance(x, y))
+        return np.asarray(self.scale * self._geometry.distance(x, y))
 
     def uniform(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
         """*n* independent uniform points, in the form that GeometricKernels gives them."""
-        return np.asarray(self._space.random(_state(rng), n)[1])
-
-    # The heat kernel.
+        state = np.random.RandomState(rng.integers(2**32, size=8, dtype=np.uint32))
+        return np.asarray(self._space.random(state, n)[1])
 
     @cached_property
     def kernel(self) -> LevelKernel | HammingKernel:
         """Overlaps at times of the GeometricKernels metric."""
         if isinstance(self._geometry, Hamming):
-            return HammingKernel(self._geometry.length, self._geometry.letters)
+            return self._geometry.kernel
         return LevelKernel(self._space, self._geometry.elements, self.dim, self._limit or MOST_LEVELS)
-
-    @cached_property
-    def pair_kernel(self) -> ForeignPairs:
-        """From sums over the levels, or in closed form."""
-        return ForeignPairs(self, self._geometry)
 
     def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
         """On hypercubes and Hamming graphs, the times at which words at each distance overlap by 1/e."""
-        if isinstance(self.kernel, HammingKernel) and isinstance(self._geometry, Hamming):
-            places = distances / (self._scale * self._geometry.step)
-            return self._scale**2 * self.kernel.times_of_places(places)
-        return super().times_of_resolutions(distances)
+        if not isinstance(self._geometry, Hamming):
+            return super().times_of_resolutions(distances)
+        return self.scale**2 * self._geometry.kernel.times_of_places(distances / (self.scale * self._geometry.step))
 
     def resolutions_of_times(self, times: FloatArray) -> FloatArray:
         """On hypercubes and Hamming graphs, the distances at which words overlap by 1/e."""
-        if isinstance(self.kernel, HammingKernel) and isinstance(self._geometry, Hamming):
-            return self._scale * self._geometry.step * self.kernel.places_of_times(times / self._scale**2)
-        return super().resolutions_of_times(times)
+        if not isinstance(self._geometry, Hamming):
+            return super().resolutions_of_times(times)
+        return self.scale * self._geometry.step * self._geometry.kernel.places_of_times(times / self.scale**2)
 
 
 class ForeignPairs(PairKernel):
-    """Overlaps by a kernel whose times are those of the GeometricKernels metric."""
+    """Overlaps by a kernel, that of the space unless given, whose times are those of the GeometricKernels metric."""
 
-    #: What GeometricKernels computes with is not ours to run side by side.
-    parallel = False
+    parallel = False  # what GeometricKernels computes with is not ours to run side by side
 
-    def __init__(
-        self, space: GeometricKernelsSpace, geometry: Geometry, kernel: LevelKernel | HammingKernel | None = None
-    ) -> None:
-        self._space, self._geometry, self._ready = space, geometry, kernel
-        self._scale, self.width = space.scale, geometry.width
+    def __init__(self, space: GeometricKernelsSpace, kernel: LevelKernel | None = None) -> None:
+        self._space, self._geometry, self._ready = space, space._geometry, kernel
+        self._square, self.width = space.scale**2, space._geometry.width
 
     @property
     def _kernel(self) -> LevelKernel | HammingKernel:
         return self._space.kernel if self._ready is None else self._ready
-
-    def _own(self, times: Any) -> Any:
-        return times / self._scale**2
 
     def seconds(self, pairs: float, scales: int) -> float:
         """The sums over levels as measured when they were tried, then each scale."""
@@ -184,8 +158,7 @@ class ForeignPairs(PairKernel):
         kernel = self._kernel
         if isinstance(kernel, HammingKernel):
             return self
-        finest = float(times.min())
-        least = kernel.finest_time(rtol) * self._scale**2
+        finest, least = float(times.min()), kernel.finest_time(rtol) * self._square
         if finest < least:
             other = f", or use {self._geometry.native}" if self._geometry.native else ""
             raise PrecisionError(
@@ -194,7 +167,7 @@ class ForeignPairs(PairKernel):
                 f"scales or a larger rtol{other}",
                 finest=least,
             )
-        return ForeignPairs(self._space, self._geometry, kernel.reduced(self._own(finest), rtol))
+        return ForeignPairs(self._space, kernel.reduced(finest / self._square, rtol))
 
     def _length(self, moment: float) -> str:
         length = math.sqrt(8 * moment)
@@ -203,21 +176,13 @@ class ForeignPairs(PairKernel):
 
     def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
         """What truncation leaves out, and rounding."""
-        return self._kernel.errors(self._own(times), overlap)
+        return self._kernel.errors(times / self._square, overlap)
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """log sum_l N_l exp(-2 lambda_l t)."""
-        return self._kernel.log_diagonal(self._own(times))
+        return self._kernel.log_diagonal(times / self._square)
 
     def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
         """The sums over levels once, for all times."""
         terms = self._kernel.terms(left, right)
-
-        def slowed(time: float) -> PairTerms:
-            return terms(float(self._own(time)))
-
-        return slowed
-
-
-def _state(rng: np.random.Generator) -> np.random.RandomState:
-    return np.random.RandomState(rng.integers(2**32, size=8, dtype=np.uint32))
+        return lambda time: terms(float(time / self._square))
