@@ -20,6 +20,7 @@ SPACES: dict[str, he.Space] = {
     "Sphere(9)": he.Sphere(9),
     "Projective(2)": he.Projective(2),
     "Projective(3)": he.Projective(3),
+    "ComplexProjective(2)": he.ComplexProjective(2),
     "Rotations": he.Rotations(),
     "Circle": he.Circle(),
     "Torus(2)": he.Torus(2),

@@ -363,7 +363,7 @@ def _kill_a_worker_in_the_middle(client, work):
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(work)
         deadline = time.monotonic() + 60
-        while client.run_on_scheduler(_finished, "_accumulate_file") < 5:
+        while client.run_on_scheduler(_finished, "_accumulate") < 5:
             assert not running.done(), "finished before the worker could be killed"
             assert time.monotonic() < deadline
             time.sleep(0.02)

@@ -192,7 +192,8 @@ class NeighboursOffer(Offer):
         if self._by_tree:
             return 4e-4 + 1e-6 * n + close * (_TREE_PAIR + scales * _TREE_SCALE) + scales * _SCALE
         looked_at = self._counts.seen_within(_CELL_REACH * chord)
-        return _START + _SORTED * n + _CLOSE_PAIR * close + _CANDIDATE * looked_at + scales * _SCALE
+        twice = 1.8 if self._embedding.antipodal else 1.0  # points of either sign
+        return _START + twice * (_SORTED * n + _CLOSE_PAIR * close + _CANDIDATE * looked_at) + scales * _SCALE
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """Sums over close pairs, an atom with itself included."""
