@@ -38,7 +38,7 @@ DEGREES = (1, 5, 15, 45)
 PROFILES = (1, 5)
 
 #: Sums of all pairs, scale after scale, that would take longer than this many seconds are not tried.
-LONGEST = 20.0
+LONGEST = 5.0
 
 
 class Cell(NamedTuple):
@@ -117,7 +117,7 @@ def _feasible(measure: he.Measure, times: np.ndarray, method: str) -> bool:
         return False
 
 
-def _in_turns(work: dict[str, Callable[[], object]], rounds: int = 7, patience: float = 1.0) -> dict[str, float]:
+def _in_turns(work: dict[str, Callable[[], object]], rounds: int = 5, patience: float = 0.3) -> dict[str, float]:
     """The best time of each; what is slow gets fewer turns, and what is many times slower than the rest only one."""
     best = dict.fromkeys(work, np.inf)
     began = time.perf_counter()

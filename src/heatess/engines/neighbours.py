@@ -50,17 +50,18 @@ MOMENT_ERROR, LEAST_RTOL = 1e-10, 1e-9
 COINCIDENT = 1e-6
 
 # Seconds on two cores.
-_CLOSE_PAIR = 1.4e-9  # one pair of neighbours
-_CANDIDATE = 8e-10  # one pair in neighbouring cells, most of them looked at in vain
+_CLOSE_PAIR = 2.2e-9  # one pair of neighbours
+_CANDIDATE = 1.3e-9  # one pair in neighbouring cells, most of them looked at in vain
 _CELL_REACH = 1.25  # of the cut-off: how far apart, on average, candidates may be along an axis
 _SORTED = 1.2e-7  # one atom put into its cell
 _TREE_PAIR = 1.2e-7  # one pair found by a tree
 _TREE_SCALE = 3e-8  # one pair found by a tree, at one scale
-_TILE_PAIR = 1.5e-9  # one pair of a tile, looked at in vain
+_TILE_PAIR = 7e-9  # one pair of a tile, looked at in vain
 _PRODUCT = 1.4e-11  # one coordinate of one inner product
 _CLOSE_COORDINATE = 2e-9  # one coordinate of one close pair, when found by going through all pairs
-_SCALE = 6e-5  # one scale summed from distance moments
-_START = 8e-4  # what grids cost however few the atoms
+_CELL = 1.2e-6  # one cell visited
+_SCALE, _BIN, _BINS = 5e-5, 4e-8, 1e4  # one scale, one bin of distance moments at one scale, and how many there are
+_START = 6e-4  # what grids cost however few the atoms
 
 
 class Neighbours(Engine):
@@ -193,7 +194,9 @@ class NeighboursOffer(Offer):
             return 4e-4 + 1e-6 * n + close * (_TREE_PAIR + scales * _TREE_SCALE) + scales * _SCALE
         looked_at = self._counts.seen_within(_CELL_REACH * chord)
         twice = 1.8 if self._embedding.antipodal else 1.0  # points of either sign
-        return _START + twice * (_SORTED * n + _CLOSE_PAIR * close + _CANDIDATE * looked_at) + scales * _SCALE
+        cells = n / (1 + 2 * self._counts.within(chord / 2) / n)
+        pairs = _SORTED * n + _CELL * cells + _CLOSE_PAIR * close + _CANDIDATE * looked_at
+        return _START + twice * pairs + scales * (_SCALE + _BIN * min(close, _BINS))
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """Sums over close pairs, an atom with itself included."""

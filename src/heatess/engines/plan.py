@@ -31,10 +31,10 @@ ENGINES: tuple[Engine, ...] = (Spectral(), Boxes(), Eigenmodes(), Neighbours(), 
 METHODS = ("auto", "spectral", "pairwise", "local")
 
 #: An offer of so few seconds is taken without comparing: for one scale of `gess`, and for those of a profile.
-CHEAP_GESS, CHEAP_PROFILE = 8e-4, 3e-3
+CHEAP_GESS, CHEAP_PROFILE = 3e-4, 3e-3
 
 #: Places between scales where engines may take turns; a plan of so many seconds is worth a search among more.
-FEW_SEAMS, MANY_SEAMS, WORTH_SEARCH = 6, 60, 0.1
+FEW_SEAMS, MANY_SEAMS, WORTH_SEARCH = 6, 30, 0.1
 
 #: Longest estimate, in seconds, that is run without being asked for by name.
 PATIENCE = 1800.0

@@ -22,7 +22,7 @@ from .base import Answer, Engine, Offer, PotentialOffer, Question
 AGAIN = 1.0
 
 #: A transform of `gess` that is estimated at so few seconds is run without asking for other offers.
-QUICK = 4e-4
+QUICK = 8e-4
 
 
 class Spectral(Engine):

@@ -60,10 +60,11 @@ class Harmonics:
 
     def mode_count(self, limit: float) -> float:
         """Modes with eigenvalues below *limit*, inf where they are too many to think of."""
-        half = (self.dim - 1) / 2
-        if limit * self.scale**2 > DEGREE_LIMIT * (DEGREE_LIMIT + 2 * half):
+        degrees = self.degrees(min(limit, 4.0 * DEGREE_LIMIT**2 * (1 + self.dim) / self.scale**2))
+        most, m = int(degrees[-1]), self.dim
+        if most > DEGREE_LIMIT:
             return math.inf
-        total = sum(multiplicity(self.dim, int(degree)) for degree in self.degrees(limit))
+        total = math.comb(most + m, m) + (math.comb(most + m - 1, m) if self.step == 1 else 0)
         return float(total) if total < 2**62 else math.inf
 
     def eigenvalues(self, limit: float) -> FloatArray:

@@ -95,7 +95,7 @@ class CircleTransform(LevelTransform):
 
     def seconds(self, n: int, degree: float) -> float:
         """Linear in the points, and L log L in the levels."""
-        return 1.5e-4 + 6e-8 * n + 4e-8 * degree * math.log2(degree + 2)
+        return 3.5e-4 + 4e-8 * n + 1.2e-8 * degree * math.log2(degree + 2)
 
     def zeros(self, degree: float) -> Coefficients:
         """One coefficient per level."""
@@ -159,7 +159,7 @@ class HarmonicTransform(LevelTransform):
     def seconds(self, n: int, degree: float) -> float:
         """Linear in the points, and L^3 in the degrees."""
         most = self._step * degree
-        return 1.5e-4 + 5e-8 * n + 5e-8 * most**2 + 3e-11 * most**3
+        return 3.5e-4 + 7e-8 * n + 4.5e-8 * most**2 + 2e-11 * most**3
 
     def zeros(self, degree: float) -> Coefficients:
         """Row l and column m hold degree l step and order m >= 0."""

@@ -146,7 +146,7 @@ class ProductTransform(Transform):
         best: tuple[float, int | None] = (math.inf, None)
         if total <= MOST_COEFFICIENTS:
             functions = sum(counts) + (2 * math.sqrt(total) if len(factors) > 2 else 0.0)  # products of some of them
-            best = (n * (PRODUCT * total + FUNCTION * functions) + 2e-8 * total + 5e-4, None)
+            best = (n * (PRODUCT * total + FUNCTION * functions) + 2e-8 * total + 9e-4, None)
         for place, factor in enumerate(factors):
             transform, others = factor.transform, coefficient_count(factors[:place] + factors[place + 1 :], limit)
             if transform is None or not math.isfinite(counts[place]) or not others <= MOST_TRANSFORMS:

@@ -23,8 +23,8 @@ from .lattice import lattice_levels
 MODE_LIMIT = {1: 2**19, 2: 2**23, 3: 2**24}
 
 #: Seconds on two cores of a transform, by dimension: for each point, and for each mode.
-_PER_POINT = {1: 6e-8, 2: 1.2e-7, 3: 8e-7}
-_PER_MODE = {1: 5e-8, 2: 3e-8, 3: 1e-7}
+_PER_POINT = {1: 6e-8, 2: 9e-8, 3: 5e-7}
+_PER_MODE = {1: 5e-8, 2: 3e-8, 3: 1.2e-7}
 
 #: Points transformed at once.
 BLOCK = 2**21

@@ -46,7 +46,7 @@ class WignerTransform(LevelTransform):
 
     def seconds(self, n: int, degree: float) -> float:
         """Linear in the points, and a Fourier grid of 4 L^3 places, some 2 times oversampled."""
-        return 5e-4 + 8e-7 * n + 3e-7 * (degree + 1) ** 3
+        return 5e-4 + 6e-7 * n + 4.5e-7 * (degree + 1) ** 3
 
     def zeros(self, degree: float) -> Coefficients:
         """(l + 1) (2l + 1) zeros for each level l."""
