@@ -71,15 +71,7 @@ def sphere_large() -> Iterator[Row]:
     yield within("S^2, n = 10^6, 60 scales from 0.02 deg", "the same from 5 deg", fine_time, coarse_time, 20)
     yield within("S^2, 60 scales, n = 10^7", "n = 10^6", large_time, coarse_time, 11)
     used = float(_python(str(HERE / "memory.py"), str(10**7)))
-    yield Row(
-        "memory above the input, n = 10^7",
-        "1 GB",
-        used / 1e9,
-        1.0,
-        "at most 1x",
-        used <= 1e9,
-        unit="GB",
-    )
+    yield Row("memory above the input, n = 10^7", "1 GB", used / 1e9, 1.0, "at most 1x", used <= 1e9, unit="GB")
 
 
 def triangle(x: np.ndarray, tile: int = 2048) -> Callable[[], None]:
@@ -127,9 +119,7 @@ def rotations() -> Iterator[Row]:
     x = space.uniform(10**6, np.random.default_rng(4))
     degree = int(space.transform.degree_for(np.radians(5) ** 2 / 8, 1e6, 1e-8) or 0)
     ours, bare = side_by_side(
-        lambda: he.heat_profile(x, space=space, angles=ANGLES),
-        bare_rotations(10**6, degree, thread_count()),
-        rounds=1,
+        lambda: he.heat_profile(x, space=space, angles=ANGLES), bare_rotations(10**6, degree, thread_count()), rounds=1
     )
     yield within(f"Rotations, n = 10^6, 60 scales (degree {degree})", "the bare 3-D transform", ours, bare, 2.5)
 

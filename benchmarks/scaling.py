@@ -39,10 +39,7 @@ def measure() -> dict[str, Curve]:
         return lambda: paper_profile(points, np.ones(len(points)), ANGLES)
 
     series: dict[str, tuple[list[int], Callable[[int], Callable[[], object]]]] = {
-        "the paper's algorithm, S² from 5°": (
-            [100, 300, 1000, 3000],
-            lambda n: paper(sphere(n)),
-        ),
+        "the paper's algorithm, S² from 5°": ([100, 300, 1000, 3000], lambda n: paper(sphere(n))),
         "pairwise, S³⁸³, 60 resolutions": (
             [100, 1000, 4000, 10_000],
             lambda n: profile(embeddings(n), resolutions=RESOLUTIONS, method="pairwise"),

@@ -130,5 +130,5 @@ def test_leinster_cobbold_refuses_a_bad_angle(angle, shown):
 
 
 def test_a_circle_that_is_not_angular_has_no_angle_to_compare_with():
-    with pytest.raises(he.InputError, match="distances on Torus\\(1, periods=24.0\\) are not angles"):
+    with pytest.raises(he.InputError, match=r"distances on Torus\(1, periods=24.0\) are not angles"):
         leinster_cobbold([[1.0], [2.0]], space=he.Torus(1, periods=24), angle=15)

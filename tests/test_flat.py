@@ -195,7 +195,8 @@ def test_the_transform_may_turn_out_impossible(monkeypatch: pytest.MonkeyPatch) 
     expected = he.heat_profile(points, space=he.Torus(2), times=times, method="spectral")
     monkeypatch.setitem(torus.MODE_LIMIT, 2, 49)  # frequencies up to three
     found = he.heat_profile(points, space=he.Torus(2), times=times)
-    assert (expected.method, found.method) == ("spectral", "pairwise")
+    assert expected.method == "spectral"
+    assert "spectral" not in found.method
     np.testing.assert_allclose(found.gess, expected.gess, rtol=1e-10)
     with pytest.raises(he.PrecisionError, match=r"needs a degree above the limit of 3 on Torus\(2\)") as caught:
         he.heat_profile(points, space=he.Torus(2), times=times, method="spectral")
@@ -245,7 +246,7 @@ def test_outliers_beyond_all_reason_do_not_crowd_the_cells() -> None:
     both = he.heat_profile(np.concatenate([tight, far]), space=he.Euclidean(3), times=times, method="local")
     expected = (4000**2 / alone.gess + 25) / 4025**2  # outliers overlap with nobody
     np.testing.assert_allclose(1 / both.gess, expected, rtol=1e-9)
-    radius = neighbours.cutoff(he.Euclidean(3), he.Euclidean(3).embedding, float(times.max()), 4025.0, 1e-8)
+    radius = neighbours.cutoff(he.Euclidean(3), float(times.max()), 4025.0, 1e-8)
     assert radius is not None
     frame = neighbours._Frame.of(np.concatenate([tight, far]), np.full(3, np.inf), radius)
     crowd = Grid.of(frame.points, np.ones(4025), radius / frame.unit).candidates().sum()

@@ -256,15 +256,9 @@ TWO = np.concatenate([meshes.icosphere(0)[0], meshes.icosphere(0)[0] + 5]), np.c
         (*broken(vertices=np.full((12, 3), np.nan)), "vertices must be finite, but row 0"),
         (*broken(faces=FACES + 1), "whole numbers from 0 to 11"),
         (*broken(faces=FACES[:, :2]), r"faces must have shape \(f, 3\)"),
-        (
-            *broken(faces=np.vstack([FACES, [1, 1, 2]])),
-            "1 of 21 faces name one vertex twice, the first of them",
-        ),
+        (*broken(faces=np.vstack([FACES, [1, 1, 2]])), "1 of 21 faces name one vertex twice, the first of them"),
         (*broken(faces=np.vstack([FACES, FACES[3, ::-1]])), "1 of 21 faces repeat an earlier face"),
-        (
-            *broken(vertices=np.vstack([meshes.icosphere(0)[0], [0, 0, 9]])),
-            "do not, the first of them vertex 12",
-        ),
+        (*broken(vertices=np.vstack([meshes.icosphere(0)[0], [0, 0, 9]])), "do not, the first of them vertex 12"),
         (*broken(vertices=meshes.icosphere(0)[0] * [1, 0, 0]), "20 of 20 faces have no area"),
         (*TWO, "2 components, of 12, 12 nodes"),
     ],

@@ -121,10 +121,7 @@ def test_pieces_are_what_is_read_whole(save):
         (xyz(AXES, w=[1, 2, 3], logw=[0.0, 0, 0]), ["both w and logw"]),
         ({"lon": [0.1, 0.2], "lat": [0.1, 0.2]}, ["degrees or radians", "units='deg' or units='rad'"]),
         ({"lon": [10.0, 10], "lat": [20.0, 95]}, ["row 1", "column lat is 95"]),
-        (
-            {"x": [0.5], "y": [0.5], "z": [0.5], "w": [0.5]},
-            ["unit quaternions"],
-        ),
+        ({"x": [0.5], "y": [0.5], "z": [0.5], "w": [0.5]}, ["unit quaternions"]),
     ],
 )
 def test_bad_tables_are_refused_with_the_place_and_the_remedy(save, columns, parts):

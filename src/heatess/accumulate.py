@@ -46,8 +46,8 @@ def degree_for(space: Space, time: float, *, ess: float = UNKNOWN_ESS, rtol: flo
     if degree is None:
         needed = _needed(transform, time, ess, rtol)
         raise PrecisionError(
-            f"{_length(space, time)} is too fine for data in parts on {space!r}: it needs max_degree={needed}, but "
-            f"{transform.most:.0f} is the most; give coarser scales, or use heat_profile on the whole",
+            f"{scales.in_words(space, time)} is too fine for data in parts on {space!r}: it needs max_degree={needed}, "
+            f"but {transform.most:.0f} is the most; give coarser scales, or use heat_profile on the whole",
             needed=needed if isinstance(needed, int) else None,
         )
     return math.ceil(degree)
@@ -67,11 +67,6 @@ def _needed(transform: Transform, time: float, ess: float, rtol: float) -> int |
         return count - 1 if count else "more than 16 million"
     degree = transform.degree_for(time, ess, rtol)
     return f"more than {transform.most:.0f}" if degree is None else math.ceil(degree)
-
-
-def _length(space: Space, time: float) -> str:
-    length = math.sqrt(8 * time)
-    return f"angle {math.degrees(length):g} degrees" if space.angular else f"sqrt(8 t) = {length:g}"
 
 
 class Accumulator:
@@ -184,7 +179,7 @@ class Accumulator:
         if not error <= rtol:
             needed = _needed(transform, float(at.times.min()), part.ess, rtol)
             reached = f"only to {error:.1e}" if error < 1 else "not at all"
-            where = _length(space, float(at.times[worst]))
+            where = scales.in_words(space, float(at.times[worst]))
             raise PrecisionError(
                 f"max_degree={self.max_degree} certifies gESS {reached} at {where}, and rtol={rtol:g} is asked for; "
                 f"accumulate with max_degree={needed}, or ask for coarser scales",

@@ -103,3 +103,14 @@ def _refuse(values: FloatArray, name: str, bad: NDArray[np.bool_], expected: str
     if bad.any():
         entry = int(np.argmax(bad))
         raise ScaleError(f"{name} must be {expected}, but entry {entry} is {values[entry]:g}; remove or correct it")
+
+
+def in_words(space: Space, time: float) -> str:
+    """A scale as it stands in messages: an angle in degrees, or a distance sqrt(8 t).
+
+    >>> from heatess import Sphere
+    >>> in_words(Sphere(2), float(times_of_angles(5.0)))
+    'angle 5 degrees'
+    """
+    length = float(np.sqrt(8 * time))
+    return f"angle {np.degrees(length):g} degrees" if space.angular else f"sqrt(8 t) = {length:g}"

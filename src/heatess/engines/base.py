@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from ..arrays import FloatArray
 from ..heat.sums import HeatSums
 from ..measure import Measure
 from ..progress import Progress
+from ..scales import in_words
 from ..transforms.base import Spectrum
 
 
@@ -30,9 +30,8 @@ class Question:
     mmd2: bool = True
 
     def scale(self, place: int) -> str:
-        """One of the scales in the words of a message: an angle in degrees, or a distance sqrt(8 t)."""
-        length = math.sqrt(8 * float(self.times[place]))
-        return f"angle {math.degrees(length):g} degrees" if self.measure.space.angular else f"sqrt(8 t) = {length:g}"
+        """One of the scales, in the words of a message."""
+        return in_words(self.measure.space, float(self.times[place]))
 
 
 class Answer(NamedTuple):

@@ -231,12 +231,7 @@ def _rows(axes: int, per_axis: int) -> tuple[IntArray, IntArray]:
 
 
 def _with_images(
-    points: FloatArray,
-    weights: FloatArray,
-    number: IntArray,
-    counts: IntArray,
-    per_axis: int,
-    periods: FloatArray,
+    points: FloatArray, weights: FloatArray, number: IntArray, counts: IntArray, per_axis: int, periods: FloatArray
 ) -> tuple[FloatArray, FloatArray, IntArray]:
     """Add the images of points near a face of a torus that lie near the opposite face, outside.
 

@@ -12,7 +12,7 @@ from ..measure import Measure
 from ..spaces.capabilities import Embedding, ZonalPairs
 
 #: Sampled rows on each side: so few of a small cloud that the estimate costs less than what it saves.
-_ROWS, _ROWS_OF_LARGE, _LARGE = 100, 600, 50_000
+_ROWS, _ROWS_OF_LARGE, _LARGE = 100, 400, 50_000
 
 #: Sampled pairs from which their number is trusted.
 _ENOUGH = 100

@@ -26,10 +26,7 @@ from ..spaces.base import Space
 from ..spaces.capabilities import Embedding
 from .base import Answer, Engine, Offer, PotentialOffer, Question
 from .counts import PairCounts
-from .tiles import close_pairs, zonal_pairs
-
-#: Pairs handled at once.
-BATCH = 2_000_000
+from .tiles import BATCH, close_pairs, zonal_pairs
 
 #: A tighter rtol than this is asked of nobody: what the expansion leaves out is in `error`.
 EXPANSION_TOLERANCE = 1e-11
@@ -95,7 +92,7 @@ class Neighbours(Engine):
         embedding = measure.space.embedding
         if embedding is None or embedding.columns > FEW_COLUMNS:
             return None
-        reach = cutoff(measure.space, embedding, time, measure.ess, question.rtol, mmd2=False, everywhere=True)
+        reach = cutoff(measure.space, time, measure.ess, question.rtol, mmd2=False, everywhere=True)
         if reach is None:
             return None
         close = PairCounts.of(measure, embedding).within(float(embedding.chord(reach))) * 2 * len(at) / measure.n
@@ -114,14 +111,7 @@ class Neighbours(Engine):
 
 
 def cutoff(
-    space: Space,
-    embedding: Embedding,
-    time: float,
-    ess: float,
-    rtol: float,
-    *,
-    mmd2: bool = True,
-    everywhere: bool = False,
+    space: Space, time: float, ess: float, rtol: float, *, mmd2: bool = True, everywhere: bool = False
 ) -> float | None:
     """A distance beyond which truncation may begin; None if the expansion is not good enough.
 
@@ -129,7 +119,9 @@ def cutoff(
     the share of `log_share_beyond`, whichever is sooner small enough. For potentials, which must be right *everywhere*,
     only the first will do.
     """
-    small = embedding.small_time(time)
+    if space.embedding is None:
+        return None
+    small = space.embedding.small_time(time)
     if small.error > max(rtol / 10, EXPANSION_TOLERANCE):
         return None
     share = truncation(rtol, ess)
@@ -138,11 +130,11 @@ def cutoff(
         log_diagonal = max(small.log_density + space.log_volume, 0.0)
         most = most if everywhere else min(most, log_diagonal)
         if mmd2:
-            allowed = float(log_allowed(log_diagonal, ess, share))
+            allowed = min(allowed, float(log_allowed(log_diagonal, ess, 10 * share)))
     square = np.linspace(0.0, small.reach**2, 257)[1:]
     left_out = small.log_overlap(square) + most
     if not everywhere:
-        left_out = np.minimum(left_out, log_share_beyond(embedding.dim, time, small, square))
+        left_out = np.minimum(left_out, log_share_beyond(space.dim, time, small, square))
     below = left_out <= allowed
     return math.sqrt(square[int(np.argmax(below))]) if below.any() else None
 
@@ -167,14 +159,15 @@ class NeighboursOffer(Offer):
 
     def __init__(self, question: Question, embedding: Embedding, *, by_tiles: bool = False) -> None:
         self._question, self._embedding = question, embedding
-        self._cutoff = cache(self._needed)
+        self._cutoff, self._cost = cache(self._needed), cache(self._pair_seconds)
         self._by_tiles = by_tiles or embedding.columns > FEW_COLUMNS
-        self._by_tree = embedding.periods is None and (question.measure.n <= FEW_ATOMS or question.rtol < LEAST_RTOL)
+        few = FEW_ATOMS if question.rtol >= LEAST_RTOL else 100 * FEW_ATOMS
+        self._by_tree = embedding.periods is None and question.measure.n <= few
 
     def _needed(self, place: int) -> float | None:
         question = self._question
         time, measure = float(question.times[place]), question.measure
-        return cutoff(measure.space, self._embedding, time, measure.ess, question.rtol, mmd2=question.mmd2)
+        return cutoff(measure.space, time, measure.ess, question.rtol, mmd2=question.mmd2)
 
     @cached_property
     def _counts(self) -> PairCounts:
@@ -182,21 +175,26 @@ class NeighboursOffer(Offer):
 
     def seconds(self, first: int, end: int) -> float:
         """By the number of pairs that are close at the coarsest scale."""
-        reach, scales = self._cutoff(end - 1), end - first
+        once, each = self._cost(end - 1)
+        return once + each * (end - first)
+
+    def _pair_seconds(self, coarsest: int) -> tuple[float, float]:
+        """What all close pairs cost once, and at each scale."""
+        reach = self._cutoff(coarsest)
         if reach is None:
-            return math.inf
+            return math.inf, 0.0
         n, chord = self._question.measure.n, float(self._embedding.chord(reach))
         close = self._counts.within(chord)
         if self._by_tiles:
             columns = self._embedding.columns
-            return n**2 / 2 * (_TILE_PAIR + _PRODUCT * columns) + close * _CLOSE_COORDINATE * columns
+            return n**2 / 2 * (_TILE_PAIR + _PRODUCT * columns) + close * _CLOSE_COORDINATE * columns, _SCALE
         if self._by_tree:
-            return 4e-4 + 1e-6 * n + close * (_TREE_PAIR + scales * _TREE_SCALE) + scales * _SCALE
+            return 4e-4 + 1e-6 * n + close * _TREE_PAIR, close * _TREE_SCALE + _SCALE
         looked_at = self._counts.seen_within(_CELL_REACH * chord)
-        twice = 1.8 if self._embedding.antipodal else 1.0  # points of either sign
+        twice = 1.4 if self._embedding.antipodal else 1.0  # points of either sign
         cells = n / (1 + 2 * self._counts.within(chord / 2) / n)
-        pairs = _SORTED * n + _CELL * cells + _CLOSE_PAIR * close + _CANDIDATE * looked_at
-        return _START + twice * pairs + scales * (_SCALE + _BIN * min(close, _BINS))
+        pairs = (_CLOSE_PAIR * close + _CANDIDATE * looked_at) * (0.55 if looked_at > 1e6 else 1.0)  # on two threads
+        return _START + twice * (_SORTED * n + _CELL * cells + pairs), _SCALE + _BIN * min(close, _BINS)
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """Sums over close pairs, an atom with itself included."""

@@ -33,6 +33,9 @@ METHODS = ("auto", "spectral", "pairwise", "local")
 #: An offer of so few seconds is taken without comparing: for one scale of `gess`, and for those of a profile.
 CHEAP_GESS, CHEAP_PROFILE = 3e-4, 3e-3
 
+#: And as many seconds more for each atom: no engine could do with much less.
+CHEAP_ATOM = 1e-7
+
 #: Places between scales where engines may take turns; a plan of so many seconds is worth a search among more.
 FEW_SEAMS, MANY_SEAMS, WORTH_SEARCH = 6, 30, 0.1
 
@@ -83,6 +86,7 @@ def plan(question: Question, method: str = "auto", engines: tuple[Engine, ...] =
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, but found {method!r}")
     count, cheap = len(question.times), CHEAP_PROFILE if question.mmd2 else CHEAP_GESS
+    cheap += CHEAP_ATOM * question.measure.n
     offered: list[tuple[Engine, Offer]] = []
     chosen = [engine for engine in engines if method in ("auto", engine.name)]
     for engine in chosen:

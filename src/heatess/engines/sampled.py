@@ -48,12 +48,7 @@ Draws = Iterator[tuple[IntArray, IntArray]]
 
 
 def heat_sums(
-    measure: Measure,
-    times: FloatArray,
-    rtol: float,
-    pairs: int,
-    rng: np.random.Generator,
-    progress: Progress,
+    measure: Measure, times: FloatArray, rtol: float, pairs: int, rng: np.random.Generator, progress: Progress
 ) -> HeatSums:
     """Heat sums at *times* from about *pairs* random pairs; `error` includes three standard errors."""
     space = measure.space

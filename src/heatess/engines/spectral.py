@@ -99,7 +99,7 @@ class SpectralOffer(Offer):
 
     def __init__(self, question: Question, transform: Transform) -> None:
         self._question, self._transform = question, transform
-        self._degree = cache(self._needed)
+        self._degree, self._cost = cache(self._needed), cache(self._transform_seconds)
 
     def _needed(self, place: int) -> float | None:
         question = self._question
@@ -108,10 +108,11 @@ class SpectralOffer(Offer):
 
     def seconds(self, first: int, end: int) -> float:
         """That of the transform, and a little for each scale."""
+        return self._cost(first) + 1e-5 * (end - first)
+
+    def _transform_seconds(self, first: int) -> float:
         degree = self._degree(first)
-        if degree is None:
-            return math.inf
-        return self._transform.seconds(self._question.measure.n, degree) + 1e-5 * (end - first)
+        return math.inf if degree is None else self._transform.seconds(self._question.measure.n, degree)
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """A balanced cloud, whose MMD^2 turns out to need a higher degree, is transformed again if that is cheap."""

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import FloatArray
-from .series import time_of_distance
 
 
 class Factor(NamedTuple):
@@ -56,31 +55,11 @@ def diagonal_factor(time: float, period: float) -> Factor:
     return Factor(float(log), float(slope))
 
 
-def log_axis_overlap(time: float, gap: float, period: float) -> float:
-    """Log overlap of two atoms that differ in one coordinate."""
-    return float(factor(gap, time, period).log - diagonal_factor(time, period).log)
-
-
 def gap_between(left: Any, right: Any, periods: Any) -> FloatArray:
     """The shorter way round between reduced coordinates, without cancellation across the seam."""
     low, high = np.minimum(left, right), np.maximum(left, right)
     half = periods / 2
     return np.asarray(np.minimum(high - low, (half - high) + (half + low)))
-
-
-def time_of_gap(gap: float, period: float) -> float:
-    """The time at which two atoms that differ by *gap* in one coordinate overlap by 1/e."""
-    return time_of_distance(lambda time: log_axis_overlap(time, gap, period), gap)
-
-
-def gap_of_time(time: float, period: float) -> float:
-    """The inverse of `time_of_gap`; nan where all pairs overlap more than 1/e."""
-    from scipy.optimize import brentq
-
-    if log_axis_overlap(time, period / 2, period) >= -1:
-        return math.nan
-    most = min(period / 2, 4 * math.sqrt(8 * time))
-    return float(brentq(lambda gap: log_axis_overlap(time, gap, period) + 1, 0.0, most, xtol=1e-300, rtol=1e-14))
 
 
 def tail(times: Any, period: float, side: Any) -> Any:

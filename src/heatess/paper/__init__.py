@@ -32,17 +32,7 @@ from .experiment import Outcome, Settings
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-EXPERIMENTS = (
-    "tables",
-    "clouds",
-    "profiles",
-    "asymptotics",
-    "replicates",
-    "truncation",
-    "snis",
-    "digits",
-    "theorems",
-)
+EXPERIMENTS = ("tables", "clouds", "profiles", "asymptotics", "replicates", "truncation", "snis", "digits", "theorems")
 SCHEMA = "heatess.paper/1"
 
 

@@ -12,16 +12,7 @@ import numpy as np
 from .experiment import FloatArray
 
 #: Number of decimals of each column in the paper.
-DECIMALS = {
-    "n": 0,
-    "R": 3,
-    "B2": 2,
-    "ESS": 0,
-    "ESS_H": 0,
-    "gESS(15deg)": 1,
-    "D_LC(15deg)": 1,
-    "gESS(45deg)": 1,
-}
+DECIMALS = {"n": 0, "R": 3, "B2": 2, "ESS": 0, "ESS_H": 0, "gESS(15deg)": 1, "D_LC(15deg)": 1, "gESS(45deg)": 1}
 
 #: Number of decimals of the curve, which was read from the figure.
 CURVE_DECIMALS = 4

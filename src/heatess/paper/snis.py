@@ -61,9 +61,7 @@ def repeat(settings: Settings, count: int) -> Repeats:
 def checks(found: Repeats) -> list[Check]:
     """The published median, both quartiles at all 60 angles, and the median ESS."""
     source, decimals = "SNIS figure", published.CURVE_DECIMALS
-    listed = [
-        Check(source, "median", "ESS", float(found.ess[0]), published.snis_ess(), 3, Spread.of(found.ess)),
-    ]
+    listed = [Check(source, "median", "ESS", float(found.ess[0]), published.snis_ess(), 3, Spread.of(found.ess))]
     for name in ("median", "q25", "q75"):
         theirs = published.snis_curve(name)
         for k, angle in enumerate(ANGLES):

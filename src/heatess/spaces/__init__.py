@@ -47,9 +47,6 @@ _NAMED: dict[str, Callable[..., Space]] = {
     "Product": Product,
 }
 
-#: Longest name that is read.
-_LONGEST = 1000
-
 
 def named(name: str) -> Space:
     """The space whose repr is *name*, as it stands in files; nothing else in a name is carried out.
@@ -62,7 +59,7 @@ def named(name: str) -> Space:
     Product(Sphere(2), Circle(), scales=(1.0, 0.5))
     """
     try:
-        space = _built(ast.parse(name[:_LONGEST].removesuffix(GESS_ONLY), mode="eval").body)
+        space = _built(ast.parse(name[:1000].removesuffix(GESS_ONLY), mode="eval").body)
     except (SyntaxError, ValueError, TypeError, RecursionError):
         space = None
     if not isinstance(space, Space):

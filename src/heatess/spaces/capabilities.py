@@ -112,7 +112,8 @@ class ZonalPairs(PairKernel):
         cosines = self.cosines(left, right)
         rows, columns = np.nonzero(cosines > _CLOSE)
         distances = np.arccos(cosines, out=cosines)
-        distances /= self.series.winding
+        if self.series.winding != 1:
+            distances /= self.series.winding
         block = max(1, 2**20 // left.shape[1])
         for start in range(0, len(rows), block):
             i, j = rows[start : start + block], columns[start : start + block]

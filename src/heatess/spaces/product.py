@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, positive
 from ..errors import InputError, InputTypeError
-from ..heat.radial import PairTerms, Radial
 from ..transforms.product import ProductTransform
 from .base import GESS_ONLY, Space
 from .capabilities import PairKernel, RadialFactor, TermsOfTime, combined
+
+T = TypeVar("T")
 
 #: Seconds for one factor of one pair, at one scale and for its distance.
 PAIR, GEOMETRY = 6e-9, 2e-8
@@ -57,24 +60,25 @@ class Product(Space):
             raise InputError(f"Product(*spaces) needs two or more spaces, but found {len(spaces)}")
         for j, space in enumerate(spaces):
             if not isinstance(space, Space) or space.pair_kernel is None:
-                raise InputError(f"factor {j} of a Product must be {_WANTED}, but is {space!r}{_remedy(space)}")
+                wanted = "a homogeneous space such as Sphere(2) or Torus(1)"
+                raise InputError(f"factor {j} of a Product must be {wanted}, but is {space!r}{_remedy(space)}")
         if scales is not None and np.ndim(scales) != 1:
             raise InputError(f"scales must have one entry per factor: {len(spaces)}, but are {scales!r}")
         multipliers = [1.0] * len(spaces) if scales is None else list(scales)
         if len(multipliers) != len(spaces):
             raise InputError(f"scales must have one entry per factor: {len(spaces)}, but have {len(multipliers)}")
-        self._spaces = spaces
-        self._scales = tuple(positive(value, f"scales[{j}]") for j, value in enumerate(multipliers))
+        self.spaces = spaces
+        self.scales = tuple(positive(value, f"scales[{j}]") for j, value in enumerate(multipliers))
         self._kernels = tuple(space.pair_kernel for space in spaces if space.pair_kernel is not None)
         self._ends = np.cumsum([kernel.width for kernel in self._kernels])
         self.angular = all(space.angular for space in spaces)
         self.compact = all(space.compact for space in spaces)
         self._dim = sum(space.dim for space in spaces)
-        self.pair_kernel = ProductPairs(self._kernels, self._scales, self.compact)
+        self.pair_kernel = ProductPairs(self._kernels, self.scales, self.compact)
         starts = [0, *self._ends[:-1].tolist()]
         harmonics = [
             tuple(part.moved(c, start) for part in space.harmonics)
-            for space, c, start in zip(spaces, self._scales, starts, strict=True)
+            for space, c, start in zip(spaces, self.scales, starts, strict=True)
         ]
         if all(harmonics):
             self.harmonics = tuple(part for parts in harmonics for part in parts)
@@ -82,23 +86,13 @@ class Product(Space):
             self.transform = ProductTransform(list(self.harmonics), self._dim, diagonal, repr(self))
 
     def __repr__(self) -> str:
-        parts = [repr(space).removesuffix(GESS_ONLY) for space in self._spaces]
-        if any(value != 1 for value in self._scales):
-            parts.append(f"scales={self._scales}")
+        parts = [repr(space).removesuffix(GESS_ONLY) for space in self.spaces]
+        if any(value != 1 for value in self.scales):
+            parts.append(f"scales={self.scales}")
         return f"Product({', '.join(parts)}){'' if self.compact else GESS_ONLY}"
 
     def _key(self) -> tuple[object, ...]:
-        return self._spaces, self._scales
-
-    @property
-    def spaces(self) -> tuple[Space, ...]:
-        """The factors."""
-        return self._spaces
-
-    @property
-    def scales(self) -> tuple[float, ...]:
-        """The metric multiplier of each factor."""
-        return self._scales
+        return self.spaces, self.scales
 
     @property
     def diameter(self) -> float:
@@ -116,7 +110,7 @@ class Product(Space):
         return sum(space.scalar_curvature / c**2 for space, c in self._factors())
 
     def _factors(self) -> list[tuple[Space, float]]:
-        return list(zip(self._spaces, self._scales, strict=True))
+        return list(zip(self.spaces, self.scales, strict=True))
 
     # Points.
 
@@ -124,14 +118,14 @@ class Product(Space):
         """A tuple with the points of each factor, as columns side by side; such columns are taken as well."""
         if isinstance(points, np.ndarray) and points.ndim == 2 and points.shape[1] == self._ends[-1]:
             points = tuple(np.split(points, self._ends[:-1], axis=1))
-        if not isinstance(points, tuple | list) or len(points) != len(self._spaces):
+        if not isinstance(points, tuple | list) or len(points) != len(self.spaces):
             found = f"{len(points)} of them" if isinstance(points, tuple | list) else type(points).__name__
             raise InputTypeError(
-                f"points of {self!r} must be a tuple of {len(self._spaces)} point arrays, one per factor, "
+                f"points of {self!r} must be a tuple of {len(self.spaces)} point arrays, one per factor, "
                 f"but found {found}"
             )
         parts = []
-        for j, (space, part) in enumerate(zip(self._spaces, points, strict=True)):
+        for j, (space, part) in enumerate(zip(self.spaces, points, strict=True)):
             try:
                 checked = space.check(part)
             except InputError as error:
@@ -139,7 +133,7 @@ class Product(Space):
             parts.append(self._kernels[j].rows(checked))
             if len(parts[j]) != len(parts[0]):
                 raise InputError(
-                    f"every factor must have one point per atom, but factor 0, {_short(self._spaces[0])}, has "
+                    f"every factor must have one point per atom, but factor 0, {_short(self.spaces[0])}, has "
                     f"{len(parts[0])} and factor {j}, {_short(space)}, has {len(parts[j])}"
                 )
         return np.concatenate(parts, axis=1)
@@ -159,7 +153,7 @@ class Product(Space):
 
     def uniform(self, n: int, rng: np.random.Generator) -> tuple[Any, ...]:
         """*n* independent uniform points: a tuple with the points of each factor."""
-        return tuple(space.uniform(n, rng) for space in self._spaces)
+        return tuple(space.uniform(n, rng) for space in self.spaces)
 
 
 class ProductPairs(PairKernel):
@@ -181,7 +175,7 @@ class ProductPairs(PairKernel):
         others: list[TermsOfTime] = []
         for kernel, c, x, y in self._factors(left, right):
             own = kernel.factors(x, y)
-            radials += [_scaled(factor, c) for factor in own]
+            radials += [RadialFactor(_slowed(table, c), distances) for table, distances in own]
             if not own:
                 others.append(_slowed(kernel.terms(x, y), c))
         return combined(radials, others, (len(left), len(right)), compact=self._compact)
@@ -189,7 +183,8 @@ class ProductPairs(PairKernel):
     def factors(self, left: FloatArray, right: FloatArray) -> list[RadialFactor]:
         """Those of all factors, if each has them."""
         found = [(kernel.factors(x, y), c) for kernel, c, x, y in self._factors(left, right)]
-        return [_scaled(factor, c) for own, c in found for factor in own] if all(own for own, _ in found) else []
+        slowed = [RadialFactor(_slowed(table, c), distances) for own, c in found for table, distances in own]
+        return slowed if all(own for own, _ in found) else []
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """Sum of the factors' log k_2t(x, x), at their own times."""
@@ -214,31 +209,19 @@ class ProductPairs(PairKernel):
     def seconds(self, pairs: float, scales: int) -> float:
         """Rough seconds of all pairs at so many scales."""
         total = 0.0
-        for kernel, _ in self._own():
-            axes = len(kernel.factors(*(np.zeros((1, kernel.width)),) * 2))
+        for kernel, axes in zip(self._kernels, self._axes, strict=True):
             total += axes * pairs * (scales * PAIR + GEOMETRY) if axes else kernel.seconds(pairs, scales)
         return total
 
-
-def _scaled(factor: RadialFactor, scale: float) -> RadialFactor:
-    """The same with lengths multiplied by *scale*; distances stay in the factor's own unit."""
-
-    def kernel(time: float) -> Radial:
-        return factor.kernel(time / scale**2)
-
-    return RadialFactor(kernel, factor.distances)
+    @cached_property
+    def _axes(self) -> list[int]:
+        """Functions of one distance that each factor is made of, and zero where it is not."""
+        return [len(kernel.factors(*(np.zeros((1, kernel.width)),) * 2)) for kernel in self._kernels]
 
 
-def _slowed(terms: TermsOfTime, scale: float) -> TermsOfTime:
-    """Overlaps of a factor whose lengths are multiplied by *scale*."""
-
-    def slowed(time: float) -> PairTerms:
-        return terms(time / scale**2)
-
-    return slowed
-
-
-_WANTED = "a homogeneous space such as Sphere(2) or Torus(1)"
+def _slowed(function: Callable[[float], T], scale: float) -> Callable[[float], T]:
+    """A function of time of a factor whose lengths are multiplied by *scale*."""
+    return lambda time: function(time / scale**2)
 
 
 def _remedy(space: object) -> str:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray, numeric_array
 from ..errors import InputError
 from ..heat import theta
-from ..heat.radial import PairTerms, radial
+from ..heat.radial import PairTerms, radial, resolutions_of_times
+from ..heat.series import times_of_resolutions
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics
 from ..transforms.levels import CircleTransform
@@ -171,12 +172,11 @@ class Torus(Space):
                 f"resolutions on {self!r} are distances along its longest coordinate, at most half a period "
                 f"({period / 2:g}), but the largest is {distances.max():g}; give times instead"
             )
-        return np.array([theta.time_of_gap(float(distance), period) for distance in distances])
+        return times_of_resolutions(SphereSeries(1, radius=period / (2 * math.pi)), distances)
 
     def resolutions_of_times(self, times: FloatArray) -> FloatArray:
         """The distance along the longest coordinate at which the overlap falls to 1/e; nan where it does not."""
-        period = max(self.periods)
-        return np.array([theta.gap_of_time(float(time), period) for time in times])
+        return resolutions_of_times(SphereSeries(1, radius=max(self.periods) / (2 * math.pi)), times)
 
 
 class TorusPairs(PairKernel):

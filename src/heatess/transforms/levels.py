@@ -237,13 +237,7 @@ class HarmonicTransform(LevelTransform):
 
 def _layout(most: int) -> dict[str, Any]:
     """Where ducc0 finds the coefficient of degree l and order m: row l, column m."""
-    return {
-        "spin": 0,
-        "lmax": most,
-        "mmax": most,
-        "mstart": np.arange(most + 1, dtype=np.uint64),
-        "lstride": most + 1,
-    }
+    return {"spin": 0, "lmax": most, "mmax": most, "mstart": np.arange(most + 1, dtype=np.uint64), "lstride": most + 1}
 
 
 def bounded(moments: FloatArray) -> FloatArray:

@@ -35,7 +35,7 @@ from .harmonics import (
 MOST_COEFFICIENTS = 1e8
 
 #: Seconds for one product of two eigenfunctions at one point, and for one eigenfunction at one point.
-PRODUCT, FUNCTION = 1e-10, 6e-9
+PRODUCT, FUNCTION = 5e-11, 6e-9
 
 #: Most fast transforms.
 MOST_TRANSFORMS = 1e5

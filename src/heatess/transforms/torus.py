@@ -78,15 +78,8 @@ class TorusTransform(Transform):
         self.periods, self.name = periods, name
         self.basis = "sum of w exp(2 pi i sum_j k_j x_j / T_j), |k_j| <= max_degree T_j / max T"
         self._ratios = [period / max(periods) for period in periods]
-
-    @property
-    def most(self) -> float:  # type: ignore[override]
-        """The degree at which the modes are as many as `MODE_LIMIT` allows."""
-        low, high = 2.0, float(MODE_LIMIT[1])
-        while high - low > 0.5:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._modes(middle) <= MODE_LIMIT[len(self.periods)] else (low, middle)
-        return math.floor(low)
+        room = MODE_LIMIT[len(periods)] / math.prod(self._ratios)
+        self.most = float(max(2, int((room ** (1 / len(periods)) - 1) / 2)))
 
     def _sides(self, degree: float) -> list[int]:
         return [max(2, math.floor(degree * ratio)) for ratio in self._ratios]

@@ -10,8 +10,7 @@ and half of the sum: Delta_(-k)m Delta_(-k)n = (-1)^(m + n) Delta_km Delta_kn an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
-from ..blocks import map_rows, slices
+from ..blocks import map_rows, share_out, slices
 from ..heat.series import Series
 from .base import Coefficients
 from .levels import LevelTransform, bounded
@@ -196,7 +195,7 @@ def contract(modes: NDArray[np.complex128], lowest: int, found: NDArray[np.compl
     from ..compiled.wigner import contract as compiled
 
     table = right_angle((modes.shape[1] + 1) // 2)
-    _in_turns(lambda first: compiled(modes, lowest, table, found, first, threads), threads)
+    share_out(range(threads), lambda _, first: compiled(modes, lowest, table, found, first, threads), threads)
 
 
 def expand(coefficients: Coefficients, count: int, orders: slice, threads: int) -> NDArray[np.complex128]:
@@ -208,7 +207,8 @@ def expand(coefficients: Coefficients, count: int, orders: slice, threads: int) 
 
     table = right_angle(count)
     modes = np.zeros((orders.stop - orders.start, 2 * count - 1, 2 * count - 1), dtype=np.complex128)
-    _in_turns(lambda first: compiled(modes, orders.start, table, coefficients, first, threads), threads)
+    lowest = orders.start
+    share_out(range(threads), lambda _, first: compiled(modes, lowest, table, coefficients, first, threads), threads)
     return modes
 
 
@@ -221,15 +221,3 @@ def inverse_fourier(
     found = ducc0.nufft.u2nu(grid=modes, coord=angles, forward=False, epsilon=epsilon, nthreads=threads)
     found *= np.exp(1j * (orders.start + width // 2) * angles[:, 0])  # frequencies came centred
     return np.asarray(found.real)
-
-
-def _in_turns(work: Callable[[int], None], threads: int) -> None:
-    """Call *work* with 0, ..., threads - 1 on so many threads.
-
-    Python threads, because compiled ones must not be started from several threads at once.
-    """
-    if threads == 1:
-        work(0)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, range(threads)))

@@ -73,6 +73,7 @@ class GeometricKernelsSpace(Space):
         self._space, self.scale = space, positive(scale, "scale")
         self._limit = None if levels is None else whole(levels, "levels", 3)
         self._dim, self.angular = self._geometry.dim, self._geometry.angular
+        self._curvature = self._geometry.scalar_curvature / self.scale**2
         self.pair_kernel = ForeignPairs(self)
 
     def __repr__(self) -> str:
@@ -97,11 +98,6 @@ class GeometricKernelsSpace(Space):
     def volume(self) -> float:
         """Volume, or number of nodes."""
         return float(np.exp(np.minimum(self.log_volume, 709.0)))
-
-    @property
-    def scalar_curvature(self) -> float:
-        """Scalar curvature."""
-        return self._geometry.scalar_curvature / self.scale**2
 
     def check(self, points: Any) -> FloatArray:
         """Points of GeometricKernels' shape, complex for SU(n), as float64 columns; such columns are taken as well."""
