@@ -28,7 +28,7 @@ LAYERS = [
     {"__init__", "__main__"},
 ]
 
-#: Imports upwards that are meant: a method that draws, a dask array that is handed on, the command line's own tables.
+#: Imports upwards that are meant: a method that draws, and a dask array that is handed on.
 UPWARDS = {("profile", "plot"), ("profile", "distributed")}
 
 MODULES = sorted(ROOT.rglob("*.py"))

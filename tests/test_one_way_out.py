@@ -75,6 +75,18 @@ def test_an_icosahedron_is_right_or_said_to_be_uncertain(road, angle):
     right_or_said(roads(ICOSAHEDRON, he.Sphere(2), time)[road], mmd2_on_sphere(ICOSAHEDRON, time))
 
 
+@pytest.mark.parametrize("road", ["auto", "pairwise", "at", "spectral", "accumulator"])
+def test_a_turned_icosahedron_does_not_cancel_exactly(road):
+    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
+    points = ICOSAHEDRON @ turn
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    time = float(np.radians(250) ** 2 / 8)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        roads(points, he.Sphere(2), time)[road]()
+    assert any(issubclass(item.category, he.PrecisionWarning) for item in caught)
+
+
 @pytest.mark.parametrize("road", ["auto", "pairwise", "at"])
 def test_the_24_cell_is_right_or_said_to_be_uncertain(road):
     time = float(np.radians(150) ** 2 / 8)
@@ -104,6 +116,19 @@ def test_a_product_of_balanced_clouds_is_right_or_said_to_be_uncertain():
             lambda method=method: he.heat_profile(points, space=space, times=[time], method=method),
             ball + ring + ball * ring,
         )
+
+
+def test_a_ring_graph_says_so():
+    ring = np.roll(np.eye(60), 1, axis=1)
+    with pytest.warns(he.PrecisionWarning, match="mmd2"):
+        he.heat_profile(np.arange(0, 60, 12), space=he.Graph(ring + ring.T), times=[300.0])
+
+
+def test_a_cluster_refuses_pairs_where_there_is_no_series():
+    array = pytest.importorskip("dask.array")
+    points = array.from_array(LATTICE[:9, 2:], chunks=(4, 2))
+    with pytest.raises(he.InputError, match="cannot be profiled in parts"):
+        he.heat_profile(points, space=he.Torus(2), times=[1.0], method="pairwise")
 
 
 def test_a_cluster_is_right_or_says_so():

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import heatess as he
+import meshes
 from heatess.heat.series import log_diagonal, overlap
 
 
@@ -93,3 +94,57 @@ def test_a_measure_cannot_be_changed_and_is_taken_as_it_is():
     with pytest.raises(he.InputError, match="not on one scale"):
         he.Accumulator(max_degree=9).add(measure)
     assert he.gess(measure, angle=5, space=he.Sphere(2)) == he.gess(measure, angle=5)
+
+
+def test_copies_of_an_atom_count_once_and_points_may_be_a_measure():
+    places = he.samplers.fibonacci(20)
+    copies = he.Measure(np.repeat(places, 50, axis=0))
+    for angle in (0.01, 40):
+        found = he.potential(copies, at=he.Measure(places), angle=angle)
+        assert_allclose(found, he.potential(places, angle=angle), rtol=1e-8)
+
+
+def test_lines_in_single_precision_are_as_exact_as_in_double():
+    rng = np.random.default_rng(0)
+    x = 0.5 + 0.03 * rng.normal(size=(500, 4))
+    single = (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
+    double = single.astype(np.float64)
+    double /= np.linalg.norm(double, axis=1, keepdims=True)
+    for time in (0.1**2 / 8, 0.5**2 / 8):
+        one, two = (
+            he.heat_profile(x, space=he.Projective(3), times=[time], method="spectral") for x in (single, double)
+        )
+        assert_allclose(one.gess, two.gess, rtol=3e-12)
+
+
+def test_the_density_on_a_mesh_is_refused_where_its_modes_do_not_resolve_it():
+    mesh = he.Mesh(*meshes.icosphere(2))
+    with pytest.raises(he.PrecisionError, match="resolves times down to"):
+        he.potential([0, 5, 9], space=mesh, time=mesh.finest_time, kind="density")
+    assert he.potential([0, 5, 9], space=mesh, time=2 * mesh.finest_time, kind="density").shape == (3,)
+
+
+@pytest.mark.parametrize("dim", [2, 4])
+def test_tight_clusters_across_the_seam_of_a_torus(dim):
+    rng = np.random.default_rng(0)
+    space = he.Torus(dim)
+    points = np.concatenate([1e-9 * rng.normal(size=(2000, dim)), space.uniform(2000, rng)])
+    measure, time = he.Measure(points, space=space), 1e-18 / 8
+    found = he.potential(measure, time=time)
+    kernel = space.pair_kernel
+    exact = kernel.terms(points[:50], points[:2000])(time).overlap.sum(axis=1) / 4000
+    assert_allclose(found[:50], exact, rtol=1e-8)
+    turned = np.sin(np.radians(rng.integers(0, 361, (500, dim))))  # with coordinates of -1e-16
+    assert he.potential(turned, space=space, time=1e-4).mean() == pytest.approx(
+        1 / he.gess(turned, space=space, time=1e-4), rel=1e-8
+    )
+
+
+def test_what_overflows_is_infinite_and_far_atoms_are_no_trouble():
+    assert np.isinf(he.potential(he.samplers.uniform(5, 383, rng=0), time=1e-5, kind="density")).all()
+    for far in (1e152, 1e200, 1e308):
+        for dim in (1, 2, 3):
+            pair = np.zeros((2, dim))
+            pair[:, 0] = [-far, far]
+            assert he.gess(pair, space=he.Euclidean(dim), time=1e-3) == pytest.approx(2)
+            assert_allclose(he.potential(pair, space=he.Euclidean(dim), time=1e-3), 0.5)

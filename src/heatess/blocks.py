@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
 
@@ -54,7 +56,7 @@ def map_rows(work: Callable[[slice], T], n: int, size: int = ROWS) -> list[T]:
     if threads == 1:
         return [work(part) for part in parts]
     runs = [parts[run] for run in slices(len(parts), -(-len(parts) // threads))]
-    with ThreadPoolExecutor(threads) as pool:
+    with _pool(threads) as pool:
         return [result for run in pool.map(lambda run: [work(part) for part in run], runs) for result in run]
 
 
@@ -68,8 +70,14 @@ def share_out(work: Sequence[T], do: Callable[[int, T], None], threads: int) -> 
     if threads == 1 or len(work) < 2:
         run(0)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with _pool(threads) as pool:
         list(pool.map(run, range(threads)))
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # not at import: it loads logging
+
+    return ThreadPoolExecutor(threads)
 
 
 def one_blas_thread() -> AbstractContextManager[object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,7 @@ def potential(
     where = measure.points
     if at is not None:
         with part_named("at"):
-            where = measure.space.check(at)
+            where = Measure.of(at, space=measure.space).points
     t = float(scales.resolve(measure.space, angle, time, resolution).times[0])
     bar = Progress(progress)
     if kind == "overlap":
@@ -87,4 +86,6 @@ def potential(
         raise InputError(f"the density on {measure.space!r} {why}; use kind='overlap'")
     # k_t is the overlap at half the time, times k_t(x, x).
     log_diagonal = float(kernel.fitted(measure.points, np.array([t / 2]), rtol).log_diagonal(np.array([t / 2]))[0])
-    return np.asarray(np.maximum(plan.potential(measure, t / 2, rtol, where, bar), 0.0) * math.exp(log_diagonal))
+    overlaps = np.maximum(plan.potential(measure, t / 2, rtol, where, bar), 0.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.asarray(np.exp(np.log(overlaps) + log_diagonal))  # inf where it overflows

@@ -31,7 +31,7 @@ class Summary:
     angles, unit : tuple of float, str
         Scales sqrt(8 t) in degrees, and "deg"; in the unit of distance, and "", where distances are not angles.
     gess, leinster_cobbold : tuple of float
-        One entry per scale; the diversity is nan except on spheres, projective spaces and rotations.
+        One entry per scale; the diversity is nan where the overlap depends on more than an angle.
     """
 
     n: int

@@ -120,9 +120,10 @@ def _accumulate(
 
 
 def by_pairs(parts: Partitions, space: Space, at: Scales, rtol: float, scheduler: Scheduler) -> HeatProfile:
-    """The profile of partitions on a space without a fast transform."""
+    """The profile of partitions from all pairs, on a space with a series."""
     from dask import delayed
 
+    series_of(space)
     rows = parts.rows
     if rows is None:
         rows = scheduler.compute(delayed(list)([delayed(len)(piece.points) for piece in parts.pieces]))

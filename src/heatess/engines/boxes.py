@@ -46,11 +46,11 @@ class Boxes(Engine):
             return None
         measure, time, epsilon = question.measure, float(question.times[0]), accuracy(question.rtol)
         box = _Box.around(np.concatenate([_corners(measure.points), _corners(at)]), question)
-        torus = box.torus(time)
-        degree = torus.degree_of(time, box.exponent)
         seconds = box.seconds(measure.n + len(at), time, time)
-        if degree is None or seconds == math.inf:
+        if seconds == math.inf:
             return None
+        torus = box.torus(time)
+        degree = torus.degree_of(time, box.exponent) or 2.0
 
         def run(progress: Progress) -> FloatArray:
             threads = threads_for(measure.n, degree)
@@ -88,7 +88,7 @@ class _Box:
     def torus(self, coarsest: float) -> TorusTransform:
         """On which times up to *coarsest* look flat."""
         periods = [float(E) * (1 + 1e-9) + math.sqrt(8 * coarsest * self.exponent) for E in self.extents]
-        return TorusTransform(tuple(periods), "flat space")
+        return TorusTransform(tuple(periods))
 
     def seconds(self, n: int, finest: float, coarsest: float) -> float:
         """Rough seconds of a range of scales."""

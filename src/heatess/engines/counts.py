@@ -74,10 +74,10 @@ def _by_axes(
     widest = np.argsort(-np.ptp(left, axis=0), kind="stable") if periods is not None else np.arange(left.shape[1])
     squares, shadows = np.zeros((2, len(left), len(right)))
     for place, axis in enumerate(widest):
-        gaps = np.abs(left[:, axis, None] - right[:, axis])
-        if periods is not None and np.isfinite(periods[axis]):
-            gaps = np.minimum(gaps, periods[axis] - gaps)
         with np.errstate(over="ignore"):
+            gaps = np.abs(left[:, axis, None] - right[:, axis])
+            if periods is not None and np.isfinite(periods[axis]):
+                gaps = np.minimum(gaps, periods[axis] - gaps)
             gaps *= gaps
         squares += gaps
         if place < axes:

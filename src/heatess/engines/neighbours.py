@@ -20,6 +20,7 @@ from ..errors import InputError, PrecisionError
 from ..heat.bounds import log_allowed, truncation
 from ..heat.series import SmallTime
 from ..heat.sums import HeatSums
+from ..heat.theta import gap_between
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import Space
@@ -93,21 +94,22 @@ class Neighbours(Engine):
         if embedding is None or embedding.columns > FEW_COLUMNS:
             return None
         reach = cutoff(measure.space, time, measure.ess, question.rtol, mmd2=False, everywhere=True)
-        if reach is None:
+        if reach is None or (embedding.open and float(np.abs(measure.points).max()) > 1e100):
             return None
         close = PairCounts.of(measure, embedding).within(float(embedding.chord(reach))) * 2 * len(at) / measure.n
         seconds = 1e-3 + 1e-6 * (measure.n + len(at)) + close * (_TREE_PAIR + _TREE_SCALE)
         small = embedding.small_time(time)
 
         def run(progress: Progress) -> FloatArray:
-            total, chord = np.zeros(len(at)), float(embedding.chord(reach))
-            left, right = (embedding.coordinates(points) for points in (at, measure.points))
+            atoms, total, chord = measure.coalesced(), np.zeros(len(at)), float(embedding.chord(reach))
+            left, right = (embedding.coordinates(points) for points in (at, atoms.points))
             for i, j, apart in _found_by_tree(left, right, embedding, chord, progress):
                 overlap = np.exp(small.log_overlap(embedding.distance(apart) ** 2))
-                total += np.bincount(i, measure.weights[j % measure.n] * overlap, len(total))
+                total += np.bincount(i, atoms.weights[j % atoms.n] * overlap, len(total))
             return total
 
-        return PotentialOffer(seconds, small.error + 32 * EPS, run)
+        rounded = 16 * EPS / math.sqrt(8 * time) if embedding.periods is None else 0.0  # flat coordinates are exact
+        return PotentialOffer(seconds, small.error + 32 * EPS + rounded, run)
 
 
 def cutoff(
@@ -278,8 +280,11 @@ def _found_by_tree(
 
     periods = embedding.periods
     box = periods if periods is not None and np.isfinite(periods).all() else None
-    if box is not None:
-        left, right = left % box, right % box
+    exact = left, right
+    if box is not None:  # between zero and the period for the tree; distances are those of the coordinates as they are
+        left, right = (np.where(x < 0, x + box, x) % box for x in (left, right))
+        left, right = (np.where(x < box, x, 0.0) for x in (left, right))
+        chord = chord * (1 + 1e-9) + 4 * EPS * float(box.max())
     tree = cKDTree(np.concatenate([right, -right]) if embedding.antipodal else right, boxsize=box)
     sample = left[:: max(1, len(left) // 512)]
     expected = max(1.0, float(np.mean(tree.query_ball_point(sample, chord, return_length=True))))
@@ -287,7 +292,10 @@ def _found_by_tree(
     for start in progress.track(range(0, len(left), size), "neighbours"):
         part = cKDTree(left[start : start + size], boxsize=box)
         found = part.sparse_distance_matrix(tree, chord, output_type="ndarray")
-        yield found["i"] + start, found["j"], found["v"]
+        i, j, apart = found["i"] + start, found["j"], found["v"]
+        if box is not None:
+            apart = np.sqrt(np.sum(gap_between(exact[0][i], exact[1][j], box) ** 2, axis=1))
+        yield i, j, apart
 
 
 def sum_cells(

@@ -89,7 +89,11 @@ class Pairs(Engine):
         measure, time = question.measure, float(question.times[0])
         kernel = kernel.fitted(measure.points, question.times, question.rtol)
         seconds = kernel.seconds(float(measure.n) * len(at), 1)
-        return PotentialOffer(seconds, kernel.accuracy, lambda progress: _rows(kernel, measure, time, at, progress))
+
+        def run(progress: Progress) -> FloatArray:
+            return _rows(kernel, measure.coalesced(), time, at, progress)
+
+        return PotentialOffer(seconds, kernel.accuracy, run)
 
 
 class LevelOffer(Offer):

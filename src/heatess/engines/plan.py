@@ -142,7 +142,8 @@ def _too_expensive(question: Question, seconds: float) -> str:
     wait = f"{seconds / 3600:.1f} hours" if seconds > 7200 else f"{seconds / 60:.0f} minutes"
     return (
         f"{question.measure.n:,} atoms on {space!r} at these scales would take about {wait} on two cores; give coarser "
-        f"or fewer scales, estimate from random pairs with pairs={number} and rng=, or force it with method='pairwise'"
+        f"or fewer scales, or call heat_profile: with pairs={number} and rng= it estimates from random pairs, with "
+        "method='pairwise' it takes its time"
     )
 
 

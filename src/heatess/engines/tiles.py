@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -22,9 +23,7 @@ BATCH = 2_000_000
 
 def tiles(n: int, size: int = TILE) -> Iterator[tuple[slice, slice]]:
     """The tiles on and above the diagonal."""
-    for top in range(0, n, size):
-        for left in range(top, n, size):
-            yield slice(top, min(top + size, n)), slice(left, min(left + size, n))
+    return combinations_with_replacement(list(slices(n, size)), 2)
 
 
 def zonal_pairs(measure: Measure) -> ZonalPairs:

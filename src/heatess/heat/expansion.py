@@ -75,7 +75,8 @@ def small_time(m: int, time: float, double: int = 0) -> SmallTime:
     s, loop = 2 * time, math.pi if double else 2 * math.pi
     exponent, curvature = phase(m, double)
     orders = np.arange(len(exponent))[:, None]
-    terms = s**orders * exponent  # (order in s, order in distance^2)
+    with np.errstate(over="ignore", invalid="ignore"):  # at times that are far from small, and said to be in the error
+        terms = s**orders * exponent  # (order in s, order in distance^2)
     polynomial = terms.sum(axis=0) + curvature
     slope = (orders * terms).sum(axis=0)
     log_density = -m / 2 * math.log(4 * math.pi * s) + float(polynomial[0])

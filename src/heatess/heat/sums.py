@@ -129,11 +129,11 @@ def _mmd2_errors(
     """Bound on the relative error of A - 1, which may rest on energies that nearly vanish, and the part truncated.
 
     That is (T + sum_{l >= 1} N_l exp(-2 lambda_l t) e_l) / (A - 1), with T what truncation leaves out and e_l the error
-    of b_l; the energies below `moments.certain` were summed as squares and are exact.
+    of b_l; those below `moments.certain` are squares of sums that are exact to rounding.
     """
     b = moments.values
     uncertain = 2 * moments.root_error * np.sqrt(b) + moments.root_error**2 + moments.error
-    uncertain[: moments.certain] = 4 * EPS * b[: moments.certain]
+    uncertain[: moments.certain] = 4 * EPS * (np.sqrt(b[: moments.certain]) + 4 * EPS)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         relative = np.exp(np.minimum(terms[:, 1:] - log_mmd2[:, None], 700.0)) @ uncertain[1:]
         whole = np.logaddexp(0.0, log_mmd2) - np.log(-np.expm1(log_part))

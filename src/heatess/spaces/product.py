@@ -83,7 +83,7 @@ class Product(Space):
         if all(harmonics):
             self.harmonics = tuple(part for parts in harmonics for part in parts)
             diagonal = self.pair_kernel.log_diagonal
-            self.transform = ProductTransform(list(self.harmonics), self._dim, diagonal, repr(self))
+            self.transform = ProductTransform(list(self.harmonics), self._dim, diagonal)
 
     def __repr__(self) -> str:
         parts = [repr(space).removesuffix(GESS_ONLY) for space in self.spaces]

@@ -83,7 +83,7 @@ class Torus(Space):
             self.pair_kernel = ZonalPairs(series, 1, rows=plain_rows, cosines=self._cosines, distance=self.distance)
         else:
             self.pair_kernel = TorusPairs(self.periods)
-            self.transform = TorusTransform(self.periods, repr(self)) if self._dim <= 3 else None
+            self.transform = TorusTransform(self.periods) if self._dim <= 3 else None
 
     def __repr__(self) -> str:
         if self.angular:

@@ -48,9 +48,6 @@ class Transform(ABC):
     #: The largest degree that `coefficients` accepts.
     most: float
 
-    #: The space that is transformed, in the words of a message.
-    name: str = "this space"
-
     @abstractmethod
     def degree_for(self, time: float, ess: float, rtol: float, *, mmd2: bool = True) -> float | None:
         """The degree that certifies gESS (and MMD^2) at *time* to a small share of *rtol*; None if above `most`."""

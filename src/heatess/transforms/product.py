@@ -105,8 +105,8 @@ class ProductSpectrum(Spectrum):
 class ProductTransform(Transform):
     """Real coefficients of all products of eigenfunctions with eigenvalues up to degree^2 times the lowest."""
 
-    def __init__(self, factors: list[Harmonics], dim: int, log_diagonal: LogDiagonal, name: str) -> None:
-        self.factors, self._dim, self._log_diagonal, self.name = factors, dim, log_diagonal, name
+    def __init__(self, factors: list[Harmonics], dim: int, log_diagonal: LogDiagonal) -> None:
+        self.factors, self._dim, self._log_diagonal = factors, dim, log_diagonal
         self._lowest = min(factor.lowest for factor in factors)
         self.basis = "sum of w times products of real orthonormal harmonics of the factors, eigenvalues up to degree^2"
 

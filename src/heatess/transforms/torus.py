@@ -56,7 +56,8 @@ class BoxSpectrum(Spectrum):
         certain = sum(2 * np.exp(-2 * (2 * math.pi / self.periods[j]) ** 2 * times) for j in self.certain)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             doubt = np.maximum(np.expm1(log_diagonal) - certain, 0.0) / mmd2  # sum of the factors of uncertain energies
-            uncertain = np.where(mmd2 > 0, 2 * epsilon * np.sqrt(doubt) + epsilon**2 * doubt, 0.0)
+            rounded = 4 * EPS * (np.sqrt(certain / mmd2) + 4 * EPS * certain / mmd2)
+            uncertain = np.where(mmd2 > 0, 2 * epsilon * np.sqrt(doubt) + epsilon**2 * doubt + rounded, 0.0)
             missing = np.where(mmd2 > 0, left_out * (1 + 1 / mmd2), 0.0)
             slope = falling / (1 + mmd2) - rate
             return HeatSums(overlap, np.log(mmd2), slope, error, uncertain + missing, missing)
@@ -74,12 +75,19 @@ class BoxSpectrum(Spectrum):
 class TorusTransform(Transform):
     """Fourier coefficients a_k = sum w exp(2 pi i sum_j k_j x_j / T_j) for |k_j| <= degree T_j / max T."""
 
-    def __init__(self, periods: tuple[float, ...], name: str) -> None:
-        self.periods, self.name = periods, name
+    def __init__(self, periods: tuple[float, ...]) -> None:
+        self.periods = periods
         self.basis = "sum of w exp(2 pi i sum_j k_j x_j / T_j), |k_j| <= max_degree T_j / max T"
         self._ratios = [period / max(periods) for period in periods]
-        room = MODE_LIMIT[len(periods)] / math.prod(self._ratios)
-        self.most = float(max(2, int((room ** (1 / len(periods)) - 1) / 2)))
+
+    @property
+    def most(self) -> float:  # type: ignore[override]
+        """The largest whole degree whose modes are no more than `MODE_LIMIT` allows."""
+        low, high = 2.0, float(MODE_LIMIT[1])
+        while high - low > 0.5:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._modes(middle) <= MODE_LIMIT[len(self.periods)] else (low, middle)
+        return float(math.floor(low))
 
     def _sides(self, degree: float) -> list[int]:
         return [max(2, math.floor(degree * ratio)) for ratio in self._ratios]

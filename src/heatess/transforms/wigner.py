@@ -157,7 +157,7 @@ def euler_angles(points: FloatArray) -> FloatArray:
     angles = np.empty((len(points), 3))
 
     def fill(rows: slice) -> None:
-        x, y, z, w = points[rows].T
+        x, y, z, w = points[rows].T.astype(np.float64)
         half_sum, half_difference = np.arctan2(z, w), np.arctan2(-x, y)
         angles[rows, 0] = half_sum + half_difference
         angles[rows, 1] = 2 * np.arctan2(np.hypot(x, y), np.hypot(z, w))
