@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -55,8 +52,10 @@ def map_rows(work: Callable[[slice], T], n: int, size: int = ROWS) -> list[T]:
     threads = min(thread_count(), len(parts))
     if threads == 1:
         return [work(part) for part in parts]
+    from concurrent.futures import ThreadPoolExecutor  # loads logging, so not at import
+
     runs = [parts[run] for run in slices(len(parts), -(-len(parts) // threads))]
-    with _pool(threads) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         return [result for run in pool.map(lambda run: [work(part) for part in run], runs) for result in run]
 
 
@@ -70,14 +69,10 @@ def share_out(work: Sequence[T], do: Callable[[int, T], None], threads: int) -> 
     if threads == 1 or len(work) < 2:
         run(0)
         return
-    with _pool(threads) as pool:
+    from concurrent.futures import ThreadPoolExecutor  # loads logging, so not at import
+
+    with ThreadPoolExecutor(threads) as pool:
         list(pool.map(run, range(threads)))
-
-
-def _pool(threads: int) -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # not at import: it loads logging
-
-    return ThreadPoolExecutor(threads)
 
 
 def one_blas_thread() -> AbstractContextManager[object]:

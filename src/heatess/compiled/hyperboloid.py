@@ -1,7 +1,4 @@
-"""Separations of points of the hyperboloid, for millions of pairs.
-
-Compiled on first use; import this module only where it is needed.
-"""
+"""Separations of points of the hyperboloid, for millions of pairs."""
 
 from __future__ import annotations
 

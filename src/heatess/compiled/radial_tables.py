@@ -1,7 +1,4 @@
-"""Functions of one variable tabulated as polynomials on even intervals, evaluated for millions of pairs.
-
-Compiled on first use; import this module only where it is needed.
-"""
+"""Functions of one variable tabulated as polynomials on even intervals, evaluated for millions of pairs."""
 
 from __future__ import annotations
 

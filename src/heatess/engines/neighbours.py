@@ -282,8 +282,7 @@ def _found_by_tree(
     box = periods if periods is not None and np.isfinite(periods).all() else None
     exact = left, right
     if box is not None:  # between zero and the period for the tree; distances are those of the coordinates as they are
-        left, right = (np.where(x < 0, x + box, x) % box for x in (left, right))
-        left, right = (np.where(x < box, x, 0.0) for x in (left, right))
+        left, right = (np.where(x % box < box, x % box, 0.0) for x in (left, right))
         chord = chord * (1 + 1e-9) + 4 * EPS * float(box.max())
     tree = cKDTree(np.concatenate([right, -right]) if embedding.antipodal else right, boxsize=box)
     sample = left[:: max(1, len(left) // 512)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -89,11 +89,7 @@ class Pairs(Engine):
         measure, time = question.measure, float(question.times[0])
         kernel = kernel.fitted(measure.points, question.times, question.rtol)
         seconds = kernel.seconds(float(measure.n) * len(at), 1)
-
-        def run(progress: Progress) -> FloatArray:
-            return _rows(kernel, measure.coalesced(), time, at, progress)
-
-        return PotentialOffer(seconds, kernel.accuracy, run)
+        return PotentialOffer(seconds, kernel.accuracy, partial(_rows, kernel, measure, time, at))
 
 
 class LevelOffer(Offer):
@@ -316,9 +312,9 @@ def _tile_sums(compact: bool, kernel: PairKernel, times: FloatArray, total: Floa
     return HeatSums(overlap, log_mmd2, change / overlap, error, mmd2_error, np.zeros(len(times)))
 
 
-def _rows(kernel: PairKernel, atoms: Measure, time: float, at: NDArray[Any], progress: Progress) -> FloatArray:
+def _rows(kernel: PairKernel, measure: Measure, time: float, at: NDArray[Any], progress: Progress) -> FloatArray:
     """sum_j w_j s_t(y, x_j) over all atoms x_j, for tiles of points y, some of them side by side."""
-    total = np.zeros(len(at))
+    total, atoms = np.zeros(len(at)), measure.coalesced()
 
     def fill(_: int, rows: slice) -> None:
         left = kernel.rows(at, rows)

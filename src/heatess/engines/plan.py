@@ -30,11 +30,8 @@ ENGINES: tuple[Engine, ...] = (Spectral(), Boxes(), Eigenmodes(), Neighbours(), 
 
 METHODS = ("auto", "spectral", "pairwise", "local")
 
-#: An offer of so few seconds is taken without comparing: for one scale of `gess`, and for those of a profile.
-CHEAP_GESS, CHEAP_PROFILE = 3e-4, 3e-3
-
-#: And as many seconds more for each atom: no engine could do with much less.
-CHEAP_ATOM = 1e-7
+#: An offer of so few seconds is taken without comparing: for one scale, for a profile, and so much more for each atom.
+CHEAP_GESS, CHEAP_PROFILE, CHEAP_ATOM = 3e-4, 3e-3, 1e-7
 
 #: Places between scales where engines may take turns; a plan of so many seconds is worth a search among more.
 FEW_SEAMS, MANY_SEAMS, WORTH_SEARCH = 6, 30, 0.1

@@ -101,12 +101,12 @@ class Space(ABC):
     @property
     def diameter(self) -> float:
         """Largest distance between two points, in radians on angular spaces."""
-        return self._known_series().diameter
+        return self._known_series().diameter if self.compact else math.inf
 
     @property
     def log_volume(self) -> float:
         """Logarithm of the Riemannian volume."""
-        return self._known_series().log_volume
+        return self._known_series().log_volume if self.compact else math.inf
 
     @property
     def volume(self) -> float:

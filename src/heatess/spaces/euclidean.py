@@ -16,29 +16,7 @@ from .coordinates import coordinate_rows
 from .vectors import check_dimension
 
 
-class OpenSpace(Space):
-    """A homogeneous space of infinite volume: no uniform law, hence no `volume`, `divergence` or `mmd2`."""
-
-    angular = False
-    compact = False
-
-    @property
-    def diameter(self) -> float:
-        """Infinite."""
-        return math.inf
-
-    @property
-    def volume(self) -> float:
-        """Infinite: there is no normalised volume, so U2, D2 and MMD^2 to uniform have no meaning."""
-        return math.inf
-
-    @property
-    def log_volume(self) -> float:
-        """Infinite."""
-        return math.inf
-
-
-class Euclidean(OpenSpace):
+class Euclidean(Space):
     """Flat space R^dim: vectors, straight-line distance in their own unit.
 
     The overlap is s_t(x, y) = exp(-|x - y|^2 / 8t), so the resolution, where it is 1/e, is sqrt(8t) exactly.
@@ -54,6 +32,8 @@ class Euclidean(OpenSpace):
     >>> round(he.gess([[0, 0], [1, 0], [0, 50]], space=he.Euclidean(2), resolution=1), 3)
     2.409
     """
+
+    angular = compact = False
 
     def __init__(self, dim: int) -> None:
         self._dim = check_dimension(dim, "Euclidean", "the plane is Euclidean(2)")

@@ -19,9 +19,9 @@ from ..arrays import FloatArray
 from ..errors import InputError
 from ..heat.radial import PairTerms
 from ..heat.series import time_of_distance
+from .base import Space
 from .capabilities import PairKernel, TermsOfTime
 from .coordinates import coordinate_rows
-from .euclidean import OpenSpace
 
 #: How far -x_0^2 + x_1^2 + ... may be from -1, as a share of x_0^2.
 TOLERANCE = 1e-6
@@ -30,7 +30,7 @@ TOLERANCE = 1e-6
 FARTHEST = 1e75
 
 
-class Hyperbolic(OpenSpace):
+class Hyperbolic(Space):
     """Hyperbolic space H^dim of curvature -1, for dim 2 and 3: points of the upper sheet of the hyperboloid.
 
     A point is (x_0, x_1, ..., x_dim) with -x_0^2 + x_1^2 + ... + x_dim^2 = -1 and x_0 > 0, the time coordinate
@@ -51,6 +51,8 @@ class Hyperbolic(OpenSpace):
     >>> round(he.gess(pair, space=he.Hyperbolic(2), resolution=1), 4)  # 2 / (1 + 1/e)
     1.4621
     """
+
+    angular = compact = False
 
     def __init__(self, dim: int) -> None:
         if isinstance(dim, bool) or dim not in (2, 3):

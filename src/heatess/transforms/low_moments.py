@@ -84,8 +84,7 @@ class AxisMoments(LowMoments):
 
     def sums(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
         """The sphere's sums, then sum w x_i x_j x_k x_l over i <= j and k <= l."""
-        low = self._vectors.sums(points, weights)
-        p, (first, second) = self._p, self._pairs
+        low, p, (first, second) = self._vectors.sums(points, weights), self._p, self._pairs
         if p > _FOURTH_COLUMNS:
             return low
 

@@ -82,12 +82,11 @@ class TorusTransform(Transform):
 
     @property
     def most(self) -> float:  # type: ignore[override]
-        """The largest whole degree whose modes are no more than `MODE_LIMIT` allows."""
-        low, high = 2.0, float(MODE_LIMIT[1])
-        while high - low > 0.5:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._modes(middle) <= MODE_LIMIT[len(self.periods)] else (low, middle)
-        return float(math.floor(low))
+        """A whole degree, the largest but for one per cent, whose modes are no more than `MODE_LIMIT` allows."""
+        degree = 2
+        while self._modes(1 + 1.01 * degree) <= MODE_LIMIT[len(self.periods)]:
+            degree = int(1 + 1.01 * degree)
+        return float(degree)
 
     def _sides(self, degree: float) -> list[int]:
         return [max(2, math.floor(degree * ratio)) for ratio in self._ratios]
