@@ -117,7 +117,7 @@ def _feasible(measure: he.Measure, times: np.ndarray, method: str) -> bool:
         return False
 
 
-def _in_turns(work: dict[str, Callable[[], object]], rounds: int = 5, patience: float = 0.3) -> dict[str, float]:
+def _in_turns(work: dict[str, Callable[[], object]], rounds: int = 4, patience: float = 0.1) -> dict[str, float]:
     """The best time of each; what is slow gets fewer turns, and what is many times slower than the rest only one."""
     best = dict.fromkeys(work, np.inf)
     began = time.perf_counter()

@@ -118,12 +118,6 @@ def test_a_product_of_balanced_clouds_is_right_or_said_to_be_uncertain():
         )
 
 
-def test_a_ring_graph_says_so():
-    ring = np.roll(np.eye(60), 1, axis=1)
-    with pytest.warns(he.PrecisionWarning, match="mmd2"):
-        he.heat_profile(np.arange(0, 60, 12), space=he.Graph(ring + ring.T), times=[300.0])
-
-
 def test_a_cluster_refuses_pairs_where_there_is_no_series():
     array = pytest.importorskip("dask.array")
     points = array.from_array(LATTICE[:9, 2:], chunks=(4, 2))

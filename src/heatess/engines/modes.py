@@ -102,20 +102,9 @@ class ModesOffer(Offer):
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             log_mmd2 = log_sum(2 * np.log(np.abs(coefficients[1:])) - rates[:, 1:])
             missing = np.where(share > 0, np.exp(np.log(share * decay.sum(axis=1)) - log_mmd2), 0.0)
-            rounded = 64 * EPS * (2 * np.abs(coefficients[1:]) + 64 * EPS)  # of the squares of coefficients
-            uncertain = np.exp(np.minimum(log_sum(np.log(rounded) - rates[:, 1:]) - log_mmd2, 700.0))
         discretised = space.discretisation_error(times)
         error = share / overlap + 64 * EPS + discretised
-        return Answer(
-            HeatSums(
-                overlap,
-                log_mmd2,
-                change / overlap,
-                error,
-                missing + np.where(np.isneginf(log_mmd2), 0.0, uncertain),
-                missing,
-            )
-        )
+        return Answer(HeatSums(overlap, log_mmd2, change / overlap, error, missing, missing))
 
 
 def _left_out(space: Modes, rates: FloatArray) -> FloatArray:
