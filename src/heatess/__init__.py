@@ -30,7 +30,9 @@ Modules
     asymptotics     small-time, merging, low-frequency and large-time laws
 """
 
-from . import asymptotics, baselines, samplers
+from typing import TYPE_CHECKING
+
+from . import asymptotics, baselines, samplers, spaces
 from .accumulate import Accumulator
 from .errors import (
     CostError,
@@ -49,11 +51,7 @@ from .spaces import (
     Circle,
     ComplexProjective,
     Euclidean,
-    GeometricKernelsSpace,
-    Graph,
     Hyperbolic,
-    Mesh,
-    PointCloud,
     Product,
     Projective,
     Rotations,
@@ -63,6 +61,9 @@ from .spaces import (
 )
 from .spectrum import PowerSpectrum, power_spectrum
 from .summary import Summary, summarize
+
+if TYPE_CHECKING:
+    from .spaces import GeometricKernelsSpace, Graph, Mesh, PointCloud
 
 __version__ = "0.1.0"
 
@@ -105,3 +106,13 @@ __all__ = [
     "samplers",
     "summarize",
 ]
+
+
+def __getattr__(name: str) -> type[Space]:
+    if name in spaces.ON_DEMAND:
+        return spaces.__getattr__(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,19 +2,23 @@
 
 import ast
 from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from .base import GESS_ONLY, Space
 from .complex_projective import ComplexProjective
-from .discrete import Graph, Mesh, PointCloud
 from .euclidean import Euclidean
-from .geometric_kernels import GeometricKernelsSpace
 from .hyperbolic import Hyperbolic
 from .product import Product
 from .projective import Projective
 from .rotations import Rotations
 from .sphere import Sphere
 from .torus import Circle, Torus
+
+if TYPE_CHECKING:
+    from .discrete import Graph, Mesh, PointCloud
+    from .geometric_kernels.space import GeometricKernelsSpace
 
 __all__ = [
     "Circle",
@@ -34,25 +38,29 @@ __all__ = [
     "named",
 ]
 
+#: Spaces that few need, imported at first use, and where each is.
+ON_DEMAND = {"GeometricKernelsSpace": "geometric_kernels.space"} | dict.fromkeys(
+    ("Graph", "Mesh", "PointCloud"), "discrete"
+)
+
+
+def __getattr__(name: str) -> type[Space]:
+    if name not in ON_DEMAND:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    space: type[Space] = getattr(import_module(f".{ON_DEMAND[name]}", __name__), name)
+    return space
+
+
 #: Spaces that a file may name, by what their repr begins with.
 _NAMED: dict[str, Callable[..., Space]] = {
-    "Sphere": Sphere,
-    "Projective": Projective,
-    "ComplexProjective": ComplexProjective,
-    "Torus": Torus,
-    "Euclidean": Euclidean,
-    "Hyperbolic": Hyperbolic,
-    "Circle": Circle,
-    "Rotations": Rotations,
-    "Product": Product,
+    space.__name__: space
+    for space in (Sphere, Projective, ComplexProjective, Torus, Euclidean, Hyperbolic, Circle, Rotations, Product)
 }
 
 
 def named(name: str) -> Space:
     """The space whose repr is *name*, as it stands in files; nothing else in a name is carried out.
 
-    >>> named("Sphere(2)")
-    Sphere(2)
     >>> named("Torus(2, periods=(1.0, 24.0))")
     Torus(2, periods=(1.0, 24.0))
     >>> named("Product(Sphere(2), Circle(), scales=(1.0, 0.5))")

@@ -1,7 +1,5 @@
 """Spaces made of nodes: meshes, point clouds and graphs, known by the eigenpairs of a matrix."""
 
-from .graph import Graph
-from .mesh import Mesh
-from .pointcloud import PointCloud
-
-__all__ = ["Graph", "Mesh", "PointCloud"]
+from .graph import Graph as Graph
+from .mesh import Mesh as Mesh
+from .pointcloud import PointCloud as PointCloud

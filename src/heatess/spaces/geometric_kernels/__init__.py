@@ -1,5 +1,1 @@
 """Spaces of the GeometricKernels package: the space, its points and metric, and its heat kernels."""
-
-from .space import GeometricKernelsSpace
-
-__all__ = ["GeometricKernelsSpace"]
