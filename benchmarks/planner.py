@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,24 +14,10 @@ import numpy as np
 import heatess as he
 from timing import Row
 
-SPACES: dict[str, he.Space] = {
-    "Sphere(1)": he.Sphere(1),
-    "Sphere(2)": he.Sphere(2),
-    "Sphere(3)": he.Sphere(3),
-    "Sphere(9)": he.Sphere(9),
-    "Projective(2)": he.Projective(2),
-    "Projective(3)": he.Projective(3),
-    "ComplexProjective(2)": he.ComplexProjective(2),
-    "Rotations": he.Rotations(),
-    "Circle": he.Circle(),
-    "Torus(2)": he.Torus(2),
-    "Torus(3)": he.Torus(3),
-    "Euclidean(2)": he.Euclidean(2),
-    "Euclidean(3)": he.Euclidean(3),
-    "Hyperbolic(2)": he.Hyperbolic(2),
-    "S2 x S1": he.Product(he.Sphere(2), he.Sphere(1)),
-    "R3 x SO(3)": he.Product(he.Euclidean(3), he.Rotations()),
-}
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from spaces import HOMOGENEOUS
+
+SPACES = {case.name: case for case in HOMOGENEOUS}
 SIZES = (100, 300, 1000, 3000, 10_000)
 DEGREES = (1, 5, 15, 45)
 
@@ -64,30 +51,20 @@ class Cell(NamedTuple):
         )
 
 
-def points_on(space: he.Space, n: int, rng: np.random.Generator) -> object:
-    """A cloud of width about one."""
-    if isinstance(space, he.Product):
-        return tuple(points_on(factor, n, rng) for factor in space.spaces)
-    if isinstance(space, he.Euclidean):
-        return rng.normal(size=(n, space.dim))
-    if isinstance(space, he.Hyperbolic):
-        x = rng.normal(size=(n, space.dim))
-        return np.column_stack([np.sqrt(1 + (x**2).sum(axis=1)), x])
-    return space.uniform(n, rng)
-
-
 def sweep(names: list[str]) -> Iterator[Cell]:
     """All cells of some spaces."""
     rng = np.random.default_rng(0)
     for name in names:
-        space = SPACES[name]
+        case = SPACES[name]
         for n in SIZES:
-            measure = he.Measure(points_on(space, n, rng), space=space)
+            measure = he.Measure(case.points(n, rng), space=case.space())
             for degrees in DEGREES:
-                alpha = np.radians(degrees)
+                alpha = case.scale * np.radians(degrees)
                 yield from _cell(name, measure, degrees, "gess", np.array([alpha**2 / 8]))
                 if degrees in PROFILES:
-                    yield from _cell(name, measure, degrees, "profile", np.geomspace(alpha, 2, 60) ** 2 / 8)
+                    yield from _cell(
+                        name, measure, degrees, "profile", np.geomspace(alpha, 2 * case.scale, 60) ** 2 / 8
+                    )
 
 
 def _cell(name: str, measure: he.Measure, degrees: int, kind: str, times: np.ndarray) -> Iterator[Cell]:
