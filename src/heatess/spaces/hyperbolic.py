@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..errors import InputError
+from ..heat.exact import difference_of_products
 from ..heat.radial import PairTerms
 from ..heat.series import time_of_distance
 from .base import Space
-from .capabilities import PairKernel, TermsOfTime
+from .capabilities import MANY_PAIRS, PairKernel, TermsOfTime
 from .coordinates import coordinate_rows
 
 #: How far -x_0^2 + x_1^2 + ... may be from -1, as a share of x_0^2.
@@ -127,12 +128,14 @@ class HyperbolicPairs(PairKernel):
         self._dim, self.width, self.separations = dim, dim + 1, _separations
 
     def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
-        """The distances once, for all times."""
+        """The distances once, for all times; those of many pairs in a compiled loop."""
+        if len(left) * len(right) >= MANY_PAIRS:
+            return self.terms_at(_length(_separations(left, right)))
         return self.terms_at(_distance(left.T[:, :, None], right.T[:, None, :]))
 
     def radial_terms(self, separations: FloatArray, time: float) -> PairTerms:
         """Overlaps from the separations."""
-        return self.terms_at(2 * np.arcsinh(np.sqrt(separations) / 2))(time)
+        return self.terms_at(_length(separations))(time)
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """Nan: the kernel with respect to normalised volume does not exist."""
@@ -166,6 +169,11 @@ def _separations(left: FloatArray, right: FloatArray) -> FloatArray:
     return separations(left, right)
 
 
+def _length(separations: FloatArray) -> FloatArray:
+    """The distance r."""
+    return np.asarray(2 * np.arcsinh(np.sqrt(separations) / 2))
+
+
 def _distance(x: NDArray[Any], y: NDArray[Any]) -> FloatArray:
     """Distances from coordinates on the first axis."""
     return np.asarray(2 * np.arcsinh(np.sqrt(_square_of_sinh(x, y))))
@@ -181,10 +189,13 @@ def _square_of_sinh(x: NDArray[Any], y: NDArray[Any]) -> FloatArray:
     inner = sum(a * b for a, b in zip(first, second, strict=True))
     times = x[0] * y[0]
     count = len(first)
-    apart = [a - b for a, b in zip(first, second, strict=True)]
-    chord = sum(a * a for a in apart)
-    # x' ^ y' = (x' - y') ^ y', which keeps its digits for close pairs.
-    area = sum((apart[i] * second[j] - apart[j] * second[i]) ** 2 for i in range(count) for j in range(i + 1, count))
+    chord = sum((a - b) ** 2 for a, b in zip(first, second, strict=True))
+    # Far out areas are differences of large numbers, and rounding their products would cost as many digits as x_0 has.
+    area = sum(
+        difference_of_products(first[i], second[j], first[j], second[i]) ** 2
+        for i in range(count)
+        for j in range(i + 1, count)
+    )
     left, right = (sum(a * a for a in part) for part in (first, second))
     same_side = (chord + area) / (2 * (1 + times + np.maximum(inner, 0.0)))
     opposite = ((left + right + left * right) / (1 + times) + np.maximum(-inner, 0.0)) / 2

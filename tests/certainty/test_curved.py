@@ -1,0 +1,129 @@
+"""Curved spaces and products pushed to where digits are lost: right, refused, or with an error that says so."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import heatess as he
+from heatess.heat.exact import difference_of_products
+
+DIGITS = 400  # distances far out in hyperbolic space cancel to 1e-150 of x_0^2
+
+
+def lifted(spatial: np.ndarray) -> np.ndarray:
+    return np.column_stack([np.sqrt(1 + (spatial**2).sum(axis=1)), spatial])
+
+
+def far_cloud(dim: int, size: float) -> np.ndarray:
+    """Points about *size* from the origin: some as close as rounding allows, some along a ray, some across."""
+    rng = np.random.default_rng(dim)
+    rows = []
+    for _ in range(2):
+        x = rng.normal(size=dim)
+        x *= size / np.linalg.norm(x)
+        for share in (0.0, 1e-15, 1e-12, 1e-8, 1e-4, 0.1):
+            aside = rng.normal(size=dim)
+            rows += [x + share * size * aside, x * (1 + share), x + share * aside, -x * (1 + share)]
+    return lifted(np.unique(rows, axis=0))
+
+
+def exact_distance(x: np.ndarray, y: np.ndarray) -> mp.mpf:
+    with mp.workdps(DIGITS):
+        left, right = ([mp.mpf(float(value)) for value in row[1:]] for row in (x, y))
+        first, second = (mp.sqrt(1 + mp.fsum(v * v for v in row)) for row in (left, right))
+        inner = mp.fsum(a * b for a, b in zip(left, right, strict=True))
+        return 2 * mp.asinh(mp.sqrt(max(first * second - inner - 1, mp.mpf(0)) / 2))
+
+
+def planar(r: mp.mpf, s: mp.mpf) -> mp.mpf:
+    """The heat kernel of the hyperbolic plane but for factors that depend on s alone; with u = r + z^2."""
+
+    def integrand(z: mp.mpf) -> mp.mpf:
+        u = r + z * z
+        below = 2 * mp.sinh((u + r) / 2) * mp.sinh(z * z / 2)
+        return 2 * z * u * mp.exp(-u * u / (4 * s)) / mp.sqrt(below) if below else mp.mpf(0)
+
+    end = mp.sqrt(min(mp.sqrt(r * r + 400 * s) - r, mp.mpf(200)))
+    return mp.quad(integrand, [mp.mpf(0), end / 4, end / 2, end], method="gauss-legendre")
+
+
+# Hyperbolic space far out.
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("size", [1.0, 33.0, 1e6, 1e8, 1e16, 1e30, 5e73])
+def test_hyperbolic_distances_keep_their_digits_however_far_out(dim: int, size: float) -> None:
+    space = he.Hyperbolic(dim)
+    points = space.check(far_cloud(dim, size))
+    measured = space.distance(points[:, None], points)
+    compiled = 2 * np.arcsinh(np.sqrt(space.pair_kernel.separations(points, points)) / 2)
+    for i in range(0, len(points), 5):
+        truth = np.array([float(exact_distance(points[i], y)) for y in points])
+        np.testing.assert_allclose(measured[i], truth, rtol=1e-15, atol=1e-90)
+        np.testing.assert_allclose(compiled[i], truth, rtol=1e-15, atol=1e-90)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e8, 1e16, 1e40])
+@pytest.mark.parametrize("alpha", [1e-8, 1e-2, 1.0, 30.0])
+def test_gess_far_out_in_hyperbolic_space_is_within_its_error(size: float, alpha: float) -> None:
+    points, time = far_cloud(3, size), alpha**2 / 8
+    with mp.workdps(50):
+        overlaps = []
+        for i, x in enumerate(points):
+            for j, y in enumerate(points[: i + 1]):
+                r = exact_distance(x, y)
+                value = (r / mp.sinh(r) if r else mp.mpf(1)) * mp.exp(-(r**2) / (8 * mp.mpf(time)))
+                overlaps.append(value if i == j else 2 * value)
+        truth = len(points) ** 2 / mp.fsum(overlaps)
+    found = he.heat_profile(points, space=he.Hyperbolic(3), times=[time])
+    assert abs(float(found.gess[0] / truth - 1)) <= found.error[0] <= 1e-11
+
+
+@pytest.mark.parametrize("size", [1e6, 1e16])
+def test_gess_far_out_in_the_hyperbolic_plane_is_within_its_error(size: float) -> None:
+    rng = np.random.default_rng(3)
+    first = rng.normal(size=2)
+    first *= size / np.linalg.norm(first)
+    # Moved along the ray and across it by about one: across, a step of one is 1 / x_0 in the direction.
+    rows = [
+        first * math.exp(step) + np.array([-first[1], first[0]]) * aside / size**2
+        for step, aside in rng.normal(size=(4, 2))
+    ]
+    points, times = lifted(np.array(rows)), np.array([0.1, 1.0]) ** 2 / 8 * 30
+    found = he.heat_profile(points, space=he.Hyperbolic(2), times=times)
+    with mp.workdps(30):
+        for k, time in enumerate(times):
+            s, total = 2 * mp.mpf(float(time)), mp.mpf(len(points))
+            whole = planar(mp.mpf(0), s)
+            for i, x in enumerate(points):
+                for y in points[:i]:
+                    r = exact_distance(x, y)
+                    total += 2 * planar(r, s) / whole
+            assert abs(float(found.gess[k] * total / len(points) ** 2 - 1)) <= found.error[k] <= 1e-11
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_all_pairs_far_out_by_bins_agree_with_pairs_one_by_one(dim: int) -> None:
+    rng = np.random.default_rng(dim)
+    base = 1e9 * rng.normal(size=(30, dim))
+    rows = np.repeat(base, 40, axis=0) * np.exp(rng.normal(size=(1200, 1)))
+    scales = {"space": he.Hyperbolic(dim), "times": np.array([0.1, 1.0, 10.0]) ** 2 / 8}
+    fast = he.heat_profile(lifted(rows), **scales)
+    slow = he.heat_profile(lifted(rows), **scales, rtol=1e-12)
+    assert (fast.gess < 1000).all()
+    np.testing.assert_allclose(fast.gess, slow.gess, rtol=1e-11)
+
+
+def test_differences_of_products_are_right_to_the_last_digit() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 500)) * 10.0 ** rng.integers(-20, 70, size=(2, 500))
+    c = a * (1 + rng.integers(-3, 4, size=500) * 2.0**-52)
+    d = b * (1 + rng.integers(-3, 4, size=500) * 2.0**-52)
+    found = difference_of_products(a, b, c, d)
+    with mp.workdps(80):
+        truth = [float(mp.mpf(p) * mp.mpf(q) - mp.mpf(r) * mp.mpf(s)) for p, q, r, s in zip(a, b, c, d, strict=True)]
+    np.testing.assert_allclose(found, truth, rtol=1e-15, atol=0)
