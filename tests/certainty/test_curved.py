@@ -127,3 +127,100 @@ def test_differences_of_products_are_right_to_the_last_digit() -> None:
     with mp.workdps(80):
         truth = [float(mp.mpf(p) * mp.mpf(q) - mp.mpf(r) * mp.mpf(s)) for p, q, r, s in zip(a, b, c, d, strict=True)]
     np.testing.assert_allclose(found, truth, rtol=1e-15, atol=0)
+
+
+# Products with close atoms on a curved factor.
+
+
+def straight(points: np.ndarray, row: int, other: int) -> mp.mpf:
+    return mp.sqrt(mp.fsum((mp.mpf(a) - mp.mpf(b)) ** 2 for a, b in zip(points[row], points[other], strict=True)))
+
+
+def unit(row: np.ndarray) -> list[mp.mpc]:
+    values = [mp.mpmathify(complex(value)) for value in row]
+    norm = mp.sqrt(mp.fsum(abs(value) ** 2 for value in values))
+    return [value / norm for value in values]
+
+
+def between_vectors(points: np.ndarray, row: int, other: int) -> mp.mpf:
+    """The angle between complex lines, and so between real ones and between close vectors."""
+    x, y = unit(points[row]), unit(points[other])
+    inner = mp.fsum(a * mp.conj(b) for a, b in zip(x, y, strict=True))
+    turned = [b * inner / abs(inner) for b in y]
+    return 2 * mp.asin(mp.sqrt(mp.fsum(abs(a - b) ** 2 for a, b in zip(x, turned, strict=True))) / 2)
+
+
+def twice_between_vectors(points: np.ndarray, row: int, other: int) -> mp.mpf:
+    return 2 * between_vectors(points, row, other)
+
+
+def close_vectors(columns: int, step: float, rng: np.random.Generator, *, imaginary: bool = False) -> np.ndarray:
+    x = rng.normal(size=columns) + step * rng.normal(size=(6, columns))
+    if imaginary:
+        x = x + 1j * (rng.normal(size=columns) + step * rng.normal(size=(6, columns)))
+    # A little off unit length, so that they are corrected and rounded again.
+    return x / np.linalg.norm(x, axis=1, keepdims=True) * (1 + 5e-7 * rng.uniform(-1, 1, size=(6, 1)))
+
+
+def close_numbers(dim: int, step: float, rng: np.random.Generator) -> np.ndarray:
+    return 3.1415926535 + 0.1 * rng.random(dim) + step * rng.normal(size=(6, dim))
+
+
+CLOSE = {
+    "pose": (
+        lambda: he.Product(he.Euclidean(3), he.Rotations()),
+        [
+            (straight, lambda e, rng: e * rng.normal(size=(6, 3))),
+            (twice_between_vectors, lambda e, rng: close_vectors(4, e / 2, rng)),
+        ],
+    ),
+    "S2 x S1": (
+        lambda: he.Product(he.Sphere(2), he.Sphere(1)),
+        [
+            (between_vectors, lambda e, rng: close_vectors(3, e, rng)),
+            (between_vectors, lambda e, rng: close_vectors(2, e, rng)),
+        ],
+    ),
+    "RP2 x R1": (
+        lambda: he.Product(he.Projective(2), he.Euclidean(1)),
+        [
+            (between_vectors, lambda e, rng: close_vectors(3, e, rng)),
+            (straight, lambda e, rng: e * rng.normal(size=(6, 1))),
+        ],
+    ),
+    "CP2 x T2": (
+        lambda: he.Product(he.ComplexProjective(2), he.Torus(2, periods=7.0)),
+        [
+            (between_vectors, lambda e, rng: close_vectors(3, e, rng, imaginary=True)),
+            (straight, lambda e, rng: close_numbers(2, e, rng)),
+        ],
+    ),
+    "CP1 x S9": (
+        lambda: he.Product(he.ComplexProjective(1), he.Sphere(9)),
+        [
+            (between_vectors, lambda e, rng: close_vectors(2, e, rng, imaginary=True)),
+            (between_vectors, lambda e, rng: close_vectors(10, e, rng)),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLOSE)
+@pytest.mark.parametrize("alpha", [1e-13, 1e-11, 1e-9])
+def test_close_atoms_of_a_product_are_within_its_error(name: str, alpha: float) -> None:
+    make, factors = CLOSE[name]
+    space, time, ratios = make(), alpha**2 / 8, []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        points = [draw(alpha * 10.0 ** rng.uniform(-0.5, 0.5), rng) for _, draw in factors]
+        with mp.workdps(50):
+            total = mp.mpf(0)
+            for i in range(6):
+                for j in range(6):
+                    square = mp.fsum(own(part, i, j) ** 2 for (own, _), part in zip(factors, points, strict=True))
+                    total += mp.exp(-square / (8 * mp.mpf(time)))  # flat to 1e-16 at such distances
+            truth = 36 / total
+        found = he.heat_profile(tuple(points), space=space, times=[time])
+        ratios.append(float(abs(found.gess[0] / truth - 1)) / found.error[0])
+        assert found.error[0] < 1e-13 / alpha + 2e-12
+    assert max(ratios) <= 1

@@ -89,7 +89,8 @@ class Pairs(Engine):
         measure, time = question.measure, float(question.times[0])
         kernel = kernel.fitted(measure.points, question.times, question.rtol)
         seconds = kernel.seconds(float(measure.n) * len(at), 1)
-        return PotentialOffer(seconds, kernel.accuracy, partial(_rows, kernel, measure, time, at))
+        error = float(kernel.errors(question.times, np.array([1 / measure.ess]))[0])
+        return PotentialOffer(seconds, error, partial(_rows, kernel, measure, time, at))
 
 
 class LevelOffer(Offer):
@@ -300,7 +301,7 @@ def _tile_sums(compact: bool, kernel: PairKernel, times: FloatArray, total: Floa
         return HeatSums.of_overlap(overlap, change / overlap, error, None)
     log_diagonal = kernel.log_diagonal(times)
     log_power = log_diagonal + np.log(overlap)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         near_one = np.log(np.maximum(excess, 0.0))
         log_mmd2 = np.where(log_power > 1.0, log_excess_of_power(log_power), near_one)
         # Terms k_2t - 1 of the excess, which may cancel, are no larger than k_2t(x, x) - 1.

@@ -17,6 +17,9 @@ _ORDER, _TAYLOR = 10, 18
 #: Bound on their error, as a share of the sum of the cosines' coefficients.
 _TABLE_ERROR = 1e-15
 
+#: Bound on the error of a tabulated s_t by rounding: four times the largest that was found.
+_ROUNDED = 2e-14
+
 #: Overlaps below exp(-45) of a pair are taken for zero.
 _NEGLIGIBLE = -45.0
 
@@ -76,6 +79,14 @@ def radial(series: Series, time: float) -> Radial:
     return Radial(table, step / series.winding, diagonal, _cut(series, time))
 
 
+def radial_error(series: Series, time: float) -> tuple[float, float]:
+    """Bounds on the error of s_t in `radial`: relative, and absolute."""
+    if level_count(series, time, 1.0, 1e-15, SERIES_LIMIT) is not None:
+        return 0.0, _ROUNDED
+    small = series.small_time(time)
+    return small.error, float(np.exp(small.log_overlap(small.reach**2)))
+
+
 def _cut(series: Series, time: float) -> float:
     """The distance from which on overlaps are negligible, by the small-time expansion; inf where that does not tell."""
     if -8 * time * _NEGLIGIBLE > series.diameter**2:
@@ -88,8 +99,6 @@ def _cut(series: Series, time: float) -> float:
 
 def _cosine_sums(series: Series, time: float, count: int, excess: bool) -> FloatArray:
     """Coefficients of s_t, or of k_2t - 1, and of d s_t / d log t in cos(k winding r), shape (2, count)."""
-    from scipy.fft import dct
-
     levels = series.levels(count)
     p = level_probabilities(series, time, count)
     change = -2 * time * p * (levels.eigenvalues - p @ levels.eigenvalues)
@@ -97,10 +106,7 @@ def _cosine_sums(series: Series, time: float, count: int, excess: bool) -> Float
     if excess:
         value = np.exp(levels.log_multiplicities - 2 * time * levels.eigenvalues)
         value[0] = 0.0
-    zonal = series.zonal(count, (np.arange(count) + 0.5) * (math.pi / count) / series.winding)
-    found = dct(np.stack([value, change]) @ zonal, type=2, axis=1) / count
-    found[:, 0] /= 2
-    return np.asarray(found)
+    return series.to_cosines(np.stack([value, change]))
 
 
 def _polynomials(cosines: FloatArray) -> tuple[FloatArray, float]:

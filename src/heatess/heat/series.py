@@ -78,6 +78,16 @@ class Series(ABC):
     def from_cosines(self, cosines: FloatArray) -> FloatArray:
         """Level moments from the cosine moments sum_ij w_i w_j cos(k winding d_ij), k < count."""
 
+    def to_cosines(self, values: FloatArray) -> FloatArray:
+        """Sums over levels, shape (..., count), of values times zonal functions as sums of cos(k winding d)."""
+        from scipy.fft import dct
+
+        count = values.shape[-1]
+        zonal = self.zonal(count, (np.arange(count) + 0.5) * (math.pi / count) / self.winding)
+        found = dct(values @ zonal, type=2, axis=-1) / count
+        found[..., 0] /= 2
+        return np.asarray(found)
+
     @abstractmethod
     def small_time(self, time: float) -> SmallTime:
         """The small-time expansion of the heat kernel."""

@@ -53,15 +53,24 @@ class SphereSeries(Series):
         return Levels(table.eigenvalues[:count], table.log_multiplicities[:count])
 
     def zonal(self, count: int, distance: Any) -> FloatArray:
-        """P_0 = 1, P_1 = u, (d + m - 1) P_{d+1} = (2d + m - 1) u P_d - d P_{d-1}, with u = cos(distance / radius)."""
-        u = np.cos(np.asarray(distance, dtype=np.float64) / self.radius)
-        values = np.empty((self.step * (count - 1) + 1, *u.shape))
+        """P_0 = 1 and, with D_d = P_d - P_{d-1} and v = 1 - cos(distance / radius),
+
+        (d + m - 1) D_{d+1} = d D_d - (2d + m - 1) v P_d.
+
+        Differences keep the digits near distance zero, where P_d changes by d^2 v; beyond 90 degrees those of
+        180 degrees less the angle are taken, with the sign of (-1)^d.
+        """
+        angle = np.asarray(distance, dtype=np.float64) / self.radius
+        behind = angle > math.pi / 2
+        v = 2 * np.square(np.sin(np.where(behind, math.pi - angle, angle) / 2))
+        values = np.empty((self.step * (count - 1) + 1, *angle.shape))
         values[0] = 1.0
-        if len(values) > 1:
-            values[1] = u
-        m = self.dim
-        for d in range(1, len(values) - 1):
-            values[d + 1] = ((2 * d + m - 1) * u * values[d] - d * values[d - 1]) / (d + m - 1)
+        m, change = self.dim, -v
+        for d in range(len(values) - 1):
+            if d:
+                change = (d * change - (2 * d + m - 1) * v * values[d]) / (d + m - 1)
+            np.add(values[d], change, out=values[d + 1])
+        values[1::2] *= np.where(behind, -1.0, 1.0)
         return values[:: self.step]
 
     def from_cosines(self, cosines: FloatArray) -> FloatArray:
@@ -71,6 +80,14 @@ class SphereSeries(Series):
             return cosines.copy()
         mixtures = _mixtures(self.dim, self.step, 1 << max(5, (count - 1).bit_length()))
         return np.asarray(mixtures[:count, :count] @ cosines)
+
+    def to_cosines(self, values: FloatArray) -> FloatArray:
+        """By the same mixtures, which have no negative entry, so that no digit is lost."""
+        count = values.shape[-1]
+        if self.dim == 1:
+            return values.copy()
+        mixtures = _mixtures(self.dim, self.step, 1 << max(5, (count - 1).bit_length()))
+        return np.asarray(values @ mixtures[:count, :count])
 
     def small_time(self, time: float) -> SmallTime:
         """The expansion of log k_2t in powers of t and of the squared distance; see `expansion.phase`."""

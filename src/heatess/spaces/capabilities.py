@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..heat.radial import PairTerms, Radial, radial, radial_terms
+from ..arrays import EPS, FloatArray
+from ..heat.radial import PairTerms, Radial, radial, radial_error, radial_terms
 from ..heat.series import Series, SmallTime, log_diagonal
 
 #: Overlaps of all pairs of two tiles, shape (rows, columns), as a function of the time.
@@ -31,6 +31,15 @@ _CLOSE = 0.99
 def plain_rows(points: NDArray[Any], part: slice) -> FloatArray:
     """Rows that are float64 already."""
     return points[part]
+
+
+def rounding(dim: int, size: float, times: FloatArray) -> FloatArray:
+    """Bound on what coordinates good to EPS of their *size* do to 1 / gESS, relatively, at each time.
+
+    A distance r that is off by e moves log s_t by e r / 4t. The mean of r^2 / 8t over all pairs, weighted by their
+    overlap, is d log (1 / gESS) / d log t, at most dim / 2; so the whole moves by e sqrt(2 dim) / alpha or less.
+    """
+    return np.asarray(2 * EPS * size * max(4.0, math.sqrt(2 * dim)) / np.sqrt(8 * times))
 
 
 class RadialFactor(NamedTuple):
@@ -134,6 +143,12 @@ class ZonalPairs(PairKernel):
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """From the series or, at fine scales, the small-time expansion."""
         return np.array([log_diagonal(self.series, float(time)) for time in times])
+
+    def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
+        """With what tables and expansions leave out, and what the rounding of coordinates does to close pairs."""
+        tables = np.array([radial_error(self.series, float(time)) for time in times])  # (times, 2)
+        rounded = rounding(self.series.dim, self.series.diameter, times)
+        return np.asarray(self.accuracy + tables[:, 0] + tables[:, 1] / overlap + rounded)
 
     def seconds(self, pairs: float, scales: int) -> float:
         """Distances once, then one table lookup per scale."""

@@ -116,19 +116,30 @@ class JacobiSeries(Series):
         return Levels(table.eigenvalues[:count], table.log_multiplicities[:count])
 
     def zonal(self, count: int, distance: Any) -> FloatArray:
-        """With m = 2k + n, 2 (k + n)^2 (m - 1) P_{k+1} = m ((m^2 - 1) u + (n - 1)^2) P_k - 2 k^2 (m + 1) P_{k-1}."""
-        n, u = self.dim // 2, np.cos(2 * np.asarray(distance, dtype=np.float64))
-        values = np.ones((max(count, 2), *u.shape))
-        values[1] = ((n + 1) * u + n - 1) / (2 * n)
+        """With m = 2k + n, D_k = P_k - P_{k-1} and v = 1 - cos(2 distance),
+
+        2 (k + n)^2 (m - 1) D_{k+1} = 2 k^2 (m + 1) D_k - m (m^2 - 1) v P_k.
+
+        Differences keep the digits near distance zero.
+        """
+        n, v = self.dim // 2, 2 * np.square(np.sin(np.asarray(distance, dtype=np.float64)))
+        values = np.ones((max(count, 2), *v.shape))
+        change = -(n + 1) / (2 * n) * v
+        values[1] += change
         for k, m in enumerate(range(n + 2, n + 2 * count - 2, 2), start=1):
-            ahead = m * ((m**2 - 1) * u + (n - 1) ** 2) * values[k] - 2 * k**2 * (m + 1) * values[k - 1]
-            values[k + 1] = ahead / (2 * (k + n) ** 2 * (m - 1))
+            change = (2 * k**2 * (m + 1) * change - m * (m**2 - 1) * v * values[k]) / (2 * (k + n) ** 2 * (m - 1))
+            np.add(values[k], change, out=values[k + 1])
         return values[:count]
 
     def from_cosines(self, cosines: FloatArray) -> FloatArray:
         """By the mixtures of cos(2 k d) that the zonal functions are."""
         mixtures = _mixtures(self, 1 << max(5, (len(cosines) - 1).bit_length()))
         return np.asarray(mixtures[: len(cosines), : len(cosines)] @ cosines)
+
+    def to_cosines(self, values: FloatArray) -> FloatArray:
+        """By the same mixtures."""
+        count = values.shape[-1]
+        return np.asarray(values @ _mixtures(self, 1 << max(5, (count - 1).bit_length()))[:count, :count])
 
     def small_time(self, time: float) -> SmallTime:
         """See `expansion.phase`."""

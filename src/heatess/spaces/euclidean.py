@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..arrays import EPS, FloatArray
 from ..heat.radial import PairTerms, Radial
 from .base import Space
 from .capabilities import FlatEmbedding, PairKernel, RadialFactor, TermsOfTime
@@ -94,6 +94,10 @@ class GaussianPairs(PairKernel):
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """Nan: the kernel with respect to normalised volume does not exist."""
         return np.full(len(times), np.nan)
+
+    def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
+        """Sums of squares are good to dim EPS / 4 or so, and exponents are up to dim / 2 on average."""
+        return np.full(len(times), self.accuracy + EPS * self.width**2 / 4)
 
     def seconds(self, pairs: float, scales: int) -> float:
         """An exponential per scale."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, numeric_array
+from ..arrays import EPS, FloatArray, numeric_array
 from ..errors import InputError
 from ..heat import theta
 from ..heat.radial import PairTerms, radial, resolutions_of_times
@@ -23,7 +23,7 @@ from ..transforms.levels import CircleTransform
 from ..transforms.low_moments import AngleMoments
 from ..transforms.torus import TorusTransform, diagonals
 from .base import Space
-from .capabilities import FlatEmbedding, PairKernel, RadialFactor, TermsOfTime, ZonalPairs, plain_rows
+from .capabilities import FlatEmbedding, PairKernel, RadialFactor, TermsOfTime, ZonalPairs, plain_rows, rounding
 from .coordinates import coordinate_rows
 from .vectors import check_dimension
 
@@ -219,6 +219,12 @@ class TorusPairs(PairKernel):
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """The sum over coordinates."""
         return diagonals(times, self.periods)[0]
+
+    def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
+        """Logarithms of all coordinates are added up, and periods are known to EPS, as 2 pi is."""
+        largest = np.maximum(np.abs(np.log(max(self.periods)) - np.log(times) / 2), 4.0)
+        rounded = rounding(self.width**2, max(self.periods) / 2, times)
+        return np.asarray(self.accuracy + 8 * EPS * self.width * largest + rounded)
 
     def seconds(self, pairs: float, scales: int) -> float:
         """One theta function for each coordinate and scale."""
