@@ -224,3 +224,54 @@ def test_close_atoms_of_a_product_are_within_its_error(name: str, alpha: float) 
         ratios.append(float(abs(found.gess[0] / truth - 1)) / found.error[0])
         assert found.error[0] < 1e-13 / alpha + 2e-12
     assert max(ratios) <= 1
+
+
+# Extreme lengths.
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-12, 1e12, 1e29])
+@pytest.mark.parametrize("method", ["auto", "pairwise"])
+def test_the_unit_of_length_changes_nothing(unit: float, method: str) -> None:
+    rng = np.random.default_rng(0)
+    times = np.array([1e-9, 1e-4, 0.02, 1.0])
+    for dim in (1, 2, 4):
+        x = rng.random((15, dim))
+        plain = he.heat_profile(x, space=he.Torus(dim, periods=1.0), times=times, method=method)
+        torus = he.Torus(dim, periods=unit)
+        found = he.heat_profile(unit * x, space=torus, times=unit**2 * times, method=method)
+        np.testing.assert_allclose(found.gess, plain.gess, rtol=1e-10)
+        field = he.potential(unit * x, space=torus, time=unit**2 * 0.02)
+        np.testing.assert_allclose(field, he.potential(x, space=he.Torus(dim, periods=1.0), time=0.02), rtol=1e-10)
+    parts = he.Sphere(2).uniform(15, rng), rng.random((15, 1))
+    factors = he.Sphere(2), he.Torus(1, periods=1.0)
+    plain = he.heat_profile(parts, space=he.Product(*factors), times=times, method=method)
+    found = he.heat_profile(
+        parts, space=he.Product(*factors, scales=(unit, unit)), times=unit**2 * times, method=method
+    )
+    np.testing.assert_allclose(found.gess, plain.gess, rtol=1e-10)
+    np.testing.assert_allclose(found.mmd2, plain.mmd2, rtol=1e-8)
+
+
+def test_lengths_beyond_what_times_can_be_divided_by_are_refused() -> None:
+    with pytest.raises(he.InputError, match=r"scales\[0\] is 1e-160 where Sphere\(2\) has lengths of 1; use another"):
+        he.Product(he.Sphere(2), he.Circle(), scales=(1e-160, 1))
+    with pytest.raises(he.InputError, match=r"scales\[1\] is 1e\+20 where Torus\(1, periods=1e\+20\)"):
+        he.Product(he.Sphere(2), he.Torus(1, periods=1e20), scales=(1, 1e20))
+    inner = he.Product(he.Sphere(2), he.Euclidean(1), scales=(1, 1e-20))
+    with pytest.raises(he.InputError, match=r"scales\[1\] is 1e-15"):
+        he.Product(he.Sphere(2), inner, scales=(1, 1e-15))
+    with pytest.raises(he.InputError, match="1e-30 to 1e30"):
+        he.Torus(2, periods=1e-31)
+
+
+@pytest.mark.parametrize("time", [1e-200, 1e-80, 1e-20, 1e20, 1e80, 1e100])
+def test_extreme_times_and_lengths_together_are_right(time: float) -> None:
+    """Six atoms far apart or all in one place, as the time says."""
+    rng = np.random.default_rng(0)
+    for scales in [(1e-30, 1e29), (1e29, 1e-30), (1.0, 1.0)]:
+        space = he.Product(he.Sphere(2), he.Torus(1, periods=5.0), scales=scales)
+        points = he.Sphere(2).uniform(6, rng), 5 * rng.random((6, 1))
+        told_apart = any(time < 1e-4 * c**2 for c in scales)
+        found = he.heat_profile(points, space=space, times=[time], method="pairwise")
+        assert found.gess[0] == pytest.approx(6.0 if told_apart else 1.0, rel=1e-12)
+        assert not np.isnan([found.mmd2[0], found.dimension[0], found.error[0], found.divergence[0]]).any()

@@ -96,10 +96,11 @@ class SphereSeries(Series):
             small = _with_antipode(small, self.dim, time / self.radius**2)
         if self.radius == 1:
             return small
-        scale = self.radius ** (-2.0 * np.arange(len(small.polynomial)))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # on circles most coefficients are zero
+            scale = self.radius ** (-2.0 * np.arange(len(small.polynomial)))
+            polynomial, slope = (np.where(row == 0, 0.0, row * scale) for row in (small.polynomial, small.slope))
         density = small.log_density - self.dim * math.log(self.radius)
-        reach = self.radius * small.reach
-        return SmallTime(small.polynomial * scale, small.slope * scale, density, small.error, reach)
+        return SmallTime(polynomial, slope, density, small.error, self.radius * small.reach)
 
 
 def _with_antipode(small: SmallTime, m: int, time: float) -> SmallTime:

@@ -15,11 +15,15 @@ from ..errors import InputError, InputTypeError
 from ..transforms.product import ProductTransform
 from .base import GESS_ONLY, Space
 from .capabilities import PairKernel, RadialFactor, TermsOfTime, combined
+from .torus import Torus
 
 T = TypeVar("T")
 
 #: Seconds for one factor of one pair, at one scale and for its distance.
 PAIR, GEOMETRY = 6e-9, 2e-8
+
+#: Lengths of a factor, times its multiplier c, between which t / c^2 is a number at all times.
+SHORTEST, LONGEST = 1e-30, 1e30
 
 
 class Product(Space):
@@ -69,6 +73,13 @@ class Product(Space):
             raise InputError(f"scales must have one entry per factor: {len(spaces)}, but have {len(multipliers)}")
         self.spaces = spaces
         self.scales = tuple(positive(value, f"scales[{j}]") for j, value in enumerate(multipliers))
+        for j, (space, c) in enumerate(self._factors()):
+            for length in _lengths(space):
+                if not SHORTEST <= c * length <= LONGEST:
+                    raise InputError(
+                        f"scales must keep the lengths of every factor between {SHORTEST:g} and {LONGEST:g}, but "
+                        f"scales[{j}] is {c:g} where {_short(space)} has lengths of {length:g}; use another unit of length"
+                    )
         self._kernels = tuple(space.pair_kernel for space in spaces if space.pair_kernel is not None)
         self._ends = np.cumsum([kernel.width for kernel in self._kernels])
         self.angular = all(space.angular for space in spaces)
@@ -222,6 +233,13 @@ class ProductPairs(PairKernel):
 def _slowed(function: Callable[[float], T], scale: float) -> Callable[[float], T]:
     """A function of time of a factor whose lengths are multiplied by *scale*."""
     return lambda time: function(time / scale**2)
+
+
+def _lengths(space: Space) -> tuple[float, ...]:
+    """Periods, or one for the radius of curvature or the unit of coordinates."""
+    if isinstance(space, Product):
+        return tuple(c * length for part, c in space._factors() for length in _lengths(part))
+    return space.periods if isinstance(space, Torus) else (1.0,)
 
 
 def _remedy(space: object) -> str:

@@ -67,8 +67,8 @@ class Torus(Space):
         values = numeric_array(periods, "periods").astype(np.float64)
         if values.shape not in ((), (int(dim),)):
             raise InputError(f"periods must be one number or {dim}, one per coordinate, but have shape {values.shape}")
-        if not ((values > 1e-50) & (values < 1e50)).all():
-            raise InputError(f"periods must be positive and finite (1e-50 to 1e50), but are {values.tolist()}")
+        if not ((values >= 1e-30) & (values <= 1e30)).all():
+            raise InputError(f"periods must be positive and finite (1e-30 to 1e30), but are {values.tolist()}")
         self._periods = np.broadcast_to(values, (self._dim,))
         self.angular = bool((self._periods == 2 * math.pi).all())
         self.directional = self._dim == 1
