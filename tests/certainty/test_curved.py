@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import heatess as he
+from heatess.compiled.radial_tables import multiply
+from heatess.heat import theta
 from heatess.heat.exact import difference_of_products
+from heatess.heat.radial import radial, radial_error, radial_terms
+from heatess.heat.series import SERIES_LIMIT, level_count
 
 DIGITS = 400  # distances far out in hyperbolic space cancel to 1e-150 of x_0^2
 
@@ -275,3 +279,114 @@ def test_extreme_times_and_lengths_together_are_right(time: float) -> None:
         found = he.heat_profile(points, space=space, times=[time], method="pairwise")
         assert found.gess[0] == pytest.approx(6.0 if told_apart else 1.0, rel=1e-12)
         assert not np.isnan([found.mmd2[0], found.dimension[0], found.error[0], found.divergence[0]]).any()
+
+
+# Where one expansion takes over from another.
+
+
+def exact_circle(gap: float, time: float, period: float) -> mp.mpf:
+    """k_2t of one coordinate, by Jacobi's theta function."""
+    q = mp.exp(-2 * (2 * mp.pi / mp.mpf(period)) ** 2 * mp.mpf(time))
+    return mp.jtheta(3, mp.pi * mp.mpf(gap) / mp.mpf(period), q)
+
+
+@pytest.mark.parametrize("dim", [2, 3, 10, 100])
+@pytest.mark.parametrize("share", [0.3, 0.9, 0.999999, 1.000001, 1.1, 3.0])
+def test_tori_of_many_dimensions_are_right_where_images_give_way_to_waves(dim: int, share: float) -> None:
+    period = 3.0
+    time = share * period**2 / (8 * math.pi)
+    x = period * np.random.default_rng(dim).random((4, dim))
+    x[1] = x[0] + period / 2  # as far apart as can be
+    x[3] = x[2] + 0.05 * period
+    space = he.Torus(dim, periods=period)
+    found = he.heat_profile(x, space=space, times=[time], method="pairwise")
+    with mp.workdps(40):
+        own = exact_circle(0.0, time, period) ** dim
+        checked = space.check(x)
+        power = mp.fsum(
+            mp.fprod(exact_circle(float(a) - float(b), time, period) for a, b in zip(left, right, strict=True))
+            for left in checked
+            for right in checked
+        )
+        assert abs(float(found.gess[0] * power / (16 * own) - 1)) <= found.error[0] <= 1e-12
+        assert found.mmd2[0] == pytest.approx(float(power / 16 - 1), rel=1e-10)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.9, 0.999999, 1.0, 1.000001, 1.1, 5.0])
+def test_the_theta_function_is_right_to_rounding(share: float) -> None:
+    period = 2.5
+    time = share * period**2 / (8 * math.pi)
+    gaps = period * np.linspace(0, 0.5, 21)
+    with mp.workdps(40):
+        truth = [float(mp.log(exact_circle(float(gap), time, period))) for gap in gaps]
+    np.testing.assert_allclose(theta.factor(gaps, time, period).log, truth, rtol=5e-16, atol=5e-16)
+
+
+SERIES = [
+    *(he.Sphere(m) for m in (1, 2, 3, 9, 100, 1000)),
+    *(he.Projective(m) for m in (1, 2, 3, 9, 100)),
+    *(he.ComplexProjective(n) for n in (1, 2, 3, 10, 100)),
+    he.Rotations(),
+    he.Torus(1, periods=24),
+]
+
+
+def seam(space: he.Space) -> float:
+    """The time below which the series is too long, and the small-time expansion takes over."""
+    low, high = -30.0, 10.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        too_long = level_count(space.series, math.exp(middle), 1.0, 1e-15, SERIES_LIMIT) is None
+        low, high = (middle, high) if too_long else (low, middle)
+    return math.exp(high)
+
+
+@pytest.mark.parametrize("space", SERIES, ids=repr)
+def test_an_atom_overlaps_itself_by_one_at_every_time(space: he.Space) -> None:
+    for share in (0.5, 0.999, 1.0, 1.001, 1.1, 1.3, 2.0, 30.0, 1e3, 1e5):
+        form = radial(space.series, share * seam(space))
+        terms = radial_terms(form, np.zeros(1))
+        assert terms.overlap[0] == pytest.approx(1, abs=4e-15)
+        assert abs(terms.change[0]) < 1e-14 * space.dim + 1e-14
+        found = np.array([[1.0], [0.0], [0.0]])
+        multiply(form, np.zeros(1), found)
+        assert found[0, 0] == pytest.approx(1, abs=4e-15)
+
+
+@pytest.mark.parametrize("share", [0.999, 1.001, 1.3, 20.0])
+def test_a_line_and_a_number_are_within_the_error_of_their_product(share: float) -> None:
+    space = he.Product(he.Projective(2), he.Euclidean(1))
+    time = share * seam(he.Projective(2))
+    with mp.workdps(40):
+        # One line, twice, and two numbers: the overlap is exp(-1/4).
+        truth = 2 / (1 + mp.exp(-mp.mpf(1) / 4))
+        points = np.array([[0.6, 0.0, 0.8]] * 2), np.array([0.0, math.sqrt(2 * time)])
+        found = he.heat_profile(points, space=space, times=[time])
+        assert abs(float(found.gess[0] / truth - 1)) <= found.error[0] <= 1e-11
+
+
+def zonal_sum(space: he.Space, time: float, r: float, count: int) -> mp.mpf:
+    """k_2t at distance r on S^m, RP^m and SO(3), by the recurrence for cosines."""
+    m, step, radius = space.series.dim, space.series.step, mp.mpf(space.series.radius)
+    u, total, size = mp.cos(mp.mpf(r) / radius), mp.mpf(0), mp.mpf(1)
+    now, after = mp.mpf(1), u
+    for d in range(step * count):
+        if d % step == 0:
+            total += size * mp.exp(-2 * d * (d + m - 1) * mp.mpf(time) / radius**2) * now
+        size *= mp.mpf(2 * d + m + 1) * (d + m - 1) / ((2 * d + m - 1) * (d + 1)) if d else m + 1
+        now, after = after, ((2 * d + m + 1) * u * after - (d + 1) * now) / (d + m)
+    return total
+
+
+@pytest.mark.parametrize("space", [he.Sphere(2), he.Sphere(9), he.Projective(2), he.Rotations()], ids=repr)
+@pytest.mark.parametrize("share", [0.999, 1.001, 30.0])
+def test_tables_of_overlaps_are_right_on_both_sides_of_the_seam(space: he.Space, share: float) -> None:
+    time = share * seam(space)
+    r = math.sqrt(8 * time) * np.array([0.003, 0.3, 1.0, 2.5])
+    count = (level_count(space.series, time, 1.0, 1e-15, SERIES_LIMIT) or SERIES_LIMIT) + 150
+    with mp.workdps(30):
+        own = zonal_sum(space, time, 0.0, count)
+        truth = [float(zonal_sum(space, time, float(distance), count) / own) for distance in r]
+    relative, absolute = radial_error(space.series, time)
+    found = radial_terms(radial(space.series, time), r).overlap
+    np.testing.assert_allclose(found, truth, rtol=relative + 1e-15, atol=absolute)
