@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -10,6 +15,8 @@ import pytest
 
 import heatess as he
 from heatess.compiled.radial_tables import multiply
+from heatess.engines import plan
+from heatess.engines.base import Question
 from heatess.heat import theta
 from heatess.heat.exact import difference_of_products
 from heatess.heat.radial import radial, radial_error, radial_terms
@@ -390,3 +397,177 @@ def test_tables_of_overlaps_are_right_on_both_sides_of_the_seam(space: he.Space,
     relative, absolute = radial_error(space.series, time)
     found = radial_terms(radial(space.series, time), r).overlap
     np.testing.assert_allclose(found, truth, rtol=relative + 1e-15, atol=absolute)
+
+
+# Plans of products of many dimensions.
+
+
+FACTORS = [
+    *(he.Sphere(m) for m in (1, 2, 11, 13, 383, 1535)),
+    *(he.Projective(m) for m in (2, 7, 1023)),
+    *(he.ComplexProjective(n) for n in (1, 1023)),
+    *(he.Rotations(), he.Torus(2), he.Torus(40), he.Euclidean(20), he.Hyperbolic(3)),
+]
+
+
+def two_points(space: he.Space) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    if isinstance(space, he.Euclidean):
+        return rng.normal(size=(2, space.dim))
+    return lifted(rng.normal(size=(2, space.dim))) if isinstance(space, he.Hyperbolic) else space.uniform(2, rng)
+
+
+@pytest.mark.parametrize("first", FACTORS, ids=repr)
+def test_plans_cost_a_number_of_seconds(first: he.Space) -> None:
+    angles = np.radians(np.geomspace(5, 120, 60)) ** 2 / 8
+    for second in FACTORS:
+        space = he.Product(first, second)
+        measure = he.Measure((two_points(first), two_points(second)), space=space)
+        for times in (angles, *np.array([[1e-100], [1e-6], [1e-3], [0.1], [10.0], [1e60]])):
+            for mmd2 in (True, False):
+                steps, seconds = plan.plan(Question(measure, times, 1e-8, mmd2))
+                assert 0 <= seconds < math.inf
+                assert all(0 <= step.offer.seconds(step.part.start, step.part.stop) < math.inf for step in steps)
+
+
+@pytest.mark.parametrize("other", [he.Torus(2), he.Circle()], ids=repr)
+@pytest.mark.parametrize("dim", [11, 13, 383])
+def test_default_scales_of_products_of_many_dimensions(dim: int, other: he.Space) -> None:
+    space = he.Product(he.Sphere(dim), other)
+    rng = np.random.default_rng(0)
+    with pytest.warns(he.errors.ScaleWarning, match="angles mislead"):
+        found = he.heat_profile(space.uniform(20, rng), space=space)
+    assert (np.diff(found.gess) <= 1e-12 * 20).all()
+    assert found.gess[0] <= 20
+    assert (found.dimension >= -1e-10).all()
+    assert (found.error < 1e-8).all()
+
+
+# MMD^2 of balanced clouds, by every road.
+
+
+GOLDEN = (1 + 5**0.5) / 2
+ICOSAHEDRON = np.array([np.roll([0, a, b * GOLDEN], k) for a in (-1, 1) for b in (-1, 1) for k in range(3)])
+CELL24 = np.vstack([np.array(list(itertools.product((-0.5, 0.5), repeat=4))), np.eye(4), -np.eye(4)])
+
+
+def even(order: tuple[int, ...]) -> bool:
+    return sum(order[i] > order[j] for i in range(4) for j in range(i + 1, 4)) % 2 == 0
+
+
+def cell600() -> np.ndarray:
+    """The 24-cell and all even permutations of (golden, 1, 1 / golden, 0) / 2 with any signs."""
+    signed = [np.array([a * GOLDEN, b, c / GOLDEN, 0]) / 2 for a, b, c in itertools.product((-1, 1), repeat=3)]
+    orders = [list(order) for order in itertools.permutations(range(4)) if even(order)]
+    return np.vstack([CELL24, *([row[order] for row in signed] for order in orders)])
+
+
+DESIGNS = {"icosahedron": ICOSAHEDRON, "24-cell": CELL24, "600-cell": cell600()}
+
+
+def turned(points: np.ndarray) -> np.ndarray:
+    """Turned at random, so that nothing cancels exactly."""
+    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(points.shape[1],) * 2))
+    found = points @ turn
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def design_mmd2(points: np.ndarray, time: float) -> mp.mpf:
+    """All vertices see the same distances, whose cosines are k/2, 1/sqrt 5, (sqrt 5 +- 1)/4 and their negatives."""
+    m = points.shape[1] - 1
+    root = mp.sqrt(5)
+    known = [mp.mpf(k) / 2 for k in range(3)] + [1 / root, (root + 1) / 4, (root - 1) / 4]
+    unit_points = points / np.linalg.norm(points, axis=1, keepdims=True)
+    cosines = [
+        min((s * c for c in known for s in (1, -1)), key=lambda c: abs(c - u)) for u in unit_points @ unit_points[0]
+    ]
+    before, now, total = [mp.mpf(1)] * len(cosines), cosines, mp.mpf(0)
+    for d in range(1, 60):
+        size = mp.binomial(d + m, m) - mp.binomial(d + m - 2, m)
+        total += size * mp.exp(-2 * d * (d + m - 1) * mp.mpf(time)) * mp.fsum(now) / len(cosines)
+        after = [((2 * d + m - 1) * u * p - d * q) / (d + m - 1) for u, p, q in zip(cosines, now, before, strict=True)]
+        before, now = now, after
+    return total
+
+
+def lattice_mmd2(side: int, dim: int, time: float) -> mp.mpf:
+    """Only waves whose numbers are multiples of the side survive."""
+    own = 2 * mp.fsum(mp.exp(-2 * (side * k) ** 2 * mp.mpf(time)) for k in range(1, 40))
+    return mp.expm1(dim * mp.log1p(own))
+
+
+def rows_of(points: Any, rows: slice) -> Any:
+    return tuple(part[rows] for part in points) if isinstance(points, tuple) else points[rows]
+
+
+def by_every_road(points: Any, space: he.Space, time: float) -> dict[str, tuple[float, bool]]:
+    """mmd2 and whether a warning came with it; roads that refuse the scale are left out."""
+
+    def accumulated() -> he.HeatProfile:
+        half = slice(0, 7), slice(7, None)
+        state = he.Accumulator(space, max_degree=20)
+        return state.add(rows_of(points, half[0])).add(rows_of(points, half[1])).profile(times=[time])
+
+    at = {"space": space}
+    roads: dict[str, Callable[[], Any]] = {
+        method: partial(he.heat_profile, points, times=[time], method=method, **at)
+        for method in ("auto", "spectral", "local", "pairwise")
+    }
+    roads["at"] = lambda: he.heat_profile(points, times=[time / 9, time / 7], **at).at(time=time)
+    roads["at pairwise"] = lambda: he.heat_profile(points, times=[time, 2 * time], method="pairwise", **at).at(
+        time=1.5 * time
+    )
+    roads["accumulator"] = accumulated
+    found = {}
+    for name, road in roads.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                value = float(np.ravel(road().mmd2)[0])
+            except (he.InputError, he.PrecisionError):
+                continue
+        assert all(issubclass(item.category, he.PrecisionWarning) for item in caught)
+        found[name] = value, bool(caught)
+    assert {"auto", "pairwise"} <= found.keys()
+    return found
+
+
+def check_roads(points: Any, space: he.Space, time: float, truth: Callable[[float], mp.mpf]) -> None:
+    with mp.workdps(60):
+        exact = {scale: float(truth(scale)) for scale in (time, 1.5 * time)}
+    for name, (value, said) in by_every_road(points, space, time).items():
+        assert said or value == pytest.approx(exact[1.5 * time if name == "at pairwise" else time], rel=1e-3), name
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        he.gess(points, space=space, time=time)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("time", [0.05, 0.4, 1.0, 3.0, 20.0])
+def test_designs_are_right_or_said_to_be_uncertain(name: str, time: float) -> None:
+    points = DESIGNS[name] / np.linalg.norm(DESIGNS[name], axis=1, keepdims=True)
+    for cloud in (points, turned(points)):
+        check_roads(cloud, he.Sphere(points.shape[1] - 1), time, partial(design_mmd2, points))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4])
+@pytest.mark.parametrize("time", [0.05, 0.4, 1.0, 3.0, 20.0])
+def test_lattices_are_right_or_said_to_be_uncertain(dim: int, time: float) -> None:
+    shift = np.random.default_rng(dim).random(dim)
+    for side in (8, 7, 4, 3)[dim - 1 :]:
+        points = shift + 2 * np.pi / side * np.array(list(itertools.product(range(side), repeat=dim)))
+        check_roads(points, he.Torus(dim), time, lambda scale, side=side: lattice_mmd2(side, dim, scale))
+
+
+@pytest.mark.parametrize("time", [0.05, 0.4, 1.0, 3.0, 20.0])
+def test_products_of_designs_are_right_or_said_to_be_uncertain(time: float) -> None:
+    ball = turned(ICOSAHEDRON)
+
+    def with_ring(scale: float) -> mp.mpf:
+        return (1 + design_mmd2(ICOSAHEDRON, scale)) * (1 + lattice_mmd2(5, 1, scale)) - 1
+
+    points = np.repeat(ball, 5, axis=0), np.tile(0.3 + 2 * np.pi / 5 * np.arange(5), 12)
+    check_roads(points, he.Product(he.Sphere(2), he.Circle()), time, with_ring)
+    points = np.repeat(ball, 12, axis=0), np.tile(ball, (12, 1))
+    space = he.Product(he.Sphere(2), he.Sphere(2))
+    check_roads(points, space, time, lambda scale: (1 + design_mmd2(ICOSAHEDRON, scale)) ** 2 - 1)

@@ -77,16 +77,18 @@ def small_time(m: int, time: float, double: int = 0) -> SmallTime:
     orders = np.arange(len(exponent))[:, None]
     with np.errstate(over="ignore", invalid="ignore"):  # at times that are far from small, and said to be in the error
         terms = s**orders * exponent  # (order in s, order in distance^2)
-    polynomial = terms.sum(axis=0) + curvature
-    slope = (orders * terms).sum(axis=0)
+        polynomial = terms.sum(axis=0) + curvature
+        slope = (orders * terms).sum(axis=0)
     log_density = -m / 2 * math.log(4 * math.pi * s) + float(polynomial[0])
     polynomial[0] = slope[0] = 0.0
     polynomial[1] -= 1 / (4 * s)
     slope[1] += 1 / (4 * s)
     reach = min(math.sqrt(4 * s * 60), loop / 4)
     powers = reach ** (2 * np.arange(exponent.shape[1]))
-    truncated = np.abs(terms[-2:]) @ powers
-    error = float(truncated.sum() + np.abs(terms[:, -1] + curvature[-1]).sum() * powers[-1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        truncated = float((np.abs(terms[-2:]) @ powers).sum())
+        error = truncated + float(np.abs(terms[:, -1] + curvature[-1]).sum() * powers[-1])
+    error = math.inf if math.isnan(error) else error
     polynomial.flags.writeable = slope.flags.writeable = False
     return SmallTime(polynomial, slope, log_density, error + wrap_error(loop, s, m), reach)
 
