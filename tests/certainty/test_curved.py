@@ -17,10 +17,11 @@ import heatess as he
 from heatess.compiled.radial_tables import multiply
 from heatess.engines import plan
 from heatess.engines.base import Question
+from heatess.engines.cosines import ERROR, CosineSums
 from heatess.heat import theta
 from heatess.heat.exact import difference_of_products
 from heatess.heat.radial import radial, radial_error, radial_terms
-from heatess.heat.series import SERIES_LIMIT, level_count
+from heatess.heat.series import SERIES_LIMIT, level_count, level_probabilities
 
 DIGITS = 400  # distances far out in hyperbolic space cancel to 1e-150 of x_0^2
 
@@ -571,3 +572,49 @@ def test_products_of_designs_are_right_or_said_to_be_uncertain(time: float) -> N
     points = np.repeat(ball, 12, axis=0), np.tile(ball, (12, 1))
     space = he.Product(he.Sphere(2), he.Sphere(2))
     check_roads(points, space, time, lambda scale: (1 + design_mmd2(ICOSAHEDRON, scale)) ** 2 - 1)
+
+
+# Many dimensions, and many atoms.
+
+
+@pytest.mark.parametrize("share", [0.85, 0.93, 0.999, 1.001])
+def test_no_scale_is_refused_where_the_series_gives_way_in_many_dimensions(share: float) -> None:
+    space = he.ComplexProjective(1023)
+    time = share * seam(space)
+    base = space.uniform(1, np.random.default_rng(0))[0]
+    aside = space.uniform(1, np.random.default_rng(1))[0]
+    aside = aside - np.vdot(base, aside) * base
+    aside /= np.linalg.norm(aside)
+    r = 0.7 * math.sqrt(8 * time)
+    pair = np.stack([base, math.cos(r) * base + math.sin(r) * aside])
+    found = he.heat_profile(pair, space=space, times=[time], rtol=1e-9)
+    overlap = 2 / found.gess[0] - 1
+    count = level_count(space.series, time, 1.0, 1e-15, 2 * SERIES_LIMIT)
+    truth = level_probabilities(space.series, time, count) @ space.series.zonal(count, r)
+    assert overlap == pytest.approx(float(truth), rel=1e-9)
+
+
+@pytest.mark.parametrize("space", [he.Sphere(383), he.Projective(383), he.ComplexProjective(383)], ids=repr)
+def test_series_and_expansion_agree_in_many_dimensions(space: he.Space) -> None:
+    for share in (1.001, 1.5):
+        time = share * seam(space)
+        small = space.series.small_time(time)
+        r = np.linspace(0, small.reach, 30)
+        tabulated = radial_terms(radial(space.series, time), r).overlap
+        _, absolute = radial_error(space.series, time)
+        np.testing.assert_allclose(np.exp(small.log_overlap(r * r)), tabulated, rtol=small.error, atol=absolute)
+
+
+@pytest.mark.parametrize("n", [100, 3000])
+def test_cosine_sums_are_as_good_as_they_say(n: int) -> None:
+    """20,000 atoms that are all told apart have gESS to rtol=1e-8 only if sums over pairs are good to 5e-13."""
+    angle = 2 * np.pi * np.random.default_rng(0).random(n)
+    vectors = np.column_stack([np.cos(angle), np.sin(angle)])
+    kernel = he.Sphere(1).pair_kernel
+    sums = CosineSums(1000, n**2)
+    cosines = kernel.cosines(vectors, vectors)
+    np.fill_diagonal(cosines, 1.0)
+    sums.add(cosines, np.full(n, 1 / n), np.full(n, 1 / n))
+    exact = [abs(np.exp(1j * k * angle).mean()) ** 2 for k in range(1000)]
+    np.testing.assert_allclose(sums.values(), exact, rtol=0, atol=ERROR)
+    assert 20_000 * ERROR < 1e-8

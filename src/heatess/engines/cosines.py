@@ -15,8 +15,8 @@ from ..arrays import FloatArray
 from ..blocks import thread_count
 
 #: Bound on the absolute error of a sum over pairs whose weights sum to one: four times what is asked of the Fourier
-#: transform, which was never reached; the bins add (count / bins)^8 / (2^7 8!) = 1e-14.
-ERROR = 1.2e-12
+#: transform, which was never reached by half; the bins add (count / bins)^8 / (2^7 8!) = 1e-14.
+ERROR = 1.2e-13
 _EPSILON = ERROR / 4
 
 #: Pairs up to which one Fourier transform of their distances costs less than bins.

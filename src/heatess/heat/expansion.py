@@ -96,7 +96,11 @@ def small_time(m: int, time: float, double: int = 0) -> SmallTime:
 def wrap_error(loop: float, s: float, m: int) -> float:
     """Bound on what geodesics the long way round add to the kernel, relatively, up to a quarter of the *loop*.
 
-    A closed geodesic of length *loop* has the other arc loop - r, and exp(-((loop - r)^2 - r^2) / 4s) is largest at
-    r = loop / 4; where geodesics meet again, the factor grows like s^(-(m - 1)/2).
+    A closed geodesic of length *loop* has the other arc loop - r, which adds exp(-((loop - r)^2 - r^2) / 4s) times the
+    root of ((loop - r) / r)^(m - 1), and near r = 0, where geodesics meet again, of (1 + 4/s)^(m - 1). The logarithm
+    of that has no maximum in between: it is largest at r = loop / 4 or at zero. Higher orders come to less than m^2 s.
     """
-    return math.exp(min(0.0, -(loop**2) / (8 * s) + (m - 1) / 2 * math.log1p(4 / s)))
+    half = (m - 1) / 2
+    quarter = -(loop**2) / (8 * s) + half * math.log(4)
+    back = -(loop**2) / (4 * s) + half * math.log1p(4 / s)
+    return math.exp(min(0.0, max(quarter, back) + m**2 * s))

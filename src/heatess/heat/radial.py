@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..arrays import EPS, FloatArray
 from .series import SERIES_LIMIT, Series, level_count, level_probabilities, log_diagonal
 
 #: Order of the polynomials that `zonal_terms` evaluates, and of the Taylor polynomials that they are made from.
@@ -17,7 +17,8 @@ _ORDER, _TAYLOR = 10, 18
 #: Bound on their error, as a share of the sum of the cosines' coefficients.
 _TABLE_ERROR = 1e-15
 
-#: Bound on the error of a tabulated s_t by rounding: four times the largest that was found.
+#: Bound on the error of a tabulated s_t by rounding, to which logarithms of multiplicities add EPS for each dimension:
+#: more than twice the largest that was found.
 _ROUNDED = 2e-14
 
 #: Overlaps below exp(-45) of a pair are taken for zero.
@@ -82,9 +83,9 @@ def radial(series: Series, time: float) -> Radial:
 def radial_error(series: Series, time: float) -> tuple[float, float]:
     """Bounds on the error of s_t in `radial`: relative, and absolute."""
     if level_count(series, time, 1.0, 1e-15, SERIES_LIMIT) is not None:
-        return 0.0, _ROUNDED
+        return 0.0, _ROUNDED + EPS * series.dim
     small = series.small_time(time)
-    return small.error, float(np.exp(small.log_overlap(small.reach**2)))
+    return small.error + EPS * series.dim, float(np.exp(small.log_overlap(small.reach**2)))
 
 
 def _cut(series: Series, time: float) -> float:

@@ -69,7 +69,7 @@ class SphereSeries(Series):
         for d in range(len(values) - 1):
             if d:
                 change = (d * change - (2 * d + m - 1) * v * values[d]) / (d + m - 1)
-            np.add(values[d], change, out=values[d + 1])
+            values[d + 1] = values[d] + change
         values[1::2] *= np.where(behind, -1.0, 1.0)
         return values[:: self.step]
 

@@ -128,7 +128,7 @@ class JacobiSeries(Series):
         values[1] += change
         for k, m in enumerate(range(n + 2, n + 2 * count - 2, 2), start=1):
             change = (2 * k**2 * (m + 1) * change - m * (m**2 - 1) * v * values[k]) / (2 * (k + n) ** 2 * (m - 1))
-            np.add(values[k], change, out=values[k + 1])
+            values[k + 1] = values[k] + change
         return values[:count]
 
     def from_cosines(self, cosines: FloatArray) -> FloatArray:

@@ -78,7 +78,8 @@ class Product(Space):
                 if not SHORTEST <= c * length <= LONGEST:
                     raise InputError(
                         f"scales must keep the lengths of every factor between {SHORTEST:g} and {LONGEST:g}, but "
-                        f"scales[{j}] is {c:g} where {_short(space)} has lengths of {length:g}; use another unit of length"
+                        f"scales[{j}] is {c:g} where {_short(space)} has lengths of {length:g}; use another unit of "
+                        "length"
                     )
         self._kernels = tuple(space.pair_kernel for space in spaces if space.pair_kernel is not None)
         self._ends = np.cumsum([kernel.width for kernel in self._kernels])
