@@ -22,6 +22,9 @@ from heatess.heat import theta
 from heatess.heat.exact import difference_of_products
 from heatess.heat.radial import radial, radial_error, radial_terms
 from heatess.heat.series import SERIES_LIMIT, level_count, level_probabilities
+from heatess.heat.spherical import SphereSeries
+from heatess.spaces.capabilities import VectorEmbedding, ZonalPairs
+from heatess.spaces.vectors import check_unit_vectors, unit_rows, vector_cosines, vector_distance
 
 DIGITS = 400  # distances far out in hyperbolic space cancel to 1e-150 of x_0^2
 
@@ -252,6 +255,7 @@ def test_the_unit_of_length_changes_nothing(unit: float, method: str) -> None:
         torus = he.Torus(dim, periods=unit)
         found = he.heat_profile(unit * x, space=torus, times=unit**2 * times, method=method)
         np.testing.assert_allclose(found.gess, plain.gess, rtol=1e-10)
+        np.testing.assert_allclose(found.error, plain.error, rtol=0.1)
         field = he.potential(unit * x, space=torus, time=unit**2 * 0.02)
         np.testing.assert_allclose(field, he.potential(x, space=he.Torus(dim, periods=1.0), time=0.02), rtol=1e-10)
     parts = he.Sphere(2).uniform(15, rng), rng.random((15, 1))
@@ -261,6 +265,7 @@ def test_the_unit_of_length_changes_nothing(unit: float, method: str) -> None:
         parts, space=he.Product(*factors, scales=(unit, unit)), times=unit**2 * times, method=method
     )
     np.testing.assert_allclose(found.gess, plain.gess, rtol=1e-10)
+    np.testing.assert_allclose(found.error, plain.error, rtol=0.1)
     np.testing.assert_allclose(found.mmd2, plain.mmd2, rtol=1e-8)
 
 
@@ -618,3 +623,50 @@ def test_cosine_sums_are_as_good_as_they_say(n: int) -> None:
     exact = [abs(np.exp(1j * k * angle).mean()) ** 2 for k in range(1000)]
     np.testing.assert_allclose(sums.values(), exact, rtol=0, atol=ERROR)
     assert 20_000 * ERROR < 1e-8
+
+
+@pytest.mark.parametrize("period", [1e-6, 1.0, 24.0, 1e6])
+def test_pairs_on_a_circle_of_any_length_are_within_their_error(period: float) -> None:
+    ratios = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        alpha = 0.02 * period / (2 * math.pi)
+        x = period * 0.3 + alpha * rng.random(4)
+        time = alpha**2 / 8
+        found = he.heat_profile(x, space=he.Torus(1, periods=period), times=[time], method="pairwise")
+        with mp.workdps(40):
+            own = exact_circle(0.0, time, period)
+            power = mp.fsum(exact_circle(float(a) - float(b), time, period) for a in x for b in x)
+            ratios.append(abs(float(found.gess[0] * power / (16 * own) - 1)) / found.error[0])
+        assert found.error[0] < 1e-9
+    assert max(ratios) <= 1
+
+
+class Globe(he.Space):
+    """A sphere of some radius, as a user may define it."""
+
+    angular, _dim = False, 2
+
+    def __init__(self, radius: float) -> None:
+        self.radius, self.series = radius, SphereSeries(2, radius=radius)
+        self.pair_kernel = ZonalPairs(self.series, 3, rows=unit_rows, cosines=vector_cosines, distance=self.distance)
+        self.embedding = VectorEmbedding(self.series, 3, unit_rows, radius=radius)
+
+    def check(self, points: Any) -> np.ndarray:
+        return check_unit_vectors(points, 3, "the globe")
+
+    def distance(self, x: Any, y: Any) -> np.ndarray:
+        return self.radius * vector_distance(x, y)
+
+
+@pytest.mark.parametrize("radius", [1e-6, 6371.0, 1e9])
+@pytest.mark.parametrize("method", ["auto", "pairwise"])
+def test_close_atoms_on_a_sphere_of_any_radius_are_within_the_error(radius: float, method: str) -> None:
+    alpha = 1e-9 * radius
+    for seed in range(10):
+        points = close_vectors(3, 1e-9, np.random.default_rng(seed))
+        with mp.workdps(50):
+            squares = [(radius * between_vectors(points, i, j)) ** 2 for i in range(6) for j in range(6)]
+            truth = 36 / mp.fsum(mp.exp(-square / mp.mpf(alpha) ** 2) for square in squares)
+        found = he.heat_profile(points, space=Globe(radius), times=[alpha**2 / 8], method=method)
+        assert abs(float(found.gess[0] / truth - 1)) <= found.error[0] <= 1e-5

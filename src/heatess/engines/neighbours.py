@@ -108,7 +108,9 @@ class Neighbours(Engine):
                 total += np.bincount(i, atoms.weights[j % atoms.n] * overlap, len(total))
             return total
 
-        rounded = 16 * EPS / math.sqrt(8 * time) if embedding.periods is None else 0.0  # flat coordinates are exact
+        rounded = (
+            16 * EPS * embedding.size / math.sqrt(8 * time) if embedding.periods is None else 0.0
+        )  # flat coordinates are exact
         return PotentialOffer(seconds, small.error + 32 * EPS + rounded, run)
 
 
@@ -226,7 +228,7 @@ def assembled(
     found: FloatArray,
     *,
     moment_error: float = 0.0,
-    size: float = 1.0,
+    size: float | None = None,
 ) -> HeatSums:
     """Heat sums from sums over the close pairs i < j, whose coordinates are good to EPS of their *size*."""
     overlap = 1 / atoms.ess + 2 * found[0]
@@ -240,6 +242,7 @@ def assembled(
         ]
     )
     expansion = np.array([small.error for small in expansions])
+    size = embedding.size if size is None else size
     rounding = 32 * EPS + 16 * EPS * size / np.sqrt(8 * times)  # d log s_t / dr is 8 / alpha at 4 alpha
     error = np.exp(left_out) + expansion + rounding + moment_error
     diagonal = None
@@ -317,7 +320,9 @@ def sum_cells(
     def grid_of(atoms: Measure) -> tuple[Grid, _Frame]:
         points = embedding.coordinates(atoms.points)
         if embedding.periods is None:
-            return Grid.of(points, atoms.weights, radius, antipodal=embedding.antipodal), _Frame(points, None, 1.0, 1.0)
+            return Grid.of(points, atoms.weights, radius, antipodal=embedding.antipodal), _Frame(
+                points, None, 1.0, embedding.size
+            )
         frame = _Frame.of(points, embedding.periods, radius)
         if every_pair:
             return Grid.whole(frame.points, atoms.weights), frame

@@ -188,9 +188,9 @@ def moments_of_cosines(series: Series, cosines: FloatArray) -> LevelMoments:
     """Level moments, with their accuracy, from sums over all pairs of a measure of total weight one."""
     values = series.from_cosines(cosines)
     values[0] = 1.0
-    return LevelMoments(
-        np.clip(values, 0.0, 1.0), error=ERROR + 32 * EPS, cosine_error=2 * EPS * np.sqrt(series.dim + 1)
-    )
+    # Inner products are good to 2 EPS sqrt(dim + 1), and the cosine of twice an angle to four times that.
+    rounded = 8 * EPS * np.sqrt(series.dim + 1)
+    return LevelMoments(np.clip(values, 0.0, 1.0), error=ERROR + 32 * EPS, cosine_error=rounded)
 
 
 @dataclass(frozen=True, eq=False)

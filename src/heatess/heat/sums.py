@@ -108,13 +108,14 @@ def sum_levels(series: Series, times: FloatArray, moments: LevelMoments) -> Heat
         by_tail = np.where(room > 0, tail / room, np.inf)
         truncated = np.minimum(by_tail, np.where(part < 1, part / (1 - part), np.inf))
     rounding = 8 * EPS * (1 + np.abs(terms[np.arange(len(times)), terms.argmax(axis=1)]) + 2 * times * mean)
-    # A coordinate good to EPS turns a coefficient of level lambda by EPS sqrt(lambda).
-    root_error = moments.root_error + (2 * EPS * np.sqrt(mean) if moments.root_error else 0.0)
+    # An angle winding * r that is good to EPS turns a coefficient of level lambda by EPS sqrt(lambda) / winding.
+    root_error = moments.root_error + (4 * EPS * np.sqrt(mean) / series.winding if moments.root_error else 0.0)
     error = (
         truncated
         + 2 * root_error / np.sqrt(overlap)
         + (root_error**2 + moments.error) / overlap
-        + 2 * moments.cosine_error * mean / series.dim  # d log s_t / d cos is mean(lambda) / m at distance zero
+        # At distance zero d log s_t / d cos(winding r) is mean(lambda) / (m winding^2).
+        + 2 * moments.cosine_error * mean / (series.dim * series.winding**2)
         + rounding
     )
     with np.errstate(divide="ignore"):

@@ -209,6 +209,9 @@ class Embedding(ABC):
     #: True in flat space, where no coordinate closes.
     open: bool = False
 
+    #: Distances are known to EPS of this, because coordinates are rounded.
+    size: float = 1.0
+
     @abstractmethod
     def coordinates(self, points: NDArray[Any]) -> FloatArray:
         """Checked points in a Euclidean space where the straight-line distance is `chord` of the distance."""
@@ -234,6 +237,7 @@ class VectorEmbedding(Embedding):
     ) -> None:
         self.dim, self.columns = series.dim, columns
         self._series, self._rows, self._radius = series, rows, radius
+        self.size = radius
 
     def coordinates(self, points: NDArray[Any]) -> FloatArray:
         """The unit vectors themselves."""
@@ -269,6 +273,8 @@ class FlatEmbedding(Embedding):
         self.dim = self.columns = len(periods)
         self.periods: FloatArray = periods
         self.open = bool(np.isinf(periods).all())
+        if not self.open:
+            self.size = float(periods[np.isfinite(periods)].max())
 
     def coordinates(self, points: NDArray[Any]) -> FloatArray:
         """The coordinates themselves."""

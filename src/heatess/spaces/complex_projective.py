@@ -52,6 +52,7 @@ class ComplexProjective(Space):
         self.series, self.low_moments = series, ProjectorMoments(2 * n + 2, plain_rows)
         self.pair_kernel = ZonalPairs(series, 2 * n + 2, rows=plain_rows, cosines=_cosines, distance=self.distance)
         self.embedding = VectorEmbedding(series, (n + 1) ** 2, _projectors, radius=0.5)
+        self.embedding.size = 1.0  # the vectors, not the projectors, are rounded
 
     def _key(self) -> tuple[object, ...]:
         return (self._n,)

@@ -41,7 +41,8 @@ class Hyperbolic(Space):
     (distances) or `times`. Heat never bridges large hyperbolic distances: as t grows the resolution tends to a
     limit, 2.69 in H^3 and 4.71 in H^2, so larger ones have no time.
 
-    In H^2 the overlap is tabulated once per time from the integral, to 1e-13; in H^3 it is a closed form.
+    In H^2 the overlap is tabulated once per time from the integral, to 1e-13; in H^3 it is a closed form. Points are
+    what x_1, ..., x_dim say, taken as exact; distances then have all their digits, however far out the points are.
 
     Examples
     --------

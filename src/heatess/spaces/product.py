@@ -44,7 +44,8 @@ class Product(Space):
         Two or more factors: spheres, rotations, projective spaces, tori, flat or hyperbolic space, products. Meshes,
         point clouds and graphs are refused, because there k_2t(x, x) depends on the place.
     scales : sequence of float, optional
-        One metric multiplier per factor: for a pose, metres per radian on the rotations.
+        One metric multiplier per factor: for a pose, metres per radian on the rotations. Lengths of a factor, times
+        its multiplier, must lie between 1e-30 and 1e30.
 
     Examples
     --------

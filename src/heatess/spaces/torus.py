@@ -48,7 +48,7 @@ class Torus(Space):
     dim : int
         Number of coordinates.
     periods : float or sequence of float
-        One period for all coordinates, or one for each.
+        One period for all coordinates, or one for each, from 1e-30 to 1e30.
 
     Examples
     --------

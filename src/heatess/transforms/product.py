@@ -69,21 +69,20 @@ class ProductSpectrum(Spectrum):
     def heat_sums(self, times: FloatArray) -> HeatSums:
         """Heat sums; what is left out is bounded by `bounds.log_share`."""
         log_mmd2, falling = _log_mmd2(self.energies, times)
-        rates = _rates(self.factors, self.limit, times)
+        rates, turns = _rates(self.factors, self.limit, times)
         log_power = np.logaddexp(0.0, log_mmd2)
         log_overlap = np.minimum(log_power - self.log_diagonal(times), 0.0)
         overlap = np.exp(log_overlap)
         log_part = log_share(self.dim, 2 * self.limit * times)
         part = np.exp(log_part)
-        mean = -rates / (2 * times)
-        # A coordinate good to EPS turns a coefficient by EPS sqrt(lambda); near a pole the last one by EPS lambda.
-        root_error = float(self.errors.max()) + 2 * EPS * np.sqrt(mean)
+        # An angle good to EPS turns a coefficient by EPS times its degree; near a pole the last one by its square.
+        root_error = float(self.errors.max()) + 2 * EPS * np.sqrt(turns)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             error = (
                 part / (1 - part)
                 + 2 * root_error / np.sqrt(overlap)
                 + root_error**2 / overlap
-                + 2 * EPS * mean
+                + 2 * EPS * turns
                 + 16 * EPS * (4 + np.abs(log_overlap) - rates)
             )
             missing = np.exp(log_part - np.log1p(-part) + log_power - log_mmd2)
@@ -223,11 +222,12 @@ def _decayed(found: Energies, times: FloatArray, *columns: FloatArray) -> FloatA
     return np.stack([stacked @ np.exp(-2 * above * time) for time in times], axis=1)
 
 
-def _rates(factors: list[Harmonics], limit: float, times: FloatArray) -> FloatArray:
-    """d log k_2t(x, x) / d log t, the sum over factors."""
-    total = np.zeros(len(times))
+def _rates(factors: list[Harmonics], limit: float, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """d log k_2t(x, x) / d log t, and the mean of degree (degree + dim - 1), the sums over factors."""
+    total, turns = np.zeros((2, len(times)))
     for factor in factors:
         eigenvalues = factor.eigenvalues(limit)
         terms = factor.multiplicities(limit) * np.exp(-2 * np.multiply.outer(times, eigenvalues))
-        total -= 2 * times * (terms @ eigenvalues) / terms.sum(axis=1)
-    return total
+        mean = (terms @ eigenvalues) / terms.sum(axis=1)
+        total, turns = total - 2 * times * mean, turns + mean * factor.scale**2
+    return total, turns
