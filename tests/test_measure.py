@@ -293,6 +293,26 @@ def test_masked_and_missing_rows_are_refused():
     refused("weights must be finite .* but row 1 is nan", np.eye(3), pl.Series([1.0, None, 2.0]))
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_integers_that_float64_would_round_are_refused_by_their_row(kind):
+    exact, rounded = np.array([3, 2**53, 2**60], kind), np.array([3, 2**53, 2**53 + 1], kind)
+    assert he.Measure(np.eye(3), exact).weights[2] == 2**60 / (3 + 2**53 + 2**60)
+    refused(r"weights: row 2 holds 9007199254740993, .* dtype=float", np.eye(3), rounded)
+    assert he.Measure(np.eye(3), np.asarray(rounded, dtype=float)).n == 3  # what the message advises
+    refused(r"points: row 2 holds 9007199254740993", rounded[:, None], space=he.Torus(1, periods=7), angles=None)
+    for largest in (2**63 - 1, 2**64 - 1):
+        refused(f"weights: row 0 holds {largest}", np.eye(2), np.array([largest, 1], np.uint64))
+    refused(rf"weights: row 1 holds -{2**63 - 1}", np.eye(2), np.array([1, -(2**63) + 1]))
+
+
+def test_missing_values_in_frames_with_one_name_for_two_columns_are_refused():
+    pd = pytest.importorskip("pandas")
+    for missing in (None, pd.NA):
+        frame = pd.DataFrame([[1.0, 0.0, 0.0], [0.0, missing, 0.0]], columns=["x", "x", "z"])
+        refused("points.*row 1", frame)
+        refused("points column x: row 1 is missing", frame.astype(object).replace(np.nan, pd.NA))
+
+
 @pytest.mark.parametrize("name", ["angles", "times", "resolutions"])
 @pytest.mark.parametrize(("value", "shown"), [(0.0, "0"), (-3.0, "-3"), (math.nan, "nan"), (math.inf, "inf")])
 def test_a_scale_must_be_positive_and_finite(name, value, shown):

@@ -320,3 +320,27 @@ def test_digits_grouped_by_underscores_are_not_numbers(tmp_path):
     path.write_text("lon,lat\n1_0,50\n100,20\n")
     with pytest.raises(he.InputError, match="line 2: column lon is '1_0', not a number"):
         read(path, options=ReadOptions())
+
+
+def test_integers_that_float64_would_round_are_refused_with_their_line(tmp_path, save):
+    refused(save("a.csv", f"x,y,z,w\n1,0,0,5\n0,1,0,{2**53 + 1}\n"), "a.csv line 3: 9007199254740993", "decimal point")
+    assert read(save("b.csv", f"x,y,z,w\n1,0,0,{2**53}\n0,1,0,{2**53 + 1}.0\n")).weights[1] == 2**53
+    assert read(save("c.csv", f"x,y,z,w\n1,0,0,{2**60}\n0,1,0,+{10**22}\n")).weights.tolist() == [2**60, 1e22]
+    refused(save("d.csv", "x,y,z,w\n1,0,0," + "9" * 500 + "\n"), "d.csv line 2", "inf")
+    np.save(tmp_path / "p.npy", AXES)
+    np.save(tmp_path / "w.npy", np.array([1, 2**53 + 1, 3]))
+    weights = str(tmp_path / "w.npy")
+    refused(tmp_path / "p.npy", "w.npy row 1 (counted from 0) holds 9007199254740993", weights=weights)
+    np.save(tmp_path / "q.npy", np.array([[1, 0, 2**55 + 1]]))
+    refused(tmp_path / "q.npy", "q.npy row 0", "not exact", normalize=True)
+
+
+def test_integers_in_parquet_that_float64_would_round_are_refused_with_their_row(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"x": [1, 0], "y": [0, 1], "z": [0, 0], "w": [1, 2**53 + 1]}
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
+    refused(tmp_path / "a.parquet", "column w: ", "row 1", "9007199254740993")
+    parquet.write_table(pa.table({"vector": [[1, 0], [2**53 + 1, 1]]}), tmp_path / "b.parquet")
+    refused(tmp_path / "b.parquet", "column vector: ", "row 1", "9007199254740993", normalize=True)

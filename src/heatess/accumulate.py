@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import zipfile
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from . import scales, spaces
 from .arrays import whole
 from .blocks import thread_count
 from .errors import InputError, PrecisionError
-from .files import atomic_path
+from .files import atomic_path, check_writable, checksum, is_archive, read_archive, refuse_changed, write_archive
 from .heat.series import level_count
 from .measure import Measure
 from .parts import PartSums, Unit, counted_weights
@@ -24,7 +23,7 @@ from .spaces.base import Space
 from .transforms.base import Transform
 from .transforms.levels import LevelTransform
 
-SCHEMA = "heatess.accumulator/2"
+SCHEMA = "heatess.accumulator/3"
 #: Accuracy of the transform per unit of weight.
 EPSILON = 1e-12
 #: Where the search for the degree that a scale needs ends.
@@ -32,7 +31,13 @@ MOST_LEVELS = 2**24
 #: A bound on the ESS of data whose number of atoms is not known beforehand.
 UNKNOWN_ESS = 1e12
 
+#: The fields of a state file, and the type of number that each one holds.
+_FIELDS = dict.fromkeys(("schema", "space", "basis"), "U") | dict.fromkeys(("max_degree", "n", "exponent"), "i")
+_FIELDS |= dict.fromkeys(("shift", "total", "squares", "low"), "f") | {"coefficients": "fc"}
 _SAVED = ("n", "total", "squares", "low", "coefficients")
+
+#: Rounding of sums that a state file may show.
+_SLACK = 1e-6
 
 
 def degree_for(space: Space, time: float, *, ess: float = UNKNOWN_ESS, rtol: float = 1e-8) -> int:
@@ -189,43 +194,65 @@ class Accumulator:
         return build_profile(Facts(space, part.n, part.ess, rtol), sums, at, "spectral", spectrum)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state to *path* (.npz): the old file or the new one stays, never a broken one."""
-        space, exponent, shift = self.known_space, *self._sums.unit
-        content: dict[str, Any] = {name: getattr(self._sums, name) for name in _SAVED}
-        content |= {"schema": SCHEMA, "space": repr(space), "basis": with_transform(space).basis}
-        with atomic_path(path) as draft, draft.open("wb") as stream:
-            np.savez(stream, max_degree=self.max_degree, exponent=exponent, shift=shift, **content)
+        """Write the state to *path* (.npz): the old file or the new one stays, never a broken one.
+
+        A state file is replaced; any other file is not, so that data is never lost to a wrong name. Of a symbolic link
+        the file that it points to is meant.
+        """
+        target, content = check_writable(path), self._content()
+        if target.is_file() and target.stat().st_size and not is_archive(target):
+            raise InputError(f"{target} exists and is not an accumulator file; choose another name, or remove it first")
+        with atomic_path(target) as draft, draft.open("wb") as stream:
+            write_archive(stream, content)
             stream.flush()
             os.fsync(stream.fileno())
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Accumulator:
-        """Read a state written by `save`."""
-        try:
-            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-                return cls._of({name: file[name] for name in file.files})
-        except FileNotFoundError:
-            raise InputError(f"{path} does not exist") from None
-        except InputError as error:
-            raise InputError(f"{path} {error}; make it again") from None
-        except (OSError, ValueError, TypeError, LookupError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path} is not a whole accumulator file ({error}); make it again") from None
+    def checksum(self) -> str:
+        """A digest of the state: equal for two parts only if they are the same, or copies of each other."""
+        return checksum(self._content())
+
+    def _content(self) -> dict[str, Any]:
+        space, (exponent, shift) = self.known_space, self._sums.unit
+        content: dict[str, Any] = {name: getattr(self._sums, name) for name in _SAVED}
+        content |= {"schema": SCHEMA, "space": repr(space), "basis": with_transform(space).basis}
+        content |= {"max_degree": self.max_degree, "exponent": exponent, "shift": shift}
+        return {name: np.asarray(value, order="C") for name, value in content.items()}
 
     @classmethod
-    def _of(cls, content: dict[str, Any]) -> Accumulator:
+    def load(cls, path: str | os.PathLike[str], *, space: Space | None = None) -> Accumulator:
+        """Read a state written by `save`; one on a *space* of your own needs that space as well.
+
+        A file that was changed or damaged is refused: by its checksum, and by what its numbers must fulfil.
+        """
+        if space is not None and not isinstance(space, Space):
+            raise InputError(f"space must be a heatess space such as Sphere(2), but is {space!r}")
+        try:
+            content = read_archive(path, _FIELDS, "accumulator file")
+            if str(content.get("schema")) != SCHEMA:
+                found = str(content.get("schema"))[:60]
+                raise InputError(f"has schema {found}, but {SCHEMA} is needed; make it again with this version")
+            refuse_changed(content)
+            return cls._of(content, space)
+        except InputError as error:
+            raise type(error)(f"{path} {error}") from None
+
+    @classmethod
+    def _of(cls, content: dict[str, Any], space: Space | None) -> Accumulator:
         """The accumulator with the content of a file; errors say what is wrong with "it"."""
-        if str(content.get("schema")) != SCHEMA:
-            raise InputError(f"has schema {content.get('schema')}, but {SCHEMA} is needed")
-        loaded = cls(spaces.named(str(content["space"])), max_degree=int(content["max_degree"]))
-        transform = with_transform(loaded.known_space)
+        _check_fields(content)
+        space = _space_of(str(content["space"]), space)
+        transform = with_transform(space)
         if str(content["basis"]) != transform.basis:
-            raise InputError(f"holds coefficients in the basis {str(content['basis'])!r}, not {transform.basis!r}")
-        coefficients = content["coefficients"]
-        if coefficients.size and coefficients.shape != transform.zeros(float(loaded.max_degree)).shape:
-            raise InputError(f"holds coefficients of shape {coefficients.shape}, which do not fit its degree")
+            found = f"holds coefficients in the basis {str(content['basis'])[:60]!r}, not {transform.basis!r}"
+            raise InputError(f"{found}; make it again with this version")
+        loaded = cls(space, max_degree=int(content["max_degree"]))
         unit = Unit(int(content["exponent"]), float(content["shift"]))
         numbers = int(content["n"]), float(content["total"]), float(content["squares"])
-        loaded._sums = PartSums(unit, *numbers, content["low"], coefficients)
+        sums = PartSums(unit, *numbers, content["low"], content["coefficients"])
+        wrong = _inconsistency(sums, transform, loaded.max_degree) or _wrong_low(sums, space, transform)
+        if wrong:
+            raise InputError(f"holds {wrong}; make it again")
+        loaded._sums = sums
         return loaded
 
     @property
@@ -234,3 +261,62 @@ class Accumulator:
         if self.space is None:
             raise InputError("this accumulator is empty; add points first")
         return self.space
+
+
+def _check_fields(content: dict[str, Any]) -> None:
+    """Refuse fields that are missing, or of the wrong shape or type."""
+    for name, kinds in _FIELDS.items():
+        if name not in content:
+            raise InputError(f"has no field {name}; make it again")
+        found, number = content[name], name not in ("low", "coefficients")
+        if found.dtype.kind not in kinds or (kinds != "U" and not found.dtype.isnative) or (number and found.ndim):
+            raise InputError(f"holds {found.dtype} of shape {found.shape} as {name}; make it again")
+
+
+def _space_of(name: str, given: Space | None) -> Space:
+    """The space that a file names: one that heatess knows, or the one *given*."""
+    if given is not None:
+        if repr(given) != name:
+            raise InputError(f"holds a state on {name[:80]}, but space={given!r} was given")
+        return given
+    try:
+        return spaces.named(name)
+    except InputError as error:
+        hint = "if it is a space of your own, pass it to Accumulator.load(path, space=...)"
+        raise InputError(f"holds a state on a space that is not known here ({error}); {hint}") from None
+
+
+def _inconsistency(sums: PartSums, transform: Transform, degree: int) -> str:
+    """What cannot be in the sums of any measure, in words; empty if nothing is wrong."""
+    n, total, squares, shape = sums.n, sums.total, sums.squares, sums.coefficients.shape
+    weightless = total == 0 and squares == 0
+    if n < 0:
+        return f"n = {n}"
+    if weightless and (sums.unit != Unit() or sums.coefficients.any() or sums.low.any()):
+        return "coefficients of atoms without weight"
+    if not weightless:
+        if not (1e-100 < total < 1e100 and 1e-200 < squares < 1e200 and math.isfinite(sums.unit.shift)):
+            return f"weights with sum {total:g} and sum of squares {squares:g}"
+        if abs(sums.unit.exponent) > 2000:
+            return f"weights in the unit 2^{sums.unit.exponent}"
+        if not 1 - _SLACK <= sums.ess <= n * (1 + _SLACK):
+            return f"{n} atoms with an ESS of {sums.ess:g}"
+    expected = transform.zeros(float(degree))
+    fits = shape == expected.shape and sums.coefficients.dtype == expected.dtype
+    if not fits and (sums.coefficients.size or not weightless):
+        return f"coefficients of shape {shape}, which do not fit its degree"
+    if not np.isfinite(sums.coefficients).all() or not np.isfinite(sums.low).all():
+        return "coefficients that are not finite"
+    return ""
+
+
+def _wrong_low(sums: PartSums, space: Space, transform: Transform) -> str:
+    """Whether the low sums are not those of the space, in words; where no point of it can be drawn, nobody knows."""
+    if sums.low.ndim != 1:
+        return f"low sums of shape {sums.low.shape}"
+    try:
+        point = space.check(space.uniform(1, np.random.default_rng(0)))
+    except InputError:
+        return ""
+    expected = transform.low_sums(point, np.ones(1)).shape
+    return "" if sums.low.shape == expected or not sums.n else f"{len(sums.low)} low sums, not {expected[0]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ IntArray = NDArray[np.int64]
 
 #: The distance from 1 to the next floating-point number.
 EPS = float(np.finfo(np.float64).eps)
+#: Up to here every integer is a float64.
+EXACT_INTEGERS = 2.0**53
 
 
 def numeric_array(values: Any, name: str) -> NDArray[Any]:
@@ -32,6 +35,8 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
         array = _from_columns(values, name) if array.ndim == 2 else _stacked(array, name) if array.ndim else array
     if array.dtype.kind == "c":
         raise InputTypeError(f"{name} must be real numbers, but are complex ({array.dtype}); pass real coordinates")
+    if array.dtype == object and array.ndim:
+        _refuse_missing(array, name)
     if array.dtype.kind not in "fiub":
         sample = repr(array.flat[0])[:40] if array.size else "nothing"
         raise InputTypeError(
@@ -39,7 +44,33 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
             f"convert them first, for instance with numpy.asarray(..., dtype=float)"
         )
     kept = array.dtype.kind == "f" and array.dtype.itemsize <= 8
-    return array if kept else array.astype(np.float64)
+    return array if kept else as_float64(array, name)
+
+
+def as_float64(array: NDArray[Any], name: str, place: Callable[[int], str] | None = None) -> FloatArray:
+    """*array* as float64, or an `InputError` that names the row of an integer that float64 cannot hold.
+
+    *place* gives the place of a row in words, by default its number.
+    """
+    with np.errstate(over="ignore"):  # of a longer type, to infinity, which is refused by its row
+        found = array.astype(np.float64)
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or not array.size:
+        return found
+    largest = max(abs(float(found.max())), abs(float(found.min())))
+    if largest >= EXACT_INTEGERS:
+        # Back in its own type an integer shows whether it was rounded; 2^63 and 2^64 do not fit, and were.
+        top = 2.0**64 if array.dtype.kind == "u" else 2.0**63
+        safe = np.where(found >= top, 0.0, found)
+        bad = np.atleast_1d((found >= top) | (safe.astype(array.dtype) != array))
+        if bad.any():
+            entry = tuple(np.argwhere(bad)[0])
+            where = f"row {entry[0]}" if place is None else place(int(entry[0]))
+            raise InputError(
+                f"{name}: {where} holds {np.atleast_1d(array)[entry]}, an integer above 2^53 that is not exact in "
+                "float64; subtract an offset or, if rounding does no harm, convert first: "
+                "numpy.asarray(..., dtype=float)"
+            )
+    return found
 
 
 class Frozen:
@@ -80,7 +111,17 @@ def _from_columns(frame: Any, name: str) -> NDArray[Any]:
     """A data frame whose column types have no common NumPy type, column by column."""
     if not hasattr(frame, "columns"):
         return np.asarray(frame)
-    return np.column_stack([numeric_array(frame[column], f"{name} column {column}") for column in frame.columns])
+    names = list(frame.columns)
+    columns = [frame.iloc[:, place] if hasattr(frame, "iloc") else frame[key] for place, key in enumerate(names)]
+    found = [numeric_array(column, f"{name} column {key}") for column, key in zip(columns, names, strict=True)]
+    return np.column_stack(found)
+
+
+def _refuse_missing(array: NDArray[Any], name: str) -> None:
+    """An `InputError` with the row of the first entry that is missing: None, or that of a data frame."""
+    for index, value in np.ndenumerate(array):
+        if value is None or type(value).__name__ in ("NAType", "NaTType"):
+            raise InputTypeError(f"{name}: row {index[0]} is missing ({value}); drop or fill missing rows first")
 
 
 def _stacked(column: NDArray[Any], name: str) -> NDArray[Any]:

@@ -13,13 +13,14 @@ import click
 
 from ..accumulate import Accumulator, degree_for
 from ..errors import InputError
+from ..files import repeated
 from ..measure import Measure
 from ..parts import part_named
 from ..profile import HeatProfile, heat_profile
 from ..progress import Progress
 from ..readers import ReadOptions, batches, read, reader_of
 from ..scales import DEFAULT_ANGLES, times_of_angles
-from .deliver import Options, check, deliver, note, scales_of, writing
+from .deliver import Options, check, deliver, keep_apart, note, scales_of, writing
 from .options import in_options, refuse_together, usage
 
 
@@ -50,6 +51,7 @@ def accumulate(shards: Sequence[str], options: Options) -> None:
     """Add all shards to a new or an existing state; the file is written once, at the end."""
     refuse_together(options, ("max_degree", "finest"), ("overwrite", "append"), ("quiet", "verbose"))
     reading = _read_options(options)
+    keep_apart(shards, options)
     _refuse_repeats(shards)
     for shard in shards:
         reader_of(Path(shard))  # refuses what cannot be read, before the first shard is
@@ -73,13 +75,21 @@ def accumulate(shards: Sequence[str], options: Options) -> None:
 def merge(states: Sequence[str], options: Options) -> None:
     """Add up all states, then write the sum, profile it, or both."""
     out: Path | None = options["out"]
-    check(states, options, [out])
+    check(states, options)
     _refuse_repeats(states)
     if out is not None and out.exists() and not options["overwrite"]:
         raise usage(f"{out} exists; add --overwrite to replace it")
     whole: Accumulator | None = None
+    seen: dict[str, str] = {}
     for path in Progress(_shows_progress(options)).track(states, "merge"):
         part = Accumulator.load(path)
+        twin = seen.setdefault(part.checksum(), path)
+        if twin != path:
+            click.echo(
+                f"heatess: warning: {twin} and {path} hold exactly the same state; if one is a copy of the other, its "
+                "atoms are counted twice: leave one out",
+                err=True,
+            )
         with part_named(path):
             whole = part if whole is None else whole + part
     if whole is None or whole.space is None:
@@ -105,11 +115,11 @@ def _read_options(options: Options) -> ReadOptions:
 
 
 def _refuse_repeats(files: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for file in files:
-        if os.path.realpath(file) in seen:
-            raise usage(f"{file} is given twice and would be counted twice")
-        seen.add(os.path.realpath(file))
+    twice = repeated(files)
+    if twice is not None:
+        first, again = twice
+        also = "" if first == again else f" (it is the same file as {first})"
+        raise usage(f"{again} is given twice and would be counted twice{also}")
 
 
 def _existing(options: Options) -> Accumulator | None:

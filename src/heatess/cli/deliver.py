@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ..errors import InputError, missing_extra
-from ..files import atomic_path
+from ..files import atomic_path, refuse_same_files
 from ..profile import HeatProfile
 from ..scales import ANGLE_DIMENSION, DEFAULT_ANGLES
 from .options import STDOUT, Bound, refuse_together, usage
@@ -27,19 +27,23 @@ class BoundNotMet(click.ClickException):
     exit_code = 4
 
 
-def check(sources: Iterable[str], options: Options, others: Sequence[Path | None] = ()) -> None:
+def check(sources: Iterable[str], options: Options) -> None:
     """Refuse conflicting options, and outputs that cannot be written, before anything is read."""
     refuse_together(options, ("angles", "times", "resolutions"), ("quiet", "verbose"))
-    outputs = [options["json_file"], options["csv_file"], options["plot_file"], *others]
-    files: list[Path] = [path for path in outputs if path is not None]
-    if len({os.path.realpath(path) for path in files}) < len(files):
-        raise usage("two outputs go to the same place; give each its own file")
-    for source in sources:
-        for path in files:
-            if path.exists() and os.path.exists(source) and os.path.samefile(path, source):
-                raise usage(f"{path} is the input file; give the output another name")
+    keep_apart(sources, options)
     if options["plot_file"] and find_spec("matplotlib") is None:
         raise missing_extra("matplotlib", "plot")
+
+
+def keep_apart(sources: Iterable[str], options: Options) -> None:
+    """Refuse any output of a command that is one of its inputs, or another of its outputs."""
+    weights = [options.get(name) for name in ("weights", "log_weights")]  # which may be files
+    inputs = [*sources, *(name for name in weights if name and os.path.isfile(name))]
+    outputs = [options.get(name) for name in ("out", "json_file", "csv_file", "plot_file")]
+    try:
+        refuse_same_files(inputs, [path for path in outputs if path is not None])
+    except InputError as error:
+        raise usage(str(error)) from None
 
 
 def scales_of(options: Options, dim: int) -> tuple[str, Any]:

@@ -11,6 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
+from ..arrays import EXACT_INTEGERS
 from ..errors import InputError
 from .cloud import Cloud, Place, ReadOptions
 from .columns import Columns
@@ -66,6 +67,10 @@ def _tables(
                 raise InputError(f"{path} line {line} {found}; {advice}")
         try:
             values.extend([_number(row[column]) for column in wanted])
+        except _Rounded as error:
+            what = f"{error} is an integer above 2^53 that is not exact in float64"
+            advice = "subtract an offset or, if rounding does no harm, write it with a decimal point"
+            raise InputError(f"{path} line {line}: {what}; {advice}") from None
         except ValueError:
             column = next(column for column in wanted if not _is_number(row[column]))
             found = repr(row[column][:40]) if row[column].strip() else "empty"
@@ -87,11 +92,21 @@ def _places(path: Path, lines: array[int]) -> Place:
     return lambda row: f"{path} line {lines[row]}"
 
 
+class _Rounded(Exception):
+    """An integer that is not a float64."""
+
+
 def _number(text: str) -> float:
     """The number in *text*; unlike Python, 1_0 is refused, because in a file it is probably an error."""
     if "_" in text:
         raise ValueError(text)
-    return float(text)
+    number = float(text)
+    if -EXACT_INTEGERS < number < EXACT_INTEGERS:
+        return number
+    whole = text.strip().lstrip("+-")
+    if whole.isdecimal() and len(whole) < 400 and int(whole) != abs(number):
+        raise _Rounded(text.strip()[:40])
+    return number
 
 
 def _is_number(text: str) -> bool:
@@ -99,4 +114,6 @@ def _is_number(text: str) -> bool:
         _number(text)
     except ValueError:
         return False
+    except _Rounded:
+        return True
     return True

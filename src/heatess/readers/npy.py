@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import as_float64
 from ..blocks import slices
 from ..errors import InputError
-from .cloud import Cloud, ReadOptions, checked_weights, row_places, unit_vectors
+from .cloud import Cloud, Place, ReadOptions, checked_weights, row_places, unit_vectors
 
 
 def batches(path: Path, options: ReadOptions, rows: int | None) -> Iterator[tuple[Cloud, float]]:
@@ -34,10 +35,12 @@ def batches(path: Path, options: ReadOptions, rows: int | None) -> Iterator[tupl
         words += f"; {'log-weights' if logs else 'weights'} from {name}"
     hint = "longitude and latitude belong in a CSV file with the header lon,lat; " if width == 2 else ""
     for part in slices(n, rows or n):
-        vectors = unit_vectors(_loaded(points[part]), row_places(path, part.start), normalize=normalize, hint=hint)
+        place = row_places(path, part.start)
+        vectors = unit_vectors(_loaded(points[part], place), place, normalize=normalize, hint=hint)
         if values is not None:
-            file, loaded = Path(str(name)), _loaded(values[part]).astype(np.float64, copy=False)
+            file = Path(str(name))
             place = row_places(file, part.start)
+            loaded = _loaded(values[part], place).astype(np.float64, copy=False)
             weights = checked_weights(loaded, place, file.name, logs=logs, zero_ok=rows is not None)
         plain, log = (None, weights) if logs else (weights, None)
         yield Cloud(vectors, plain, log, f"{len(vectors):,} {words}", str(path)), part.stop / n
@@ -75,7 +78,8 @@ def _mapped(path: Path) -> NDArray[Any]:
     return np.asarray(mapped)
 
 
-def _loaded(part: NDArray[Any]) -> NDArray[Any]:
+def _loaded(part: NDArray[Any], place: Place) -> NDArray[Any]:
     """A copy in memory, in native byte order and no more precise than float64."""
-    keep = part.dtype.kind == "f" and part.dtype.itemsize <= 8
-    return np.array(part, dtype=part.dtype.newbyteorder("=") if keep else np.float64)
+    if part.dtype.kind == "f" and part.dtype.itemsize <= 8:
+        return np.array(part, dtype=part.dtype.newbyteorder("="))
+    return as_float64(part, "the array", place)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..arrays import FloatArray, as_float64
 from ..errors import InputError, missing_extra
 from .cloud import Cloud, Place, ReadOptions, refuse, row_places
 from .columns import Columns
@@ -145,7 +145,7 @@ def _cloud(columns: Columns, table: Any, place: Place, *, zero_ok: bool) -> Clou
 
 def _numbers(column: Any, name: str, place: Place) -> FloatArray:
     _refuse_nulls(column, name, place)
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return as_float64(np.asarray(column.to_numpy(zero_copy_only=False)), f"column {name}", place)
 
 
 def _vectors(column: Any, name: str, place: Place) -> NDArray[Any]:
@@ -165,7 +165,8 @@ def _vectors(column: Any, name: str, place: Place) -> NDArray[Any]:
     if flat.null_count:
         empty = np.asarray(flat.is_null()).reshape(-1, width)
         refuse(np.asarray(empty.any(axis=1)), place, lambda row: f"column {name} has an empty entry in its list")
-    return np.asarray(flat.to_numpy()).reshape(-1, width)
+    rows = np.asarray(flat.to_numpy()).reshape(-1, width)
+    return rows if rows.dtype.kind == "f" else as_float64(rows, f"column {name}", place)
 
 
 def _refuse_nulls(column: Any, name: str, place: Place) -> None:
