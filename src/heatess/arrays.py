@@ -15,6 +15,8 @@ IntArray = NDArray[np.int64]
 
 #: The distance from 1 to the next floating-point number.
 EPS = float(np.finfo(np.float64).eps)
+#: The largest floating-point number.
+LARGEST = float(np.finfo(np.float64).max)
 #: Up to here every integer is a float64.
 EXACT_INTEGERS = 2.0**53
 
@@ -31,6 +33,9 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError as error:
         raise InputError(f"{name}: rows have different lengths ({error}); every row must have the same") from None
+    except Exception as error:  # whatever a tensor of another library answers
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise InputTypeError(f"{name} cannot be made a NumPy array ({reason}); convert them first") from None
     if array.dtype == object and not isinstance(values, np.ndarray):
         array = _from_columns(values, name) if array.ndim == 2 else _stacked(array, name) if array.ndim else array
     if array.dtype.kind == "c":
@@ -94,17 +99,25 @@ def is_dask(values: Any) -> bool:
 def positive(value: Any, name: str, expected: str = "positive and finite") -> float:
     """One positive, finite number, or an `InputError` that says what was *expected*."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InputTypeError(f"{name} must be {expected}, but is {value!r}, which is not a number")
-    if not 0 < value < np.inf:
-        raise InputError(f"{name} must be {expected}, but is {value!r}")
+        raise InputTypeError(f"{name} must be {expected}, but is {shown(value)}, which is not a number")
+    if not 0 < value <= LARGEST:
+        raise InputError(f"{name} must be {expected}, but is {shown(value)}")
     return float(value)
 
 
-def whole(value: Any, name: str, least: int) -> int:
-    """A whole number of *least* or more, or an `InputError`."""
+def whole(value: Any, name: str, least: int, most: int = 2**53) -> int:
+    """A whole number from *least* to *most*, or an `InputError`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} must be a whole number >= {least}, but is {value!r}")
+        raise InputError(f"{name} must be a whole number >= {least}, but is {shown(value)}")
+    if value > most:
+        raise InputError(f"{name} must be at most {most:,}, but is {shown(value)}")
     return int(value)
+
+
+def shown(value: Any) -> str:
+    """*value* as it stands in messages: its repr, short and on one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _from_columns(frame: Any, name: str) -> NDArray[Any]:

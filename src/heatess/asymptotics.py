@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import FloatArray, Frozen, numeric_array, whole
+from .arrays import FloatArray, Frozen, numeric_array, shown, whole
 from .engines.tiles import gaussian_sums, zonal_pairs
 from .errors import InputError
 from .measure import Measure
 from .scales import resolve
 from .spaces.base import Space
-from .spectrum import power_spectrum
+from .spectrum import MOST_DEGREES, power_spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +77,16 @@ def merging(distance: ArrayLike, times: ArrayLike, *, share: float = 0.5) -> Flo
     >>> float(merging(0.0, 1e-3)), float(merging(1.0, 1e-4))
     (1.0, 2.0)
     """
-    if not 0 < share < 1:
-        raise InputError(f"share must lie strictly between 0 and 1, but is {share!r}")
+    if isinstance(share, bool) or not isinstance(share, int | float | np.floating) or not 0 < share < 1:
+        raise InputError(f"share must lie strictly between 0 and 1, but is {shown(share)}")
     r, t = numeric_array(distance, "distance").astype(np.float64), numeric_array(times, "times").astype(np.float64)
     for name, values, fine, expected in (("distance", r, r >= 0, "not negative"), ("times", t, t > 0, "positive")):
         if not (fine & np.isfinite(values)).all():
             raise InputError(f"{name} must be {expected} and finite")
     kept = share**2 + (1 - share) ** 2
-    return np.asarray(1 / (kept + 2 * share * (1 - share) * np.exp(-(r**2) / (8 * t))))
+    with np.errstate(over="ignore", divide="ignore"):  # to an overlap of zero
+        overlap = np.exp(-((r / np.sqrt(t)) ** 2) / 8)
+    return np.asarray(1 / (kept + 2 * share * (1 - share) * overlap))
 
 
 def pairwise_overlap(
@@ -137,7 +139,7 @@ def low_frequency(
     >>> bool(abs(low_frequency(cloud, angles=[150]) / exact - 1)[0] < 1e-4)
     True
     """
-    count = whole(degrees, "degrees", 1)
+    count = whole(degrees, "degrees", 1, MOST_DEGREES)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     t = resolve(measure.space, angles, times, resolutions).times
     return np.asarray(_level_terms(measure, t, count).sum(axis=1))

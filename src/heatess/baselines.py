@@ -55,6 +55,8 @@ def leinster_cobbold(
     29.7
     """
     alpha = math.radians(positive(angle, "angle", "positive and finite, in degrees"))
+    if not 1e-100 < alpha < 1e100:
+        raise InputError(f"angle must be positive and finite, from 1e-98 to 1e+101 degrees, but is {angle:g}")
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     if not measure.space.angular:
         raise InputError(f"angle must be that of two points, but distances on {measure.space!r} are not angles")

@@ -174,7 +174,7 @@ def repeated(files: Iterable[AnyPath]) -> tuple[AnyPath, AnyPath] | None:
             found = os.stat(file)
             key: object = (found.st_dev, found.st_ino)
         except (OSError, ValueError):
-            key = os.path.realpath(file)
+            key = os.path.abspath(file)
         if key in seen:
             return seen[key], file
         seen[key] = file

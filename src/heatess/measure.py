@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import FloatArray, numeric_array
+from .arrays import FloatArray, numeric_array, shown
 from .blocks import slices
 from .errors import InputError
 from .spaces.base import Space
@@ -59,7 +59,7 @@ class Measure:
         space: Space | None = None,
     ) -> None:
         if space is not None and not isinstance(space, Space):
-            raise InputError(f"space must be a heatess space such as Sphere(2), but is {space!r}")
+            raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
         if isinstance(points, Measure):
             raise InputError("points are a Measure already; use it as it is")
         if space is None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import InputError, missing_extra
+from . import arrays
+from .errors import InputError, InputTypeError, missing_extra
 from .scales import ANGLE_DIMENSION
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
     **style
         Passed to `Axes.plot`: label, color, linewidth and so on.
     """
-    if quantity not in QUANTITIES:
-        raise InputError(f"quantity must be one of {', '.join(QUANTITIES)}, but found {quantity!r}")
+    if not isinstance(quantity, str) or quantity not in QUANTITIES:
+        raise InputError(f"quantity must be one of {', '.join(QUANTITIES)}, but found {arrays.shown(quantity)}")
     ax = _axes(ax)
     name, logarithmic = QUANTITIES[quantity]
     scale, scale_name = _scale(profile)
@@ -128,6 +129,8 @@ def _axes(ax: Axes | None) -> Axes:
     if ax is None:
         ax = new_figure(6.4, 4.2).add_subplot()
         ax.spines[["top", "right"]].set_visible(False)
+    if not hasattr(ax, "set_axisbelow"):
+        raise InputTypeError(f"ax must be a matplotlib Axes, but is {arrays.shown(ax)}")
     ax.set_axisbelow(True)
     ax.grid(True, which="major", color="#e3e3e3", linewidth=0.7)
     return ax

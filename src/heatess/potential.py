@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import scales
-from .arrays import FloatArray
+from .arrays import FloatArray, shown
 from .engines import plan
 from .engines.modes import density
 from .errors import InputError
@@ -67,8 +67,8 @@ def potential(
     """
     check_rtol(rtol)
     check_one_scale(angle, time, resolution)
-    if kind not in ("overlap", "density"):
-        raise InputError(f"kind must be 'overlap' or 'density', but is {kind!r}")
+    if not isinstance(kind, str) or kind not in ("overlap", "density"):
+        raise InputError(f"kind must be 'overlap' or 'density', but is {shown(kind)}")
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     where = measure.points
     if at is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import scales
-from .arrays import FloatArray, Frozen, is_dask
+from .arrays import FloatArray, Frozen, is_dask, shown
 from .engines import plan, sampled
 from .errors import InputError, PrecisionWarning, ScaleError, missing_extra, warn
 from .heat.sums import HeatSums
@@ -329,14 +329,18 @@ def gess_ratio(
 def check_rtol(rtol: float) -> None:
     """Refuse a tolerance that is not a number from 1e-15 to 1."""
     if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.floating) or not 1e-15 <= rtol < 1:
-        raise InputError(f"rtol must be a number from 1e-15 to 1, but is {rtol!r}")
+        raise InputError(f"rtol must be a number from 1e-15 to 1, but is {shown(rtol)}")
 
 
 def check_one_scale(angle: Any, time: Any, resolution: Any) -> None:
     """Refuse anything but one number for one of the three."""
     given = [value for value in (angle, time, resolution) if value is not None]
-    if len(given) != 1 or np.ndim(given[0]) != 0:
-        found = "none" if not given else f"{len(given)} arguments" if len(given) > 1 else f"shape {np.shape(given[0])}"
+    try:
+        shape: Any = np.shape(given[0]) if len(given) == 1 else None
+    except Exception:  # rows of different lengths, or an object that is no array
+        shape = type(given[0]).__name__
+    if shape != ():
+        found = "none" if not given else f"{len(given)} arguments" if len(given) > 1 else f"shape {shape}"
         raise ScaleError(f"give exactly one scale, a number: angle=, time= or resolution=; found {found}")
 
 

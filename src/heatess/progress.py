@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from .errors import InputTypeError
+
 T = TypeVar("T")
 
 
@@ -14,7 +16,10 @@ class Progress:
     """Shows a bar on stderr for long loops when *shown* is true and stderr is a terminal."""
 
     def __init__(self, shown: bool) -> None:
-        self.shown = shown and sys.stderr.isatty()
+        try:
+            self.shown = bool(shown) and sys.stderr.isatty()
+        except Exception:
+            raise InputTypeError(f"progress must be true or false, but is {type(shown).__name__}") from None
 
     def track(self, work: Sequence[T], label: str) -> Iterator[T]:
         """Iterate over *work*."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import FloatArray, numeric_array, positive, whole
-from .errors import InputError
+from .arrays import LARGEST, FloatArray, numeric_array, positive, shown, whole
+from .errors import InputError, InputTypeError
 from .spaces.sphere import Sphere
 
 Rng = np.random.Generator | int
@@ -45,7 +45,7 @@ def von_mises_fisher(n: int, mean: ArrayLike, kappa: float, *, rng: Rng) -> Floa
     if axis.ndim != 1 or len(axis) < 2:
         raise InputError(f"mean must be one unit vector of at least 2 coordinates, but has shape {axis.shape}")
     axis = Sphere(len(axis) - 1).check(axis[None])[0]
-    concentration = positive(kappa, "kappa", "finite and not negative") if kappa != 0 else 0.0
+    concentration = _not_negative(kappa, "kappa")
     deficit = _cosine_deficit(n, len(axis), concentration, rng)
     tangent = Sphere(len(axis) - 2).uniform(n, rng) if len(axis) > 2 else rng.choice([-1.0, 1.0], size=(n, 1))
     sine = np.sqrt(deficit * (2 - deficit))
@@ -59,8 +59,9 @@ def girdle(n: int, *, spread: float = 0.035, clip: float = 0.12, rng: Rng) -> Fl
     True
     """
     n, rng = _checked(n, rng)
-    if not (0 <= clip <= 1 and spread >= 0):
-        raise InputError(f"spread must be >= 0 and clip in [0, 1], but they are {spread!r} and {clip!r}")
+    if not (_is_number(clip) and _is_number(spread) and 0 <= clip <= 1 and 0 <= spread <= LARGEST):
+        found = f"they are {shown(spread)} and {shown(clip)}"
+        raise InputError(f"spread must be >= 0 and clip in [0, 1], but {found}")
     longitude = rng.uniform(0, 2 * math.pi, n)
     return _at(np.clip(rng.normal(0.0, spread, n), -clip, clip), longitude)
 
@@ -107,6 +108,8 @@ def mixture(n: int, components: Sequence[Sampler], shares: ArrayLike | None = No
     (400, 3)
     """
     n, rng = _checked(n, rng)
+    if not isinstance(components, Sequence) or not all(map(callable, components)):
+        raise InputTypeError(f"components must be a list of functions (n, rng), but are {shown(components)}")
     p = np.ones(len(components)) if shares is None else numeric_array(shares, "shares").astype(np.float64)
     if not len(components) or p.shape != (len(components),) or not (p >= 0).all() or not 0 < p.sum() < math.inf:
         raise InputError(f"shares must be {len(components)} non-negative numbers with a positive sum, but are {p}")
@@ -149,7 +152,18 @@ def _at(height: NDArray[Any], longitude: NDArray[Any]) -> FloatArray:
     return np.column_stack([radius * np.cos(longitude), radius * np.sin(longitude), height])
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _not_negative(value: Any, name: str) -> float:
+    return 0.0 if _is_number(value) and value == 0 else positive(value, name, "finite and not negative")
+
+
 def _checked(n: int, rng: Rng) -> tuple[int, np.random.Generator]:
-    if isinstance(rng, bool) or not isinstance(rng, np.random.Generator | int | np.integer):
-        raise InputError(f"rng must be a numpy.random.Generator or an integer seed, but is {rng!r}")
+    seeded = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
+    if not seeded and not isinstance(rng, np.random.Generator):
+        raise InputError(
+            f"rng must be a numpy.random.Generator or an integer seed, but is {shown(rng)}; seeds are >= 0"
+        )
     return whole(n, "the number of points", 1), np.random.default_rng(rng)

@@ -99,7 +99,7 @@ def profile(file: str, **given: Any) -> None:
     commands.profile(file, given)
 
 
-_ANGLE: dict[str, Any] = {"type": click.FloatRange(0, min_open=True)}
+_ANGLE: dict[str, Any] = {"type": options.angle}
 _SHARDS = """\b
 Examples:
   heatess accumulate shard-07.parquet -o state-07.npz --finest 2

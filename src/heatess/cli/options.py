@@ -75,6 +75,13 @@ def grid(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple
     return (*(numbers[0] * math.exp(step * index) for index in range(count - 1)), numbers[1])
 
 
+def column(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """One name of a column or a file, not empty."""
+    if value is not None and not value.strip():
+        raise click.BadParameter("the name is empty; leave the option out, or name a column")
+    return value
+
+
 def columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Two or more column names, which were separated by commas."""
     if value is None:
@@ -103,6 +110,17 @@ def output(*suffixes: str) -> Callable[[click.Context, click.Parameter, str | No
             raise click.BadParameter(str(error)) from None
 
     return parse
+
+
+def angle(text: str) -> float:
+    """One angle in degrees."""
+    try:
+        degrees = float(text)
+    except ValueError:
+        degrees = math.nan
+    if 0 < degrees < 1e6:
+        return degrees
+    raise click.BadParameter(f"{text[:40]!r} is not an angle in degrees; give a positive number such as 5")
 
 
 def _bound(text: str) -> Bound:
@@ -154,14 +172,26 @@ def _file(*suffixes: str) -> dict[str, Any]:
     return {"metavar": "FILE", "callback": output(*suffixes)}
 
 
+_COLUMN: dict[str, Any] = {"metavar": "COL", "callback": column}
+
 reading = _all(
-    click.option("--lon", metavar="COL", help="Longitude column. [lon, longitude, lng]"),
-    click.option("--lat", metavar="COL", help="Latitude column. [lat, latitude]"),
+    click.option("--lon", **_COLUMN, help="Longitude column. [lon, longitude, lng]"),
+    click.option("--lat", **_COLUMN, help="Latitude column. [lat, latitude]"),
     click.option("--xyz", metavar="A,B,C", callback=columns, help="Columns of unit vectors, two or more. [x,y,z]"),
-    click.option("--vector", metavar="COL", help="List column of Parquet vectors. [embedding, vector, emb]"),
+    click.option("--vector", **_COLUMN, help="List column of Parquet vectors. [embedding, vector, emb]"),
     click.option("--units", type=click.Choice(["deg", "rad"]), help="Unit of longitude and latitude."),
-    click.option("--weights", metavar="COL", help="Weight column. [weight, weights, w] For .npy points, a .npy file."),
-    click.option("--log-weights", metavar="COL", help="The same for log-weights. [log_weight, log_weights, logw]"),
+    click.option(
+        "--weights",
+        metavar="COL",
+        callback=column,
+        help="Weight column. [weight, weights, w] For .npy points, a .npy file.",
+    ),
+    click.option(
+        "--log-weights",
+        metavar="COL",
+        callback=column,
+        help="The same for log-weights. [log_weight, log_weights, logw]",
+    ),
     click.option("--normalize", is_flag=True, help="Scale vectors to unit length."),
 )
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..accumulate import UNKNOWN_ESS, Accumulator, degree_for
+from ..arrays import shown
 from ..blocks import threads
 from ..errors import InputError
 from ..measure import Measure
@@ -75,8 +76,8 @@ def profile_collection(
     found = space_of(parts.width, space)
     if pairs is not None:
         raise InputError("pairs= is not for data in parts; leave it out, or give a NumPy array")
-    if method not in ("auto", "spectral", "pairwise"):
-        raise InputError(f"method must be auto, spectral or pairwise for data in parts, but found {method!r}")
+    if not isinstance(method, str) or method not in ("auto", "spectral", "pairwise"):
+        raise InputError(f"method must be auto, spectral or pairwise for data in parts, but found {shown(method)}")
     if method == "spectral" and not found.transform:
         raise InputError(f"{found!r} has no fast transform; use method='pairwise' or 'auto'")
     at = resolve(found, **grid)
@@ -145,7 +146,7 @@ def space_of(width: int, space: Space | None) -> Space:
     """The space of points with so many coordinates, if data on it can be profiled in parts."""
     found = Measure(np.eye(1, width)).space if space is None else space
     if not isinstance(found, Space):
-        raise InputError(f"space must be a heatess space such as Sphere(2), but is {space!r}")
+        raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
     if found.transform is None:
         series_of(found)
     return found

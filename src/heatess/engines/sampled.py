@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from ..arrays import EPS, FloatArray, IntArray
+from ..arrays import EPS, FloatArray, IntArray, shown
 from ..blocks import slices
 from ..errors import InputError, PrecisionError
 from ..heat.series import SERIES_LIMIT, level_count, level_probabilities
@@ -26,6 +26,9 @@ from ..measure import Measure
 from ..progress import Progress
 from ..spaces.capabilities import PairKernel, ZonalPairs
 from .cosines import ERROR, CosineSums
+
+#: More pairs than anybody waits for.
+MOST_PAIRS = 10**15
 
 #: Batches whose spread gives the standard error.
 LEAST_BATCHES = 32
@@ -161,11 +164,13 @@ def _draws(measure: Measure, pairs: int, rng: np.random.Generator, progress: Pro
 def check_arguments(pairs: int, rng: np.random.Generator | int | None) -> np.random.Generator:
     """The generator for *pairs* random pairs; both must be given."""
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 1000:
-        raise InputError(f"pairs must be a whole number of at least 1000, but is {pairs!r}")
+        raise InputError(f"pairs must be a whole number of at least 1000, but is {shown(pairs)}")
+    if pairs > MOST_PAIRS:
+        raise InputError(f"pairs must be at most {MOST_PAIRS:,}, but is {shown(pairs)}; leave it out to sum all pairs")
     if rng is None:
         raise InputError("pairs= draws at random and needs rng=, a numpy.random.Generator or an integer seed")
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {rng!r}")
+        raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {shown(rng)}")
     return np.random.default_rng(rng)

@@ -13,7 +13,8 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ..errors import InputError
+from ..arrays import shown
+from ..errors import InputError, InputTypeError
 from . import csv, npy, parquet
 from .cloud import Cloud, ReadOptions
 
@@ -53,19 +54,29 @@ def batches(
 
     The pieces together are what `read` returns. Bad data gives the same error, when its piece is read.
     """
+    if options is not None and not isinstance(options, ReadOptions):
+        raise InputTypeError(f"options must be ReadOptions, but are {shown(options)}")
+    if not isinstance(path, str | os.PathLike):
+        raise InputTypeError(f"a file is read by its name, a str or a path, but is {shown(path)}")
     file = Path(path)
     try:
         yield from reader_of(file)(file, options or ReadOptions(), rows)
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror or error}; check its permissions") from None
+    except MemoryError:
+        raise InputError(f"{file} does not fit into memory; split it, and add its parts with an Accumulator") from None
 
 
 def reader_of(file: Path) -> Reader:
     """The function that reads *file* in pieces; an `InputError` if there is none."""
     suffix = file.suffix.lower()
-    if file.is_dir():
+    try:
+        is_dir, exists = file.is_dir(), file.exists()
+    except (OSError, ValueError) as error:  # a name too long, a loop of links
+        raise InputError(f"{str(file)[:200]} cannot be read: {getattr(error, 'strerror', error)}") from None
+    if is_dir:
         raise InputError(f"{file} is a directory; give one .npy, .csv, .tsv or .parquet file")
-    if not file.exists():
+    if not exists:
         raise InputError(f"{file} does not exist; check the name (the current directory is {Path.cwd()})")
     if suffix in _READERS:
         return _READERS[suffix]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..errors import InputError
+from ..arrays import FloatArray, shown
+from ..errors import InputError, InputTypeError
 from ..spaces.vectors import NORM_TOLERANCE
 
 #: Gives the place of a row in words, for instance "cloud.csv line 7".
@@ -47,12 +47,21 @@ class ReadOptions:
     normalize: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("lon", "lat", "units", "weights", "log_weights"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and value.strip()):
+                raise InputTypeError(f"{name} must be a name, but is {shown(value)}")
+        if not isinstance(self.normalize, bool):
+            raise InputTypeError(f"normalize must be true or false, but is {shown(self.normalize)}")
+        names = (self.points,) if isinstance(self.points, str) else self.points
+        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+            raise InputTypeError(f"points must be a column or a tuple of columns, but are {shown(self.points)}")
         if self.points and (self.lon or self.lat):
             raise InputError(f"give points={self.points!r} or lon= and lat=, not both")
         if self.weights and self.log_weights:
             raise InputError("give weights or log_weights, not both")
         if self.units not in (None, "deg", "rad"):
-            raise InputError(f"units must be 'deg' or 'rad', but found {self.units!r}")
+            raise InputError(f"units must be 'deg' or 'rad', but found {shown(self.units)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +104,15 @@ def refuse(
 def unit_vectors(points: NDArray[Any], place: Place, *, normalize: bool, hint: str = "") -> NDArray[Any]:
     """*points* as unit vectors: scaled if *normalize* is set, otherwise refused if not of unit length."""
     refuse(~np.isfinite(points).all(axis=1), place, lambda row: f"the point {points[row][:4].tolist()} is not finite")
-    norms = np.linalg.norm(points.astype(np.float64, copy=False), axis=1)
+    with np.errstate(over="ignore", under="ignore"):
+        norms = np.linalg.norm(points.astype(np.float64, copy=False), axis=1)
     if normalize:
+        extreme = ~((norms > 1e-150) & (norms < 1e150))  # where squares are lost
+        if extreme.any():
+            points = points.astype(np.float64)
+            largest = np.abs(points[extreme]).max(axis=1, keepdims=True)
+            points[extreme] /= np.where(largest > 0, largest, 1.0)
+            norms[extreme] = np.linalg.norm(points[extreme], axis=1)
         refuse(norms == 0, place, lambda row: "the vector is zero and has no direction")
         return np.asarray(points / norms[:, None])
     off, advice = np.abs(norms - 1) > NORM_TOLERANCE, f"{hint}if only directions matter, add normalize=True"

@@ -67,12 +67,18 @@ def _mapped(path: Path) -> NDArray[Any]:
         raise InputError(f"{path} {found}; write it with numpy.save(path, array)")
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        spare = path.stat().st_size - mapped.offset - mapped.nbytes
+    except OSError:
+        raise
+    except Exception as error:  # a damaged header makes NumPy raise nearly anything
         if "object" in str(error).lower():
             reason = "holds Python objects, which are never loaded; save it as numbers: array.astype(float)"
         else:
-            reason = f"is damaged or cut short ({error}); write it again with numpy.save(path, array)"
+            found = " ".join(str(error).split())[:200]
+            reason = f"is damaged or cut short ({found}); write it again with numpy.save(path, array)"
         raise InputError(f"{path} {reason}") from None
+    if spare:
+        raise InputError(f"{path} holds {spare:,} bytes after its array; save one array per file with numpy.save")
     if mapped.dtype.kind not in "fiu":
         raise InputError(f"{path} holds {mapped.dtype}, not real numbers; save it as numbers: array.astype(float)")
     return np.asarray(mapped)

@@ -58,10 +58,6 @@ _NAMED: dict[str, Callable[..., Space]] = {
 }
 
 
-#: The largest number of dimensions that a file may name.
-_MOST_DIMENSIONS = 2**20
-
-
 def named(name: str) -> Space:
     """The space whose repr is *name*, as it stands in files; nothing else in a name is carried out.
 
@@ -83,10 +79,7 @@ def named(name: str) -> Space:
 def _built(node: ast.expr) -> object:
     """A space, or a number, or several numbers."""
     if not isinstance(node, ast.Call):
-        value: object = ast.literal_eval(node)
-        if isinstance(value, int) and value > _MOST_DIMENSIONS:
-            raise ValueError("more dimensions than any file has")
-        return value
+        return ast.literal_eval(node)
     if not isinstance(node.func, ast.Name) or node.func.id not in _NAMED:
         raise ValueError("not the name of a space")
     options = {keyword.arg: _built(keyword.value) for keyword in node.keywords if keyword.arg}

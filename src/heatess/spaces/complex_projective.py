@@ -66,10 +66,13 @@ class ComplexProjective(Space):
         """
         try:
             array = numeric_array(points, "points")
-        except InputTypeError:
-            if not np.iscomplexobj(points):
+        except InputTypeError as refused:
+            try:
+                array = np.asarray(points)
+            except Exception:
+                raise refused from None
+            if not np.iscomplexobj(array):
                 raise
-            array = np.asarray(points)
         width, name = self._n + 1, repr(self)
         if array.shape[1:] not in ([(width,)] if np.iscomplexobj(array) else [(width,), (2 * width,)]):
             check_unit_vectors(array.real, width, name)  # which refuses the shape

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..arrays import FloatArray, shown
 from ..errors import InputError
 from ..heat.exact import difference_of_products
 from ..heat.radial import PairTerms
@@ -57,8 +57,8 @@ class Hyperbolic(Space):
     angular = compact = False
 
     def __init__(self, dim: int) -> None:
-        if isinstance(dim, bool) or dim not in (2, 3):
-            raise InputError(f"Hyperbolic(dim) is known for dim 2 and 3, but found {dim!r}")
+        if isinstance(dim, bool) or not isinstance(dim, int | float | np.number) or dim not in (2, 3):
+            raise InputError(f"Hyperbolic(dim) is known for dim 2 and 3, but found {shown(dim)}")
         self._dim, self._curvature = int(dim), float(-dim * (dim - 1))
         self.pair_kernel = self._kernel = HyperbolicPairs(self._dim)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, positive
+from ..arrays import FloatArray, numeric_array, positive, shown
 from ..errors import InputError, InputTypeError
 from ..transforms.product import ProductTransform
 from .base import GESS_ONLY, Space
@@ -66,9 +66,9 @@ class Product(Space):
         for j, space in enumerate(spaces):
             if not isinstance(space, Space) or space.pair_kernel is None:
                 wanted = "a homogeneous space such as Sphere(2) or Torus(1)"
-                raise InputError(f"factor {j} of a Product must be {wanted}, but is {space!r}{_remedy(space)}")
-        if scales is not None and np.ndim(scales) != 1:
-            raise InputError(f"scales must have one entry per factor: {len(spaces)}, but are {scales!r}")
+                raise InputError(f"factor {j} of a Product must be {wanted}, but is {shown(space)}{_remedy(space)}")
+        if scales is not None and numeric_array(scales, "scales").ndim != 1:
+            raise InputError(f"scales must have one entry per factor: {len(spaces)}, but are {shown(scales)}")
         multipliers = [1.0] * len(spaces) if scales is None else list(scales)
         if len(multipliers) != len(spaces):
             raise InputError(f"scales must have one entry per factor: {len(spaces)}, but have {len(multipliers)}")

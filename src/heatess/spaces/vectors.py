@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, numeric_array
+from ..arrays import FloatArray, numeric_array, shown
 from ..blocks import map_rows
 from ..errors import InputError
 
 NORM_TOLERANCE = 1e-6
+#: More dimensions than any data has.
+MOST_DIMENSIONS = 2**20
 
 
 def check_dimension(dim: Any, name: str, example: str) -> int:
     """A whole number of at least one."""
     if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
-        raise InputError(f"{name}(dim) needs a whole number dim >= 1, but found {dim!r}; {example}")
+        raise InputError(f"{name}(dim) needs a whole number dim >= 1, but found {shown(dim)}; {example}")
+    if dim > MOST_DIMENSIONS:
+        raise InputError(f"{name}(dim) needs dim <= {MOST_DIMENSIONS:,}, but found {shown(dim)}")
     return int(dim)
 
 

@@ -163,9 +163,9 @@ def check_whole(value: Any, name: str, least: int, most: int, note: str) -> int:
 def check_indices(values: Any, count: int, name: str, of: str) -> FloatArray:
     """Whole numbers from 0 to *count* - 1, shape (n,), or an `InputError` that names the row."""
     expected = f"{name} must be indices of {of}"
+    array = numeric_array(values, name)
     if np.asarray(values).dtype == bool:
         raise InputTypeError(f"{expected}, but are true or false; give numpy.flatnonzero of the mask")
-    array = numeric_array(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -193,7 +193,7 @@ def refuse_rows(bad: Any, rows: NDArray[Any], expected: str, advice: str = "") -
 def check_places(values: Any, name: str, shape: str, *, columns: int | None = None, least: int = 1) -> FloatArray:
     """Finite coordinates, not so small or large that areas mean nothing in floating point, or an `InputError`."""
     places = numeric_array(values, name).astype(np.float64)
-    if places.ndim != 2 or len(places) < least or columns not in (None, places.shape[1]):
+    if places.ndim != 2 or len(places) < least or not places.shape[1] or columns not in (None, places.shape[1]):
         raise InputError(f"{name} must have shape {shape}, but have shape {places.shape}")
     refuse_rows(~np.isfinite(places).all(axis=1), places, f"{name} must be finite")
     with np.errstate(over="ignore"):
