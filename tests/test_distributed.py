@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -15,6 +18,7 @@ import pytest
 
 import heatess as he
 from heatess.distributed import pair_blocks, parquet, profile_parquet, reduction
+from test_one_way_out import ICOSAHEDRON, mmd2_on_sphere
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -132,6 +136,51 @@ def test_balanced_clouds_keep_their_small_discrepancy():
     points = np.concatenate([points, -points])
     found = he.heat_profile(da.from_array(points, chunks=(1000, 4)), angles=[150])
     np.testing.assert_allclose(found.mmd2, he.heat_profile(points, angles=[150]).mmd2, rtol=1e-10)
+
+
+def right_or_said(points, space, time, truth, **more):
+    """MMD^2 of a dask array is right, or a warning at the caller's line says that it may not be."""
+    chunks = (max(3, len(points) // 7), points.shape[1])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = he.heat_profile(da.from_array(points, chunks=chunks), space=space, times=[time], **more)
+    said = [item for item in caught if issubclass(item.category, he.PrecisionWarning)]
+    assert said or found.mmd2[0] == pytest.approx(truth, rel=1e-4)
+    assert all(item.filename == __file__ for item in said)
+    alone = he.heat_profile(points, space=space, times=[time], method="pairwise")
+    np.testing.assert_allclose(found.gess, alone.gess, rtol=1e-8)
+    return bool(said)
+
+
+@pytest.mark.filterwarnings("ignore::heatess.PrecisionWarning")
+@pytest.mark.parametrize("method", ["auto", "pairwise"])
+@pytest.mark.parametrize("copies", [1, 50])
+@pytest.mark.parametrize("angle", [60.0, 100.0, 150.0, 250.0])
+def test_an_icosahedron_in_partitions_is_right_or_said_to_be_uncertain(method, copies, angle):
+    turn, _ = np.linalg.qr(np.random.default_rng(copies).normal(size=(3, 3)))
+    points, time = np.tile(ICOSAHEDRON @ turn, (copies, 1)), float(np.radians(angle) ** 2 / 8)
+    points = points[np.random.default_rng(1).permutation(len(points))]
+    said = right_or_said(points, he.Sphere(2), time, mmd2_on_sphere(ICOSAHEDRON, time), method=method)
+    assert said == (angle > 100 or (method == "pairwise" and angle > 60))
+
+
+@pytest.mark.filterwarnings("ignore::heatess.PrecisionWarning")
+@pytest.mark.parametrize(("dim", "side"), [(1, 7), (2, 5), (3, 4)])
+@pytest.mark.parametrize("time", [0.1, 0.5, 2.0])
+def test_lattices_of_a_torus_in_partitions_are_right_or_said_to_be_uncertain(dim, side, time):
+    lattice = 2 * np.pi / side * np.array(list(itertools.product(range(side), repeat=dim))) + 0.1234
+    # Modes whose numbers are multiples of the side, and no others: (1 + 2 sum_j exp(-2 (side j)^2 t))^dim - 1.
+    waves = 2 * sum(math.exp(-2 * (side * j) ** 2 * time) for j in range(1, 6))
+    right_or_said(lattice, he.Torus(dim), time, math.expm1(dim * math.log1p(waves)))
+
+
+def test_complex_points_are_profiled_in_partitions():
+    space = he.ComplexProjective(2)
+    points, weights = space.uniform(700, np.random.default_rng(0)), np.random.default_rng(1).uniform(size=700)
+    found = he.heat_profile(da.from_array(points, chunks=(150, 2)), weights, space=space, angles=[20, 60])
+    agree(found, he.heat_profile(points, weights, space=space, angles=[20, 60]))
+    with pytest.raises(he.InputTypeError, match="points must be real numbers, but are complex"):
+        he.heat_profile(da.from_array(points, chunks=(150, 3)), angles=[60])
 
 
 def test_work_is_split_evenly():

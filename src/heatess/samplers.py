@@ -163,7 +163,6 @@ def _not_negative(value: Any, name: str) -> float:
 def _checked(n: int, rng: Rng) -> tuple[int, np.random.Generator]:
     seeded = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
     if not seeded and not isinstance(rng, np.random.Generator):
-        raise InputError(
-            f"rng must be a numpy.random.Generator or an integer seed, but is {shown(rng)}; seeds are >= 0"
-        )
+        found = f"but is {shown(rng)}; seeds are >= 0"
+        raise InputError(f"rng must be a numpy.random.Generator or an integer seed, {found}")
     return whole(n, "the number of points", 1), np.random.default_rng(rng)

@@ -101,7 +101,8 @@ def _refuse_length(found: int, name: str, n: int) -> None:
 
 def _rows_of(values: Any, name: str, index: int, rows: int) -> NDArray[Any]:
     """One partition as an array with the number of rows it is known to have."""
-    array = numeric_array(values, name)
+    # Complex points belong to some spaces, whose check comes later.
+    array = np.asarray(values) if name == "points" and np.iscomplexobj(values) else numeric_array(values, name)
     if name != "points" and array.shape == (rows, 1):
         array = array[:, 0]
     if len(array) != rows:
