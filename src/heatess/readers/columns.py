@@ -171,7 +171,8 @@ class Columns:
         """Refuse columns x, y, z, w if they have unit length together: they are rotations, not weighted directions."""
         if weights is None or [name.lower() for name in self.wanted] != ["x", "y", "z", "w"]:
             return
-        lengths = np.linalg.norm(vectors, axis=1)
+        with np.errstate(over="ignore"):
+            lengths = np.linalg.norm(vectors, axis=1)
         if np.abs(np.hypot(lengths, weights) - 1).max() < 1e-3 and np.abs(lengths - 1).max() > 1e-3:
             found = "columns x, y, z, w are unit quaternions, not weighted directions, and rotations are not read yet"
             advice = f"for directions in four dimensions, give points={tuple(self.wanted)!r}"

@@ -14,6 +14,9 @@ from ..blocks import slices
 from ..errors import InputError
 from .cloud import Cloud, Place, ReadOptions, checked_weights, row_places, unit_vectors
 
+#: Bytes of a header; that of an array of numbers has about a hundred.
+LONGEST_HEADER = 10_000
+
 
 def batches(path: Path, options: ReadOptions, rows: int | None) -> Iterator[tuple[Cloud, float]]:
     """Points of at most *rows* rows, or of all if None, with their weights and the fraction of the file read."""
@@ -61,10 +64,13 @@ def _weights(path: Path, n: int, option: str) -> NDArray[Any]:
 def _mapped(path: Path) -> NDArray[Any]:
     """The array of a .npy file, mapped into memory, if it is real numbers; pickled objects are never loaded."""
     with path.open("rb") as stream:
-        magic = stream.read(6)
+        start = stream.read(12)
+    magic, room = start[:6], start[8:10] if start[6:7] == b"\1" else start[8:12]
     if magic != b"\x93NUMPY":
         found = "is empty" if not magic else "is a zip archive" if magic[:2] == b"PK" else "does not hold .npy data"
         raise InputError(f"{path} {found}; write it with numpy.save(path, array)")
+    if int.from_bytes(room, "little") > LONGEST_HEADER:  # which NumPy would make room for first
+        raise InputError(f"{path} is damaged: its header claims to be too long; write it again with numpy.save")
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
         spare = path.stat().st_size - mapped.offset - mapped.nbytes

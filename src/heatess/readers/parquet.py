@@ -84,7 +84,9 @@ def batches(
         if rows is None:
             if not file.metadata.num_rows:
                 raise InputError(f"{path} has no rows; at least one point is needed")
-            yield _cloud(columns, file.read(columns=columns.wanted), row_places(path, 0), zero_ok=False), 1.0
+            table = file.read(columns=columns.wanted)
+            _refuse_rows(path, table.num_rows, file.metadata.num_rows)
+            yield _cloud(columns, table, row_places(path, 0), zero_ok=False), 1.0
             columns.finish()
             return
         lengths = _group_rows(file)
@@ -98,7 +100,13 @@ def batches(
                     done += batch.num_rows
                     yield _cloud(columns, batch, row_places(path, start), zero_ok=True), done / total
                     start += batch.num_rows
+        _refuse_rows(path, done, total)
         columns.finish()
+
+
+def _refuse_rows(path: Path, found: int, claimed: int) -> None:
+    if found != claimed:
+        raise InputError(f"{path} is damaged: it claims {claimed:,} rows but holds {found:,}; write it again")
 
 
 @contextmanager
