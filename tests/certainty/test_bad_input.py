@@ -700,3 +700,66 @@ def test_options_of_the_wrong_kind_are_refused_by_the_readers(folder, field, val
     for file in ("good.csv", "good.npy"):
         assert outcome(lambda file=file: read(file, options=ReadOptions(**{field: value}))) == ""
     assert outcome(lambda: read("good.csv", options=value)) == ""
+
+
+# Data in parts.
+
+
+def test_bad_arguments_of_dask_collections_are_refused(folder):
+    da = pytest.importorskip("dask.array")
+    x = da.from_array(CLOUD, chunks=(5, 3))
+    cases: dict[str, Callable[[], Any]] = {}
+    for kind, value in BAD_WEIGHTS.items():
+        cases[f"weights {kind}"] = lambda v=value: he.heat_profile(x, v, angles=[30])
+        cases[f"log_weights {kind}"] = lambda v=value: he.heat_profile(x, log_weights=v, angles=[30])
+    for kind, value in BAD_SPACES.items():
+        cases[f"space {kind}"] = lambda v=value: he.heat_profile(x, space=v, angles=[30])
+    for kind, value in BAD_NUMBERS.items():
+        cases[f"method {kind}"] = lambda v=value: he.heat_profile(x, angles=[30], method=v)
+        cases[f"pairs {kind}"] = lambda v=value: he.heat_profile(x, angles=[30], pairs=v)
+        cases[f"progress {kind}"] = lambda v=value: he.heat_profile(x, angles=[30], progress=v)
+        cases[f"rtol {kind}"] = lambda v=value: he.heat_profile(x, angles=[30], rtol=v)
+    for kind in ("nan", "inf", "zero row", "long rows", "one long row", "complex rows", "words in rows", "integers"):
+        bad = da.from_array(BAD_POINTS[kind], chunks=(5, 3))
+        cases[f"points {kind}"] = lambda bad=bad: he.heat_profile(bad, angles=[30])
+        cases[f"points {kind} by pairs"] = lambda bad=bad: he.heat_profile(bad, angles=[30], method="pairwise")
+    for kind, bad in {"one axis": x[:, 0], "three axes": x[None], "no rows": x[:0], "one column": x[:, :1]}.items():
+        cases[f"points with {kind}"] = lambda bad=bad: he.heat_profile(bad, angles=[30])
+    wrong = {kind: fault for kind, call in cases.items() if (fault := outcome(call))}
+    assert not wrong, "\n".join(f"{kind}: {fault}" for kind, fault in wrong.items())
+
+
+def test_bad_arguments_of_profile_parquet_are_refused(folder):
+    pytest.importorskip("dask")
+    from heatess.distributed import profile_parquet
+
+    for name, content in parquet_files().items():
+        (folder / f"{name}.parquet").write_bytes(content)
+    cases: dict[str, Callable[[], Any]] = {}
+    for name in parquet_files():
+        cases[f"file {name}"] = lambda name=name: profile_parquet(folder / f"{name}.parquet", angles=[30])
+    good = folder / "good.csv"
+    for kind, value in (
+        BAD_NUMBERS | {"an empty list": [], "names": ["nope.parquet", 5], "bytes": b"x", "csv": good}
+    ).items():
+        cases[f"paths {kind}"] = lambda v=value: profile_parquet(v, angles=[30])
+    file = folder / "nan.parquet"
+    for kind, value in BAD_NUMBERS.items():
+        for option in (
+            "points",
+            "lon",
+            "lat",
+            "units",
+            "weights",
+            "log_weights",
+            "normalize",
+            "rtol",
+            "angles",
+            "progress",
+        ):
+            arguments = {"angles": [30.0], option: value}
+            cases[f"{option} {kind}"] = lambda a=arguments: profile_parquet(file, **a)
+        if value is not None:
+            cases[f"client {kind}"] = lambda v=value: profile_parquet(file, angles=[30], client=v)
+    wrong = {kind: fault for kind, call in cases.items() if (fault := outcome(call))}
+    assert not wrong, "\n".join(f"{kind}: {fault}" for kind, fault in wrong.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,7 +81,7 @@ def profile_parquet(
         from dask import delayed
     except ImportError:
         raise missing_extra("dask", "dask") from None
-    names = points if isinstance(points, str) else tuple(points or ())
+    names: Any = tuple(points) if isinstance(points, list) else () if points is None else points
     options = ReadOptions(names, lon, lat, units, weights, log_weights, normalize)
     scheduler = Scheduler(client, progress)
     outline = delayed(parquet.outline)

@@ -82,6 +82,8 @@ def _aligned(values: Any, name: str, count: int, rows: tuple[int, ...] | None) -
             expected = "a dask array or series in the same partitions as the points, whose lengths are unknown"
             raise InputError(f"{name} must be {expected}, but are {type(values).__name__}")
         array = numeric_array(values, name)
+        if array.ndim not in (1, 2):
+            raise InputError(f"{name} must have shape (n,), but have shape {array.shape}; give one number per atom")
         _refuse_length(len(array), name, sum(rows))
         return np.split(array, np.cumsum(rows)[:-1])
     if rows is not None and hasattr(values, "chunks") and _known_rows(values) is not None:

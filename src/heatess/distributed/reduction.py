@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..accumulate import UNKNOWN_ESS, Accumulator, degree_for
-from ..arrays import shown
+from ..arrays import shown as in_words
 from ..blocks import threads
-from ..errors import InputError
+from ..errors import InputError, InputTypeError
 from ..measure import Measure
 from ..parts import part_named
 from ..profile import HeatProfile
@@ -39,6 +39,8 @@ class Scheduler(NamedTuple):
         """The result of delayed *work*."""
         import dask
 
+        if self.client is not None and not hasattr(self.client, "compute"):
+            raise InputTypeError(f"client must be a distributed.Client, but is {in_words(self.client)}")
         shown, client = Progress(self.progress).shown, self.client
         if shown and client is None and "distributed" in sys.modules:  # the client that dask would use, if any
             from distributed import default_client
@@ -77,7 +79,7 @@ def profile_collection(
     if pairs is not None:
         raise InputError("pairs= is not for data in parts; leave it out, or give a NumPy array")
     if not isinstance(method, str) or method not in ("auto", "spectral", "pairwise"):
-        raise InputError(f"method must be auto, spectral or pairwise for data in parts, but found {shown(method)}")
+        raise InputError(f"method must be auto, spectral or pairwise for data in parts, but found {in_words(method)}")
     if method == "spectral" and not found.transform:
         raise InputError(f"{found!r} has no fast transform; use method='pairwise' or 'auto'")
     at = resolve(found, **grid)
@@ -146,7 +148,7 @@ def space_of(width: int, space: Space | None) -> Space:
     """The space of points with so many coordinates, if data on it can be profiled in parts."""
     found = Measure(np.eye(1, width)).space if space is None else space
     if not isinstance(found, Space):
-        raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
+        raise InputError(f"space must be a heatess space such as Sphere(2), but is {in_words(space)}")
     if found.transform is None:
         series_of(found)
     return found

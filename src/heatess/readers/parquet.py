@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from glob import glob
@@ -11,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, as_float64
-from ..errors import InputError, missing_extra
+from ..arrays import FloatArray, as_float64, shown
+from ..errors import InputError, InputTypeError, missing_extra
 from .cloud import Cloud, Place, ReadOptions, refuse, row_places
 from .columns import Columns
 
@@ -38,7 +39,10 @@ def expand(paths: Any) -> list[Path]:
     heatess.errors.InputError: no/such/place/*.parquet matches no file; check the pattern
     """
     files: list[Path] = []
-    for name in [paths] if isinstance(paths, str | Path) else paths:
+    names = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str | os.PathLike) for name in names):
+        raise InputTypeError(f"Parquet files are given by a name, a path or a list of these, but are {shown(paths)}")
+    for name in names:
         path = Path(name)
         found, reason = [path], ""
         if path.is_dir():
@@ -67,7 +71,7 @@ def outline(path: Path, options: ReadOptions) -> Outline:
         width = 3 if columns.spherical else len(columns.coordinates)
         if columns.vectors:
             first = next(file.iter_batches(batch_size=1, columns=columns.coordinates), None)
-            width = len(first[0][0]) if first is not None and first[0][0].is_valid else 0
+            width = len(first[0][0]) if first is not None and first.num_rows and first[0][0].is_valid else 0
         weight = "" if not columns.weight else "log_weights" if columns.logs else "weights"
         return Outline(path, _group_rows(file), width, columns.spherical, weight)
 
