@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -65,6 +66,14 @@ def with_transform(space: Space | None) -> Transform:
     if space is None or space.transform is None:
         raise InputError(f"{space!r} has no fast transform, so its parts do not add up; use heat_profile on the whole")
     return space.transform
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> Path:
+    """*path*, if a state may be written there: there is none, or an old state, but no other file."""
+    target = check_writable(path)
+    if target.is_file() and target.stat().st_size and not is_archive(target):
+        raise InputError(f"{target} exists and is not an accumulator file; choose another name, or remove it first")
+    return target
 
 
 def _needed(transform: Transform, time: float, ess: float, rtol: float) -> int | str:
@@ -201,9 +210,7 @@ class Accumulator:
         A state file is replaced; any other file is not, so that data is never lost to a wrong name. Of a symbolic link
         the file that it points to is meant.
         """
-        target, content = check_writable(path), self._content()
-        if target.is_file() and target.stat().st_size and not is_archive(target):
-            raise InputError(f"{target} exists and is not an accumulator file; choose another name, or remove it first")
+        target, content = check_replaceable(path), self._content()
         with atomic_path(target) as draft, draft.open("wb") as stream:
             write_archive(stream, content)
             stream.flush()

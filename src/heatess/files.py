@@ -171,8 +171,8 @@ def repeated(files: Iterable[AnyPath]) -> tuple[AnyPath, AnyPath] | None:
     seen: dict[object, AnyPath] = {}
     for file in files:
         try:
-            found = os.stat(file)
-            key: object = (found.st_dev, found.st_ino)
+            found = os.stat(file)  # without a number of the file on some network drives
+            key: object = (found.st_dev, found.st_ino) if found.st_ino else os.path.realpath(file)
         except (OSError, ValueError):
             key = os.path.abspath(file)
         if key in seen:

@@ -173,6 +173,32 @@ def test_a_copy_of_a_state_is_merged_with_a_warning(run):
     assert "same state" not in run("merge", "state.npz", "other.npz", "--angles", "20").stderr
 
 
+def test_parquet_files_given_twice_are_refused(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("dask")
+    from pyarrow import parquet
+
+    from heatess.distributed import profile_parquet
+
+    parquet.write_table(
+        pa.table({name: np.eye(3)[:, place] for place, name in enumerate("xyz")}), tmp_path / "a.parquet"
+    )
+    os.link(tmp_path / "a.parquet", tmp_path / "b.parquet")
+    for paths in (tmp_path, [tmp_path / "a.parquet"] * 2, str(tmp_path / "*.parquet")):
+        with pytest.raises(he.InputError, match="are the same file, which would be counted twice; leave one out"):
+            profile_parquet(paths)
+
+
+def test_overwriting_a_file_that_is_no_state_is_refused_before_anything_is_read(run):
+    np.savez("data.npz", points=np.eye(3))
+    before = contents()
+    for words in (["accumulate", "good.npy"], ["merge", "state.npz"]):
+        result = run(*words, "-o", "data.npz", "--overwrite")
+        assert result.exit_code == 2
+        assert "data.npz exists and is not an accumulator file" in result.stderr
+    assert contents() == before
+
+
 # Drafts of killed processes.
 
 

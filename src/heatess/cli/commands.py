@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ..accumulate import Accumulator, degree_for
+from ..accumulate import Accumulator, check_replaceable, degree_for
 from ..errors import InputError
 from ..files import repeated
 from ..measure import Measure
@@ -79,6 +79,8 @@ def merge(states: Sequence[str], options: Options) -> None:
     _refuse_repeats(states)
     if out is not None and out.exists() and not options["overwrite"]:
         raise usage(f"{out} exists; add --overwrite to replace it")
+    if out is not None:
+        _refuse_other_files(out)
     whole: Accumulator | None = None
     seen: dict[str, str] = {}
     for path in Progress(_shows_progress(options)).track(states, "merge"):
@@ -122,9 +124,19 @@ def _refuse_repeats(files: Sequence[str]) -> None:
         raise usage(f"{again} is given twice and would be counted twice{also}")
 
 
+def _refuse_other_files(out: Path) -> None:
+    """Refuse to replace what is not a state, before anything is computed."""
+    try:
+        check_replaceable(out)
+    except InputError as error:
+        raise usage(str(error)) from None
+
+
 def _existing(options: Options) -> Accumulator | None:
     """The state to add to, or None; refused if its degree is not the one asked for."""
     out: Path = options["out"]
+    if options["overwrite"]:
+        _refuse_other_files(out)
     if not out.exists() or options["overwrite"]:
         return None
     if not options["append"]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray, as_float64, shown
 from ..errors import InputError, InputTypeError, missing_extra
+from ..files import repeated
 from .cloud import Cloud, Place, ReadOptions, refuse, row_places
 from .columns import Columns
 
@@ -56,6 +57,9 @@ def expand(paths: Any) -> list[Path]:
         files += found
     if not files:
         raise InputError("no Parquet files were given; give a file, a directory or a pattern such as part-*.parquet")
+    twice = repeated(files)
+    if twice is not None:
+        raise InputError(f"{twice[0]} and {twice[1]} are the same file, which would be counted twice; leave one out")
     return files
 
 
