@@ -227,6 +227,55 @@ def fuzz_tables(folder: Path, profile: settings) -> None:
     trial()
 
 
+NAMES = ["Sphere(2)", "Torus(2, periods=(1.0, 24.0))", "Product(Sphere(2), Circle(), scales=(1.0, 0.5))", "Rotations()"]
+PIECES = [
+    "Sphere",
+    "Torus",
+    "Product",
+    "Euclidean",
+    "Hyperbolic",
+    "ComplexProjective",
+    "(",
+    ")",
+    ",",
+    "=",
+    "*",
+    "**",
+    "[",
+    "]",
+]
+PIECES += [
+    "2",
+    "-1",
+    "1e999",
+    "9" * 30,
+    "0",
+    "1.5",
+    "periods",
+    "scales",
+    "dim",
+    "None",
+    "'a'",
+    "1j",
+    "{}",
+    "lambda: 0",
+    "\0",
+    "#",
+]
+
+
+@settings(FAST, max_examples=300)
+@given(st.sampled_from(NAMES), st.lists(st.tuples(st.integers(0, 60), st.sampled_from(PIECES)), max_size=5))
+def test_names_of_spaces_give_a_space_or_a_heatess_error(name, changes):
+    for place, piece in changes:
+        name = name[:place] + piece + name[place + len(piece) % 3 :]
+    try:
+        space = he.spaces.named(name)
+    except he.InputError:
+        return
+    assert isinstance(space, he.Space)
+
+
 @pytest.mark.parametrize("kind", VALID)
 def test_damaged_files_are_refused_or_read_right(tmp_path, kind):
     fuzz_reader(tmp_path, kind, FAST)

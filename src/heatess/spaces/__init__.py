@@ -58,6 +58,10 @@ _NAMED: dict[str, Callable[..., Space]] = {
 }
 
 
+#: Of a space that a file may name: those that are saved have a few, and a million would take seconds to make.
+_MOST_DIMENSIONS = 10_000
+
+
 def named(name: str) -> Space:
     """The space whose repr is *name*, as it stands in files; nothing else in a name is carried out.
 
@@ -79,7 +83,10 @@ def named(name: str) -> Space:
 def _built(node: ast.expr) -> object:
     """A space, or a number, or several numbers."""
     if not isinstance(node, ast.Call):
-        return ast.literal_eval(node)
+        value: object = ast.literal_eval(node)
+        if isinstance(value, int) and value > _MOST_DIMENSIONS:
+            raise ValueError("more dimensions than a space in a file has")
+        return value
     if not isinstance(node.func, ast.Name) or node.func.id not in _NAMED:
         raise ValueError("not the name of a space")
     options = {keyword.arg: _built(keyword.value) for keyword in node.keywords if keyword.arg}
