@@ -16,7 +16,6 @@ import re
 import secrets
 import shutil
 import time
-import unicodedata
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -150,6 +149,8 @@ def same_file(one: AnyPath, other: AnyPath) -> bool:
 
 
 def _folded(path: Path) -> str:
+    import unicodedata
+
     return unicodedata.normalize("NFC", path.name).casefold()
 
 
