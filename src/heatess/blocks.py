@@ -9,20 +9,33 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from .errors import InputError
+
 T = TypeVar("T")
 
 ROWS = 65_536
+
+#: Threads that may be asked for.
+MOST_THREADS = 1024
 
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def thread_count() -> int:
-    """Threads to use: the environment variable HEATESS_NUM_THREADS, else the cores this process may use."""
+    """Threads to use: the environment variable HEATESS_NUM_THREADS, else the cores this process may use.
+
+    An empty variable is one that is not set; what is no number of threads is refused.
+    """
     limit = _limit.get()
     if limit is not None:
         return limit
-    wanted = os.environ.get("HEATESS_NUM_THREADS", "")
-    if wanted.isdigit() and int(wanted) > 0:
+    wanted = os.environ.get("HEATESS_NUM_THREADS", "").strip()
+    if wanted:
+        if not (wanted.isdecimal() and len(wanted) < 9 and 1 <= int(wanted) <= MOST_THREADS):
+            raise InputError(
+                f"the environment variable HEATESS_NUM_THREADS must be a whole number from 1 to {MOST_THREADS}, but is "
+                f"{wanted[:40]!r}; set it to one, or unset it to use all cores"
+            )
         return int(wanted)
     try:
         return len(os.sched_getaffinity(0))

@@ -58,12 +58,13 @@ def missing_extra(package: str, extra: str) -> MissingExtraError:
     return MissingExtraError(f"this needs {package}, which is not installed: pip install 'heatess[{extra}]'")
 
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE, _IMPORTING = str(Path(__file__).parent), "<frozen importlib"
 
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line that called heatess, however deep inside heatess this is."""
     depth, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        depth, frame = depth + 1, frame.f_back
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, _IMPORTING)):
+        depth += not frame.f_code.co_filename.startswith(_IMPORTING)  # `warnings` does not count the import system
+        frame = frame.f_back
     warnings.warn(message, category, stacklevel=depth)

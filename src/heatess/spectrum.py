@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from .arrays import FloatArray, Frozen, IntArray, whole
 from .blocks import slices
-from .engines import pairs, spectral
-from .errors import InputError
+from .engines import pairs, plan, spectral
+from .errors import CostError, InputError
 from .measure import Measure
 from .progress import Progress
 from .spaces.base import Space
@@ -30,6 +30,8 @@ MOST_DEGREES = 2**24
 _RTOL = 1e-9
 #: Values of eigenfunctions held at once.
 _BLOCK_ENTRIES = 2**24
+#: Levels up to which sums over pairs serve: what makes levels of cosines is a matrix of their square.
+_MOST_BY_PAIRS = 2**13
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,6 +147,7 @@ def _of_series(measure: Measure, kernel: ZonalPairs, count: int) -> _Levels:
         low = partial(transform.low_sums, points, weights)
         moments = transform.spectrum(coefficients, low, count - 1, epsilon, _RTOL).moments
     else:
+        _refuse_pairs(measure, kernel, count)
         moments = pairs.pair_moments(measure, kernel, count, _RTOL, Progress(False))
     levels = kernel.series.levels(count)
     with np.errstate(over="ignore"):
@@ -152,6 +155,26 @@ def _of_series(measure: Measure, kernel: ZonalPairs, count: int) -> _Levels:
     exact = multiplicities < 2**40
     multiplicities[exact] = np.rint(multiplicities[exact])
     return levels.eigenvalues, multiplicities, np.where(moments.values > 0, multiplicities, 0.0) * moments.values
+
+
+def _refuse_pairs(measure: Measure, kernel: ZonalPairs, count: int) -> None:
+    """Refuse levels that take too much memory, and atoms that take too long."""
+    space, transform = measure.space, measure.space.transform
+    most = _MOST_BY_PAIRS
+    if isinstance(transform, LevelTransform):
+        most = max(most, int(transform.most) + 1)
+    if count > most:
+        raise InputError(f"max_degree may be {most - 1} at most on {space!r}, but is {count - 1}; give less")
+    seconds = pairs.level_seconds(measure.n, kernel, count)
+    if seconds > plan.PATIENCE:
+        way_out = "give m of them, drawn by weight, which adds about multiplicities / m to the energies"
+        if isinstance(transform, LevelTransform):
+            way_out = f"max_degree={int(transform.most)} or less takes a fast transform instead"
+        raise CostError(
+            f"max_degree={count - 1} of {measure.n:,} atoms on {space!r} would take about {seconds / 60:.0f} minutes "
+            f"on two cores; {way_out}",
+            seconds=seconds,
+        )
 
 
 def _of_torus(measure: Measure, transform: TorusTransform, count: int) -> _Levels:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from . import compiled
+
 #: Bins per octave of squared distance, as bits of the mantissa.
 BIN_BITS = 8
 SHIFT = 52 - BIN_BITS
@@ -18,7 +20,7 @@ REACH = 2
 BUFFER = 1024
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def number_cells(points, low, inverse_sides, counts, per_axis, number):  # type: ignore[no-untyped-def]
     """The number of each point's cell, counts[axis] of which there are along an axis."""
     for i in range(len(points)):
@@ -30,7 +32,7 @@ def number_cells(points, low, inverse_sides, counts, per_axis, number):  # type:
         number[i] = cell
 
 
-@numba.njit(cache=True)
+@compiled()
 def counting_order(number, place):  # type: ignore[no-untyped-def]
     """The permutation that sorts *number*; *place* has a zero for each cell and one more."""
     for i in range(len(number)):
@@ -44,7 +46,7 @@ def counting_order(number, place):  # type: ignore[no-untyped-def]
     return order
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def take(points, order, columns):  # type: ignore[no-untyped-def]
     """Points in the given order, as columns."""
     for k in range(len(order)):
@@ -52,7 +54,7 @@ def take(points, order, columns):  # type: ignore[no-untyped-def]
             columns[axis, k] = points[order[k], axis]
 
 
-@numba.njit(cache=True)
+@compiled()
 def _neighbour_runs(cells, starts, offset, width, first, last, low, high):  # type: ignore[no-untyped-def]
     """Points in cells number + offset ... number + offset + width, for the cells first ... last - 1."""
     begin = np.searchsorted(cells, cells[first] + offset)
@@ -68,7 +70,7 @@ def _neighbour_runs(cells, starts, offset, width, first, last, low, high):  # ty
         high[cell - first] = starts[end]
 
 
-@numba.njit(cache=True)
+@compiled()
 def candidates(cells, starts, offsets, widths, owned):  # type: ignore[no-untyped-def]
     """Pairs of points in neighbouring cells, for each cell."""
     count = len(cells)
@@ -84,7 +86,7 @@ def candidates(cells, starts, offsets, widths, owned):  # type: ignore[no-untype
     return found
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@compiled(nogil=True, fastmath=True)
 def pair_moments(  # type: ignore[no-untyped-def]
     points, weights, ranks, cells, starts, offsets, widths, owned, periods, first, last, square, base, found
 ):
@@ -189,7 +191,7 @@ def _add_near(  # type: ignore[no-untyped-def]
             row[3] += odd * even
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@compiled(nogil=True, fastmath=True)
 def add_tile(squares, left, right, base, found):  # type: ignore[no-untyped-def]
     """Add every pair of a tile to *found*."""
     for i in range(len(squares)):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from . import compiled
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+
+@compiled(nogil=True, fastmath=True)
 def add_tile(cosines, left, right, table):  # type: ignore[no-untyped-def]
     """Add w_i w_j T_q(place in the bin), q < 8, of every pair to *table*, shape (sign, bins + 1, 8)."""
     bins = table.shape[1] - 1

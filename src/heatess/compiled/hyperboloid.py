@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from ..arrays import FloatArray
-from ..heat.exact import halves
-
-#: Time coordinates up to which areas lose no more than five bits without exact products.
-NEAR = 32.0
+from . import compiled
 
 
 def separations(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -23,8 +19,8 @@ def separations(left: FloatArray, right: FloatArray) -> FloatArray:
     return found
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def _near_separations(left, right, found):  # type: ignore[no-untyped-def]
+@compiled(nogil=True, error_model="numpy")
+def _separations(left, right, found):  # type: ignore[no-untyped-def]
     """Rows of *left* and columns of *right* are points."""
     count = len(right)
     for i in range(len(left)):

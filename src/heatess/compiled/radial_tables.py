@@ -7,6 +7,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..heat.radial import Radial
+from . import compiled
 
 #: Pairs whose values are held at once, in the first-level cache.
 _BUFFER = 512
@@ -23,7 +24,7 @@ def evaluate(table: FloatArray, start: float, step: float, x: FloatArray) -> Flo
     return found.reshape(table.shape[1], *x.shape)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _evaluate(table: FloatArray, start: float, step: float, x: FloatArray, found: FloatArray) -> None:
     last = table.shape[0] - 1
     order = table.shape[2]
@@ -50,7 +51,7 @@ def multiply(form: Radial, r: FloatArray, found: FloatArray) -> None:
         _multiply_polynomials(form.table, form.step, form.diagonal, form.cut, r, found[0], found[1], found[2])
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(nogil=True, fastmath={"contract"})
 def _multiply_polynomials(table, step, diagonal, cut, r, overlap, change, excess):  # type: ignore[no-untyped-def]
     rows = table.reshape(-1, 20)  # (interval, power and function)
     per_step, last = 1 / step, np.int64(len(rows) - 1)
@@ -74,7 +75,7 @@ def _multiply_polynomials(table, step, diagonal, cut, r, overlap, change, excess
         _update(value, slope, diagonal, s, change[part], excess[part])
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(nogil=True, fastmath={"contract"})
 def _multiply_exponents(table, diagonal, cut, r, overlap, change, excess):  # type: ignore[no-untyped-def]
     work = np.empty((3, _BUFFER))
     for start in range(0, len(r), _BUFFER):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from . import compiled
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+
+@compiled(nogil=True, fastmath=True)
 def contract(modes, lowest, table, found, first, step):  # type: ignore[no-untyped-def]
     """The orders m = lowest + first, lowest + first + step, ..., so that all threads have equal work."""
     count = (modes.shape[1] + 1) // 2
@@ -46,7 +47,7 @@ def contract(modes, lowest, table, found, first, step):  # type: ignore[no-untyp
             found[centre] = complex(sums[0, 0], sums[1, 0])
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@compiled(nogil=True, fastmath=True)
 def expand(modes, lowest, table, coefficients, first, step):  # type: ignore[no-untyped-def]
     """The adjoint of `contract`: modes of the orders m = lowest + first + step j from coefficients."""
     count = (modes.shape[1] + 1) // 2

@@ -115,9 +115,7 @@ class LevelOffer(Offer):
         if seam > first:
             total += math.inf if self._fine is None else self._fine.seconds(first, seam)
         if seam < end:
-            count, pairs = self._count(seam) or 0, 0.5 * float(self._question.measure.n) ** 2
-            few = 2e-4 + _FEW_PAIR * pairs + 1e-9 * count**2
-            total += min(few, _START + pairs * (_PAIR + _PRODUCT * self._kernel.width) + 2e-8 * count**2)
+            total += level_seconds(self._question.measure.n, self._kernel, self._count(seam) or 0)
         return total
 
     def _seam(self, first: int, end: int) -> int:
@@ -148,6 +146,13 @@ class LevelOffer(Offer):
             if enough or question.measure.n > FEW_ATOMS or 2 * count > FEW_LEVELS:
                 return sums, spectrum
             count *= 2
+
+
+def level_seconds(n: int, kernel: ZonalPairs, count: int) -> float:
+    """Rough seconds on two cores of the moments of *count* levels from all pairs of n atoms."""
+    pairs = 0.5 * float(n) ** 2
+    few = 2e-4 + _FEW_PAIR * pairs + 1e-9 * count**2
+    return min(few, _START + pairs * (_PAIR + _PRODUCT * kernel.width) + 2e-8 * count**2)
 
 
 def pair_moments(measure: Measure, kernel: ZonalPairs, count: int, rtol: float, progress: Progress) -> LevelMoments:
