@@ -255,7 +255,7 @@ def test_outliers_beyond_all_reason_do_not_crowd_the_cells() -> None:
 
 def test_gaps_that_no_pair_sees_close_and_smaller_ones_stay() -> None:
     x = np.array([1e300, 5.0, -1e9, 5.5, 8.0, -1e9 + 1])
-    np.testing.assert_allclose(neighbours._without_gaps(x, 2.0), [7.5, 3.0, 0.0, 3.5, 5.5, 1.0])
+    np.testing.assert_allclose(neighbours.without_gaps(x, 2.0), [7.5, 3.0, 0.0, 3.5, 5.5, 1.0])
 
 
 def test_a_pair_is_seen_once_across_every_face_edge_and_corner() -> None:

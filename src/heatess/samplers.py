@@ -18,6 +18,9 @@ Sampler = Callable[[int, np.random.Generator], FloatArray]
 
 TETRAHEDRON = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / math.sqrt(3)
 
+#: Points that are drawn at once: their coordinates on S^2 take 240 GB.
+_MOST = 10**10
+
 
 def uniform(n: int, dim: int = 2, *, rng: Rng) -> FloatArray:
     """Independent uniform points on S^dim, shape (n, dim + 1).
@@ -161,8 +164,8 @@ def _not_negative(value: Any, name: str) -> float:
 
 
 def _checked(n: int, rng: Rng) -> tuple[int, np.random.Generator]:
-    seeded = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
-    if not seeded and not isinstance(rng, np.random.Generator):
-        found = f"but is {shown(rng)}; seeds are >= 0"
-        raise InputError(f"rng must be a numpy.random.Generator or an integer seed, {found}")
-    return whole(n, "the number of points", 1), np.random.default_rng(rng)
+    if isinstance(rng, bool) or not isinstance(rng, np.random.Generator | int | np.integer):
+        raise InputError(f"rng must be a numpy.random.Generator or an integer seed, but is {rng!r}")
+    if whole(n, "the number of points", 1) > _MOST:
+        raise InputError(f"the number of points must be at most {_MOST:,}, but is {n}; draw them in parts")
+    return int(n), np.random.default_rng(rng)

@@ -13,6 +13,8 @@ import pytest
 
 import heatess as he
 from heatess import blocks
+from heatess.engines import neighbours, plan
+from heatess.engines.base import Question
 
 CLOSE_PAIRS = """
 import warnings
@@ -74,7 +76,9 @@ def test_every_compiled_loop_goes_through_the_one_decorator():
 def test_a_number_of_threads_that_is_none_is_refused(monkeypatch, wanted):
     monkeypatch.setenv("HEATESS_NUM_THREADS", wanted)
     x = he.samplers.uniform(200_000, rng=0)
-    with pytest.raises(he.InputError, match=r"HEATESS_NUM_THREADS must be a whole number from 1 to 1024, but is '.*unset"):
+    with pytest.raises(
+        he.InputError, match=r"HEATESS_NUM_THREADS must be a whole number from 1 to 1024, but is '.*unset"
+    ):
         he.heat_profile(x, angles=[5])
 
 
@@ -90,3 +94,101 @@ def test_an_empty_number_of_threads_is_none_at_all(monkeypatch):
     for empty in ("", "  "):
         monkeypatch.setenv("HEATESS_NUM_THREADS", empty)
         assert blocks.thread_count() == cores
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("far", [30.0, 1e3, 1e6, 1e12])
+def test_outliers_do_not_take_the_transform_from_flat_space(dim, far):
+    rng = np.random.default_rng(dim)
+    x, w = rng.standard_normal((2000, dim)), rng.random(2000)
+    x[:3] += far * np.array([[1.0, 0, 0], [0, 0, -0.3], [0.5, 0.5, 0.5]])[:, -dim:]
+    x[3], w[3] = far / 7, 0.0  # in the gap, of no weight
+    measure, times = he.Measure(x, w, space=he.Euclidean(dim)), np.array([0.1, 1.0])
+    fast = he.heat_profile(measure, times=times, method="spectral")
+    gaps = x[:, None] - x
+    for k, time in enumerate(times):
+        overlaps = np.exp(-np.sum(gaps**2, axis=2) / (8 * time))
+        exact = (w / w.sum()) @ overlaps @ (w / w.sum())
+        assert abs(fast.gess[k] * exact - 1) < fast.error[k]
+        assert fast.error[k] < 1e-9
+
+
+def test_an_outlier_among_a_million_costs_no_more_than_a_sort():
+    x = np.random.default_rng(0).standard_normal((1_000_000, 2))
+    x[0] = [1e6, 0.0]
+    question = Question(he.Measure(x, space=he.Euclidean(2)), np.geomspace(1e-2, 1.0, 5), 1e-8)
+    steps, seconds = plan.plan(question)
+    assert [step.offer.name for step in steps] == ["spectral"]
+    assert seconds < 10  # neighbours, of which nearly all pairs are, take a quarter of an hour
+
+
+@pytest.mark.parametrize("dim", [10, 60])
+def test_clusters_in_many_dimensions_are_summed_the_same_in_bins_and_one_by_one(dim, monkeypatch):
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((1200, dim + 1)) * 1e-4
+    x[:, 0] = 1.0
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    times = (2e-4 * np.sqrt(dim) * np.array([0.3, 1.0])) ** 2 / 8
+    found = []
+    for least in (0.0, 1e99):
+        monkeypatch.setattr(neighbours, "_WORTH_BINS", least)
+        found.append(he.heat_profile(x, times=times, method="local"))
+    bins, one_by_one = found
+    assert (np.abs(bins.gess / one_by_one.gess - 1) < bins.error).all()
+    assert (bins.error < 1e-9).all()
+    assert 1.5 < bins.gess[1] < bins.gess[0] < 1199
+
+
+def test_a_cluster_in_many_dimensions_is_refused_when_it_takes_too_long():
+    x = np.zeros((200_000, 101))
+    x[:, :2] = np.random.default_rng(2).standard_normal((200_000, 2)) * 1e-4
+    x[:, 2] = 1.0
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    with pytest.raises(he.CostError, match="hours on two cores") as refused:
+        he.heat_profile(x, resolutions=[0.01])
+    assert refused.value.seconds > 0.5 * 200_000**2 * 101 * 4e-9  # coordinates of all pairs, at 4 ns each
+
+
+@pytest.mark.parametrize(
+    ("space", "most"),
+    [(he.Sphere(2), 8191), (he.Sphere(1), 2**18 - 1), (he.Sphere(9), 8191), (he.Projective(5), 8191)],
+    ids=repr,
+)
+def test_levels_beyond_what_fits_are_refused(space, most):
+    x = space.uniform(5, np.random.default_rng(0))
+    with pytest.raises(he.InputError, match=f"max_degree may be {most} at most on .*, but is 1000000000; give less"):
+        he.power_spectrum(x, space=space, max_degree=10**9)
+
+
+def test_the_last_level_of_the_circle_is_the_one_that_the_message_names():
+    angle = np.array([0.0, 1.0])
+    x = np.column_stack([np.cos(angle), np.sin(angle)])
+    found = he.power_spectrum(x, max_degree=2**18 - 1)
+    degrees = found.degrees[1:]
+    np.testing.assert_allclose(found.energies[1:], 1 + np.cos(degrees), atol=1e-9)
+
+
+@pytest.mark.parametrize("space", [he.Circle(), he.Torus(2), he.Torus(3)], ids=repr)
+def test_levels_of_tori_beyond_what_fits_are_refused(space):
+    with pytest.raises(he.InputError, match="max_degree"):
+        he.power_spectrum(np.zeros((3, space.dim)), space=space, max_degree=10**9)
+
+
+def test_a_spectrum_of_too_many_pairs_is_refused():
+    x = np.zeros((10**6, 10), dtype=np.float32)
+    x[:, 0] = 1.0
+    with pytest.raises(
+        he.CostError, match=r"1,000,000 atoms on Sphere\(9\) would take about 4\d minutes .* give m of them"
+    ):
+        he.power_spectrum(x)
+
+
+def test_more_random_pairs_than_can_be_summed_are_refused():
+    with pytest.raises(he.InputError, match="pairs must be a whole number from 1000 to 10"):
+        he.heat_profile(np.eye(3), angles=[30], pairs=10**15, rng=0)
+
+
+@pytest.mark.parametrize("sampler", [he.samplers.fibonacci, lambda n: he.samplers.uniform(n, rng=0)])
+def test_clouds_beyond_any_memory_are_refused(sampler):
+    with pytest.raises(he.InputError, match="the number of points must be at most"):
+        sampler(10**15)

@@ -4,6 +4,9 @@ On a torus of periods E_j + R, with E_j the sides of the box, every pair has its
 at least R away along some coordinate. So the sum over pairs and images there is that of flat space but for the
 `bounds.log_share` of y = R^2 / 8t. The period is set by the coarsest scale and the modes by the finest, so that a
 plan may want several boxes.
+
+Where atoms leave a gap of more than R along a coordinate, as outliers do, the box need not hold it: what is beyond is
+moved to a distance of R. Pairs across the gap are at least R apart before and after, and hold at most the same share.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from ..heat.sums import HeatSums
 from ..progress import Progress
 from ..transforms.torus import TorusTransform, diagonals
 from .base import Answer, Engine, Offer, PotentialOffer, Question
+from .neighbours import without_gaps
 from .spectral import accuracy, threads_for
 
 
@@ -45,7 +49,7 @@ class Boxes(Engine):
         if not _open(question):
             return None
         measure, time, epsilon = question.measure, float(question.times[0]), accuracy(question.rtol)
-        box = _Box.around(np.concatenate([_corners(measure.points), _corners(at)]), question)
+        box = _Box.around(np.concatenate([_corners(measure.points), _corners(at)]), question, gaps=False)
         seconds = box.seconds(measure.n + len(at), time, time)
         if seconds == math.inf:
             return None
@@ -77,18 +81,40 @@ class _Box:
     centre: FloatArray
     extents: FloatArray
     exponent: float
+    gaps: list[FloatArray]  # the widest along each axis, where they are worth closing
 
     @classmethod
-    def around(cls, points: FloatArray, question: Question) -> _Box:
+    def around(cls, points: FloatArray, question: Question, *, gaps: bool = True) -> _Box:
         low, high = points.min(axis=0), points.max(axis=0)
         share = truncation(question.rtol, question.measure.ess) / points.shape[1]
         with np.errstate(over="ignore"):
-            return cls(low / 2 + high / 2, high - low, float(exponent_for(1, math.log(share))))
+            centre, extents = low / 2 + high / 2, high - low
+            found = [_wide_gaps(x, *ends) for x, *ends in zip(points.T, low, high, strict=True)] if gaps else []
+        return cls(centre, extents, float(exponent_for(1, math.log(share))), found)
+
+    def reach(self, coarsest: float) -> float:
+        """R, beyond which times up to *coarsest* see nothing."""
+        return math.sqrt(8 * coarsest * self.exponent)
+
+    def closed(self, axis: int, coarsest: float) -> float:
+        """How much shorter the box is along an axis without the gaps that no pair sees."""
+        if not self.gaps or not len(self.gaps[axis]):
+            return 0.0
+        return float(np.maximum(self.gaps[axis] - self.reach(coarsest), 0.0).sum())
+
+    def moved(self, points: FloatArray, coarsest: float) -> tuple[FloatArray, bool]:
+        """Points around zero, without those gaps, and whether there were any."""
+        found, reach = points - self.centre, self.reach(coarsest)
+        axes = [axis for axis in range(points.shape[1]) if self.closed(axis, coarsest) > 0]
+        for axis in axes:
+            x = without_gaps(points[:, axis], reach)
+            found[:, axis] = x - (float(x.min()) / 2 + float(x.max()) / 2)
+        return found, bool(axes)
 
     def torus(self, coarsest: float) -> TorusTransform:
         """On which times up to *coarsest* look flat."""
-        periods = [float(E) * (1 + 1e-9) + math.sqrt(8 * coarsest * self.exponent) for E in self.extents]
-        return TorusTransform(tuple(periods))
+        lengths = [float(E) - self.closed(axis, coarsest) for axis, E in enumerate(self.extents)]
+        return TorusTransform(tuple(length * (1 + 1e-9) + self.reach(coarsest) for length in lengths))
 
     def seconds(self, n: int, finest: float, coarsest: float) -> float:
         """Rough seconds of a range of scales."""
@@ -105,32 +131,47 @@ class _Box:
         return logs - flat, rates
 
 
+#: Rows that tell whether a coordinate may have gaps, the share of the extent of a wide one, and gaps that are kept.
+_ROWS, _WIDE, _MOST_GAPS = 1000, 0.05, 4096
+
+
+def _wide_gaps(x: FloatArray, low: float, high: float) -> FloatArray:
+    """The widest gaps between neighbours, or none where they cannot make half of the extent.
+
+    A few rows have wider gaps than all of them, so that they tell most clouds without sorting.
+    """
+    gaps = np.diff(np.sort(np.append(x[:: max(1, len(x) // _ROWS)], [low, high])))
+    if not math.isfinite(high - low) or gaps[gaps > _WIDE * (high - low)].sum() < 0.5 * (high - low):
+        return np.empty(0)
+    return np.sort(np.diff(np.sort(x)))[-_MOST_GAPS:]
+
+
 class BoxOffer(Offer):
     """One torus for the scales of a range."""
 
     name = "spectral"
 
     def __init__(self, question: Question) -> None:
-        self._question, self._n = question, question.measure.n
-        self._box = _Box.around(question.measure.support().points, question)
+        self._question, self._atoms = question, question.measure.support()
+        self._box = _Box.around(self._atoms.points, question)
 
     def seconds(self, first: int, end: int) -> float:
         """Those of one torus for all scales of the range."""
         times = self._question.times
-        return self._box.seconds(self._n, float(times[first]), float(times[end - 1]))
+        return self._box.seconds(self._atoms.n, float(times[first]), float(times[end - 1]))
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """The sums on the torus, without what images add to them."""
         times = self._question.times[part]
-        measure, box, rtol = self._question.measure, self._box, self._question.rtol
+        atoms, box, rtol = self._atoms, self._box, self._question.rtol
         torus = box.torus(float(times[-1]))
         degree = torus.degree_of(float(times[0]), box.exponent)
         if degree is None:
             raise Boxes().refusal(self._question)
-        points = measure.points - box.centre
-        threads = threads_for(measure.n, degree)
-        sums = torus.spectrum_of(points, measure.weights, degree, accuracy(rtol), rtol, threads).heat_sums(times)
+        points, closed = box.moved(atoms.points, float(times[-1]))
+        threads = threads_for(atoms.n, degree)
+        sums = torus.spectrum_of(points, atoms.weights, degree, accuracy(rtol), rtol, threads).heat_sums(times)
         images, rate = box.images(torus, times)
-        added = len(box.extents) * np.exp(log_share(1, box.exponent * times[-1] / times))
+        added = (3 if closed else 1) * len(box.extents) * np.exp(log_share(1, box.exponent * times[-1] / times))
         slope = sums.slope + rate + len(box.extents) / 2
         return Answer(HeatSums.of_overlap(sums.overlap * np.exp(images), slope, sums.error + added, None))

@@ -56,9 +56,10 @@ _TREE_PAIR = 1.2e-7  # one pair found by a tree
 _TREE_SCALE = 3e-8  # one pair found by a tree, at one scale
 _TILE_PAIR = 7e-9  # one pair of a tile, looked at in vain
 _PRODUCT = 1.4e-11  # one coordinate of one inner product
-_CLOSE_COORDINATE = 2e-9  # one coordinate of one close pair, when found by going through all pairs
+_TILE_CLOSE, _CLOSE_COORDINATE = 1.2e-7, 6e-9  # one close pair of a tile, and each of its coordinates
 _CELL = 1.2e-6  # one cell visited
 _SCALE, _BIN, _BINS = 5e-5, 4e-8, 1e4  # one scale, one bin of distance moments at one scale, and how many there are
+_TILE_SCALE, _WORTH_BINS = 2e-7, 1e5  # one close pair of a tile at one scale, and how many are put into bins instead
 _START = 6e-4  # what grids cost however few the atoms
 
 
@@ -191,7 +192,9 @@ class NeighboursOffer(Offer):
         close = self._counts.within(chord)
         if self._by_tiles:
             columns = self._embedding.columns
-            return n**2 / 2 * (_TILE_PAIR + _PRODUCT * columns) + close * _CLOSE_COORDINATE * columns, _SCALE
+            all_pairs = n**2 / 2 * (_TILE_PAIR + _PRODUCT * columns)
+            each = _SCALE + _TILE_SCALE * min(close, _WORTH_BINS)
+            return all_pairs + close * (_TILE_CLOSE + _CLOSE_COORDINATE * columns), each
         if self._by_tree:
             return 4e-4 + 1e-6 * n + close * _TREE_PAIR, close * _TREE_SCALE + _SCALE
         looked_at = self._counts.seen_within(_CELL_REACH * chord)
@@ -199,6 +202,11 @@ class NeighboursOffer(Offer):
         cells = n / (1 + 2 * self._counts.within(chord / 2) / n)
         pairs = (_CLOSE_PAIR * close + _CANDIDATE * looked_at) * (0.55 if looked_at > 1e6 else 1.0)  # on two threads
         return _START + twice * (_SORTED * n + _CELL * cells + pairs), _SCALE + _BIN * min(close, _BINS)
+
+    def _gathers(self, coarsest: int, scales: int) -> bool:
+        """Whether close pairs of tiles are so many that bins of their distance, which serve all scales, take less."""
+        chord = float(self._embedding.chord(self._cutoff(coarsest)))
+        return self._question.rtol >= LEAST_RTOL and scales * self._counts.within(chord) > _WORTH_BINS
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """Sums over close pairs, an atom with itself included."""
@@ -214,8 +222,10 @@ class NeighboursOffer(Offer):
                 pairs = close_pairs(atoms, zonal_pairs(atoms), reach, progress)
             else:
                 pairs = _tree_pairs(atoms, self._embedding, reach, progress)
-            found = sum_pairs(pairs, expansions, cutoffs)
-            return Answer(assembled(atoms, self._embedding, times, expansions, cutoffs, found))
+            gathered = self._by_tiles and self._gathers(part.stop - 1, len(times))
+            found = (_gathered_pairs if gathered else sum_pairs)(pairs, expansions, cutoffs)
+            error = MOMENT_ERROR if gathered else 0.0
+            return Answer(assembled(atoms, self._embedding, times, expansions, cutoffs, found, moment_error=error))
         return Answer(sum_cells(question.measure, self._embedding, times, expansions, cutoffs))
 
 
@@ -262,6 +272,28 @@ def sum_pairs(
             value = weight[near] * np.exp(small.log_overlap(square[near]))
             found[0, k] += value.sum()
             found[1, k] += value @ small.log_slope(square[near])
+    return found
+
+
+def _gathered_pairs(
+    pairs: Iterator[tuple[FloatArray, FloatArray]], expansions: list[SmallTime], cutoffs: FloatArray
+) -> FloatArray:
+    """What `sum_pairs` has, to `MOMENT_ERROR`, from distance moments."""
+    from .cells import TileMoments  # compiles, so only when it is needed
+
+    # A cut-off is about five alpha.
+    moments, one = TileMoments(COINCIDENT * float(cutoffs.min()) / 10, 1), np.ones(1)
+    for square, weight in pairs:
+        moments.add(0, square[None], one, weight)
+    total, found = moments.total(), np.empty((2, len(expansions)))
+    for k, (small, reach) in enumerate(zip(expansions, cutoffs, strict=True)):
+
+        def kernel(square: FloatArray, small: SmallTime = small) -> FloatArray:
+            square = np.minimum(square, small.reach**2)
+            value = np.exp(small.log_overlap(square))
+            return np.stack([value, value * small.log_slope(square)])
+
+        found[:, k] = total.sum(kernel, float(reach) ** 2)
     return found
 
 
@@ -384,14 +416,14 @@ class _Frame:
             x = points[:, axis]
             if not np.isfinite(periods[axis]):
                 far = high[axis] / 2 - low[axis] / 2 > _CLOSE * radius
-                x = _without_gaps(x, 2 * radius) if far else x - (low[axis] / 2 + high[axis] / 2)
+                x = without_gaps(x, 2 * radius) if far else x - (low[axis] / 2 + high[axis] / 2)
             columns[:, place] = x / unit
         wide = float((columns.max(axis=0) - columns.min(axis=0)).max())
         closing = periods[order] / unit
         return cls(columns, closing, unit, max(wide, float(closing[np.isfinite(closing)].max(initial=0.0))))
 
 
-def _without_gaps(x: FloatArray, most: float) -> FloatArray:
+def without_gaps(x: FloatArray, most: float) -> FloatArray:
     """The same numbers moved together, so that no gap between neighbours exceeds *most*; smaller ones stay."""
     order = np.argsort(x)
     ordered = x[order]
