@@ -88,6 +88,20 @@ def share_out(work: Sequence[T], do: Callable[[int, T], None], threads: int) -> 
         list(pool.map(run, range(threads)))
 
 
+def in_lanes(work: Sequence[T], do: Callable[[int, T], None], lanes: int, threads: int) -> None:
+    """Call `do(lane, item)` on every item; lane k takes items k, k + lanes, ..., in that order, on any thread.
+
+    Sums that each lane keeps for itself, added up in the order of the lanes, are the same to the last bit however many
+    threads there are.
+    """
+
+    def run(_: int, lane: int) -> None:
+        for item in work[lane::lanes]:
+            do(lane, item)
+
+    share_out(range(min(lanes, len(work))), run, min(threads, lanes))
+
+
 def one_blas_thread() -> AbstractContextManager[object]:
     """One BLAS thread in this block, where threads of our own share the cores: idle ones would spin against them."""
     return _blas().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]

@@ -63,8 +63,8 @@ class HeatProfile(Frozen):
         Order-two dimension, - d log gESS / d log alpha, from the exact derivative.
     error : ndarray
         Bound on the relative error of `gess`: truncation, transform and rounding together. A warning says so where
-        `mmd2` is less certain than four times this and 1e-4; but chance, with *pairs*, moves it by (1 + 1 / mmd2)
-        times this without one.
+        `mmd2` is less certain than four times this and 1e-4; chance, with *pairs*, moves it by (1 + 1 / mmd2) times
+        this.
     ess, n : float, int
         Ordinary effective sample size, 1 / sum w_i^2, and number of atoms.
     space, method : Space, str
@@ -229,9 +229,10 @@ def heat_profile(
     method : {"auto", "spectral", "pairwise", "local"}
         Force an engine. All agree to *rtol*.
     pairs, rng : int, and Generator or int, optional
-        Estimate from about this many random pairs instead, where all pairs would take hours: unbiased in 1 / gESS, and
-        `error` then includes three standard errors, and 6 gESS / pairs for close pairs too rare to be drawn. Not for
-        meshes, point clouds and graphs, whose time is linear in n anyway. The randomness is that of *rng*.
+        Estimate from about this many random pairs instead, where all pairs would take hours: unbiased in 1 / gESS.
+        `error` then includes three standard errors, and what atoms and close pairs too rare to be drawn could add; the
+        truth lies outside in less than 1 case of 190. Not for meshes, point clouds and graphs, whose time is linear in
+        n anyway. The randomness is that of *rng*.
     progress : bool
         Show a bar on stderr for long sums.
 
@@ -353,6 +354,12 @@ class Facts(NamedTuple):
     rtol: float
 
 
+#: Why mmd2 may be less certain than gess, by method.
+_WHY_NOT_CERTAIN = "this cloud is more balanced than floating-point sums can certify"
+_WHY = {
+    "pairs": "it is too small beside the chance of random pairs, and nan where that makes it negative; give more pairs"
+}
+
 #: Uncertainty of mmd2 that is worth a warning; and where eigenpairs themselves are good to a few per cent.
 _MMD2_DOUBT, _MMD2_DOUBT_OF_MODES = 1e-4, 0.1
 
@@ -368,8 +375,7 @@ def build_profile(
         warn(
             f"mmd2 (and divergence) may be off by {min(float(sums.mmd2_error[worst]), 1.0):.0e} relatively at "
             f"{int(bad.sum())} of {len(at.times)} scales, worst at time {at.times[worst]:.3g}, where it is "
-            f"{np.exp(sums.log_mmd2[worst]):.0e}: this cloud is more balanced than floating-point sums can certify; "
-            "gess is not affected",
+            f"{np.exp(sums.log_mmd2[worst]):.0e}: {_WHY.get(method, _WHY_NOT_CERTAIN)}; gess is not affected",
             PrecisionWarning,
         )
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

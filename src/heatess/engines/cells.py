@@ -34,7 +34,7 @@ _GRID_AXES = 3
 _MOST_CELLS = 2**20  # along an axis, so that cell numbers fit in 63 bits
 _CHUNKS = 64
 
-#: Pairs to look at from which on several threads pay.
+#: Pairs to look at by a thread before another one pays.
 _WORTH_THREADS = 1_000_000
 
 #: Cells per atom up to which atoms are sorted by counting.
@@ -153,32 +153,32 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
     base = _bin(least**2) - 1
     bins = _bin(radius**2) - base + 1
     cost = np.cumsum(grid.candidates() + 1)
-    threads = thread_count() if cost[-1] > _WORTH_THREADS else 1
-    chunks = _CHUNKS if threads > 1 else 1
+    # By the work, and not by the threads, so that the sums of chunks add up to the same however many there are.
+    chunks = int(np.clip(cost[-1] // _WORTH_THREADS, 1, _CHUNKS))
     bounds = np.searchsorted(cost, np.linspace(0, cost[-1], chunks + 1)[1:-1])
     bounds = np.concatenate([[0], bounds, [len(grid.cells)]]).astype(np.int64)
     cells = (grid.cells, grid.starts, grid.offsets, grid.widths, grid.owned, grid.periods)
-    found = np.zeros((threads, bins, MOMENTS))
+    found = np.zeros((chunks, bins, MOMENTS))
 
-    def add(thread: int, chunk: int) -> None:
+    def add(_: int, chunk: int) -> None:
         part = bounds[chunk], bounds[chunk + 1]
-        pair_moments(grid.points, grid.weights, grid.ranks, *cells, *part, radius**2, base, found[thread])
+        pair_moments(grid.points, grid.weights, grid.ranks, *cells, *part, radius**2, base, found[chunk])
 
     # Threads of our own rather than the compiler's, which do not survive a fork.
-    share_out(range(chunks), add, threads)
+    share_out(range(chunks), add, thread_count() if chunks > 1 else 1)
     return _moments(base, found.sum(axis=0))
 
 
 class TileMoments:
     """Distance moments of all pairs, given tile by tile; pairs closer than *least* go into one bin at distance zero."""
 
-    def __init__(self, least: float, threads: int) -> None:
+    def __init__(self, least: float, lanes: int) -> None:
         self._base = _bin(least**2) - 1
-        self._tables = np.zeros((threads, _bin(_OPEN) - self._base + 1, MOMENTS))
+        self._tables = np.zeros((lanes, _bin(_OPEN) - self._base + 1, MOMENTS))
 
-    def add(self, thread: int, squares: FloatArray, left: FloatArray, right: FloatArray) -> None:
+    def add(self, lane: int, squares: FloatArray, left: FloatArray, right: FloatArray) -> None:
         """Add all pairs of a tile of squared distances, with the weights of its rows and columns."""
-        add_tile(squares, left, np.ascontiguousarray(right), self._base, self._tables[thread])
+        add_tile(squares, left, np.ascontiguousarray(right), self._base, self._tables[lane])
 
     def total(self) -> DistanceMoments:
         """The sums so far, over all pairs that were added."""

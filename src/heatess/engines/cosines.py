@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from ..arrays import FloatArray
-from ..blocks import thread_count
+from ..blocks import map_rows
 
 #: Bound on the absolute error of a sum over pairs whose weights sum to one: four times what is asked of the Fourier
 #: transform, which was never reached by half; the bins add (count / bins)^8 / (2^7 8!) = 1e-14.
@@ -27,16 +27,16 @@ _LEAST_BINS = 1024
 
 
 class CosineSums:
-    """sum of w_i w_j cos(k d_ij) for k < *count*, over about *pairs* pairs given in tiles, on some *threads*."""
+    """sum of w_i w_j cos(k d_ij) for k < *count*, over about *pairs* pairs given in tiles, in some *lanes* at once."""
 
-    def __init__(self, count: int, pairs: int, threads: int = 1) -> None:
+    def __init__(self, count: int, pairs: int, lanes: int = 1) -> None:
         self._total = np.zeros(count)
         self._bins = max(_BINS_PER_COSINE * count, _LEAST_BINS)
         self._tables: FloatArray | None = None
         if pairs > FEW_PAIRS:
-            self._tables = np.zeros((threads, 2, self._bins + 1, 8))
+            self._tables = np.zeros((lanes, 2, self._bins + 1, 8))
 
-    def add(self, cosines: FloatArray, left: FloatArray, right: FloatArray, thread: int = 0) -> None:
+    def add(self, cosines: FloatArray, left: FloatArray, right: FloatArray, lane: int = 0) -> None:
         """Add a tile of cos d_ij with the weights of its rows and columns; *cosines* is used up."""
         if self._tables is None:
             distances = np.arccos(cosines, out=cosines).reshape(-1)
@@ -44,7 +44,7 @@ class CosineSums:
             return
         from ..compiled.cosine_bins import add_tile
 
-        add_tile(cosines, np.ascontiguousarray(left), np.ascontiguousarray(right), self._tables[thread])
+        add_tile(cosines, np.ascontiguousarray(left), np.ascontiguousarray(right), self._tables[lane])
 
     def values(self) -> FloatArray:
         """The sums so far, shape (count,)."""
@@ -65,16 +65,14 @@ class CosineSums:
 
 
 def _transform(distances: FloatArray, weights: FloatArray, count: int) -> FloatArray:
-    """sum of weights * cos(k distances) for k < count."""
+    """sum of weights * cos(k distances) for k < count; in blocks, because threads inside one would add in any order."""
     import ducc0
 
-    modes = np.empty(2 * count, dtype=np.complex128)  # frequencies -count, ..., count - 1
-    ducc0.nufft.nu2u(
-        points=weights.astype(np.complex128),
-        coord=distances[:, None],
-        forward=False,
-        epsilon=_EPSILON,
-        nthreads=thread_count() if distances.size > 100_000 else 1,
-        out=modes,
-    )
-    return np.asarray(modes.real[count:])
+    def part(rows: slice) -> FloatArray:
+        modes = np.empty(2 * count, dtype=np.complex128)  # frequencies -count, ..., count - 1
+        strengths, places = weights[rows].astype(np.complex128), distances[rows, None]
+        ducc0.nufft.nu2u(points=strengths, coord=places, forward=False, epsilon=_EPSILON, nthreads=1, out=modes)
+        return np.asarray(modes.real[count:])
+
+    first, *others = map_rows(part, len(distances))
+    return sum(others, first)

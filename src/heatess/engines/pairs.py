@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray
-from ..blocks import map_rows, one_blas_thread, share_out, slices, thread_count
+from ..blocks import in_lanes, map_rows, one_blas_thread, share_out, slices, thread_count
 from ..errors import InputError, PrecisionError
 from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..heat.sums import HeatSums, LevelMoments, log_excess_of_power, share_of_mmd2
@@ -35,6 +35,9 @@ SMALL_TILE = 128
 
 #: Tiles between two steps of a progress bar.
 BATCH = 64
+
+#: Tiles whose overlaps are added up before they go to the others': by few enough threads can share a batch.
+ADDED = 4
 
 #: Separations are gathered in bins, which are good to ten digits only, where overlaps one by one take longer than this.
 FEW_SECONDS = 5e-3
@@ -155,20 +158,26 @@ def level_seconds(n: int, kernel: ZonalPairs, count: int) -> float:
     return min(few, _START + pairs * (_PAIR + _PRODUCT * kernel.width) + 2e-8 * count**2)
 
 
+def lanes_for(n: int, most: int) -> int:
+    """Into how many sums the tiles of n atoms go: a power of two that does not depend on the threads."""
+    return 1 if n < 400 else min(most, max(2, 1 << (n // 512).bit_length() - 1))
+
+
 def pair_moments(measure: Measure, kernel: ZonalPairs, count: int, rtol: float, progress: Progress) -> LevelMoments:
     """b_0, ..., b_{count-1} as sums over pairs of atoms, the lowest certain even when they nearly vanish."""
     support = measure.support()
-    threads = 1 if support.n < 400 else thread_count()
-    sums = CosineSums(count, support.n**2 // 2, threads)
-    size = TILE if support.n > 4 * TILE else max(128, -(-support.n // (2 * threads)))
+    lanes = lanes_for(support.n, 64)
+    threads = min(lanes, thread_count())
+    sums = CosineSums(count, support.n**2 // 2, lanes)
+    size = TILE if support.n > 4 * TILE else max(128, -(-support.n // (4 if lanes > 1 else 2)))
     work = list(tiles(support.n, size))
 
-    def add(thread: int, tile: tuple[slice, slice]) -> None:
-        add_tile(sums, kernel, (support, tile[0]), (support, tile[1]), thread)
+    def add(lane: int, tile: tuple[slice, slice]) -> None:
+        add_tile(sums, kernel, (support, tile[0]), (support, tile[1]), lane)
 
-    with one_blas_thread() if threads > 1 else nullcontext():  # idle BLAS threads would spin against our own
-        for batch in progress.track([work[part] for part in slices(len(work), BATCH * threads)], "pairs"):
-            share_out(batch, add, threads)
+    with one_blas_thread() if lanes > 1 else nullcontext():  # idle BLAS threads would spin against our own
+        for batch in progress.track([work[part] for part in slices(len(work), BATCH * lanes)], "pairs"):
+            in_lanes(batch, add, lanes, threads)
     moments = moments_of_cosines(kernel.series, sums.values())
     low = measure.space.low_moments
     if low is None:
@@ -177,7 +186,7 @@ def pair_moments(measure: Measure, kernel: ZonalPairs, count: int, rtol: float, 
 
 
 def add_tile(
-    sums: CosineSums, kernel: ZonalPairs, rows: tuple[Measure, slice], columns: tuple[Measure, slice], thread: int = 0
+    sums: CosineSums, kernel: ZonalPairs, rows: tuple[Measure, slice], columns: tuple[Measure, slice], lane: int = 0
 ) -> None:
     """Add all pairs of one atom of *rows* and one of *columns*; twice, unless the two are the same."""
     left, right = (kernel.rows(measure.points, part) for measure, part in (rows, columns))
@@ -186,7 +195,7 @@ def add_tile(
     same = rows[0] is columns[0] and rows[1] == columns[1]
     if same:
         np.fill_diagonal(u, 1.0)
-    sums.add(u, left_weights if same else 2 * left_weights, right_weights, thread)
+    sums.add(u, left_weights if same else 2 * left_weights, right_weights, lane)
 
 
 def moments_of_cosines(series: Series, cosines: FloatArray) -> LevelMoments:
@@ -225,21 +234,21 @@ class SeparationOffer(Offer):
     def _from_tiles(self, atoms: Measure, times: FloatArray, progress: Progress) -> HeatSums:
         from .cells import TileMoments  # compiles, so only when it is needed
 
-        kernel, threads = self.kernel, thread_count()
+        kernel, lanes = self.kernel, lanes_for(atoms.n, 8)
         if kernel.separations is None:
             raise TypeError("this kernel has no separations; the plan should not have chosen them")
         separations = kernel.separations
-        moments = TileMoments(COINCIDENT * math.sqrt(8 * float(times.min())), threads)
+        moments = TileMoments(COINCIDENT * math.sqrt(8 * float(times.min())), lanes)
 
-        def add(thread: int, tile: tuple[slice, slice]) -> None:
+        def add(lane: int, tile: tuple[slice, slice]) -> None:
             rows, columns = tile
             twice = 1.0 if rows == columns else 2.0
             apart = separations(atoms.points[rows], atoms.points[columns])
-            moments.add(thread, apart, twice * atoms.weights[rows], atoms.weights[columns])
+            moments.add(lane, apart, twice * atoms.weights[rows], atoms.weights[columns])
 
         work = list(tiles(atoms.n, SMALL_TILE))
-        for batch in progress.track([work[part] for part in slices(len(work), BATCH * threads)], "pairs"):
-            share_out(batch, add, threads)
+        for batch in progress.track([work[part] for part in slices(len(work), BATCH * lanes)], "pairs"):
+            in_lanes(batch, add, lanes, thread_count())
         total = moments.total()
         found = np.empty((2, len(times)))
         for k, time in enumerate(times):
@@ -280,7 +289,7 @@ class TileOffer(Offer):
                     _add_overlaps(found, atoms, kernel, times, rows, columns)
                 return found
 
-            size = -(-BATCH // thread_count()) if kernel.parallel else BATCH
+            size = ADDED if kernel.parallel else BATCH
             total += sum(map_rows(sums, batch.stop - batch.start, size))
         return Answer(_tile_sums(self.question.measure.space.compact, kernel, times, total))
 

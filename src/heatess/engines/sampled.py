@@ -3,16 +3,21 @@
 Atoms are drawn by weight into independent batches of two sets each, and all pairs between the two sets of a batch
 are summed: by matrix product where the overlap depends on the distance alone, else scale by scale. Each batch gives
 an unbiased estimate of the sum over pairs of distinct atoms, their mean is the result, and their spread is its
-standard error. The atoms' overlap with themselves, sum w_i^2, is known and not sampled. Where close pairs are so rare
-that hardly any is drawn, the spread says nothing about them; so `error` also holds what could have been missed, which
-is 6 gESS / pairs.
+standard error. The atoms' overlap with themselves, sum w_i^2, is known and not sampled.
+
+What is so rare that it is hardly drawn does not show in the spread; so `error` also holds what could have been missed.
+Of the pairs that are close, 6 in all those drawn: no more than 6 / pairs. Of the atoms, a weight of u = 6 / (atoms
+drawn). With phi(x) the function s_t(x, .) in its Hilbert space, where it has length one, and b the mean of phi over the
+others, that moves 1 / gESS = |b + u (h - b)|^2 by 2 u <h - b, b> + u^2 |h - b|^2, for some h in the convex hull. The
+product lies between -|b|^2 and |b| - |b|^2; and it is at most 1 - s, where s is the least overlap of two atoms, which
+is no more than four times the same with one of the atoms held fixed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -21,7 +26,7 @@ from ..arrays import EPS, FloatArray, IntArray, shown
 from ..blocks import slices
 from ..errors import InputError, PrecisionError
 from ..heat.series import SERIES_LIMIT, level_count, level_probabilities
-from ..heat.sums import HeatSums, LevelMoments, sum_levels
+from ..heat.sums import HeatSums, LevelMoments, share_of_mmd2, sum_levels
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.capabilities import PairKernel, ZonalPairs
@@ -37,6 +42,9 @@ LARGEST_SIDE = 1024
 #: Rows of a tile where each scale is summed on its own: several arrays of its square should stay in cache.
 TILE = 128
 
+#: Overlaps with one atom that are worked out however few the pairs.
+FEW_OVERLAPS = 1_000_000
+
 #: Columns up to which copies of an atom are looked for before drawing.
 FEW_COLUMNS = 64
 
@@ -48,9 +56,6 @@ UNSEEN = 6.0
 
 #: Pairs that may be asked for: they take hours.
 MOST_PAIRS = 10**12
-
-#: The atoms on the two sides of each batch.
-Draws = Iterator[tuple[IntArray, IntArray]]
 
 
 def heat_sums(
@@ -66,14 +71,48 @@ def heat_sums(
         )
     atoms = measure.coalesced() if kernel.width <= FEW_COLUMNS else measure
     if isinstance(kernel, ZonalPairs):
-        return _by_levels(atoms, kernel, times, rtol, pairs, _draws(atoms, pairs, rng, progress))
+        return _by_levels(atoms, kernel, times, rtol, Draws.of(atoms, pairs, rng, progress))
     kernel = kernel.fitted(atoms.points, times, rtol)
-    return _by_overlaps(atoms, kernel, times, pairs, _draws(atoms, pairs, rng, progress))
+    return _by_overlaps(atoms, kernel, times, Draws.of(atoms, pairs, rng, progress))
 
 
-def _by_levels(
-    measure: Measure, kernel: ZonalPairs, times: FloatArray, rtol: float, pairs: int, draws: Draws
-) -> HeatSums:
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Batches of two sets of atoms each, drawn with probability proportional to their weight."""
+
+    pairs: int
+    atoms: int  # drawn, in all batches
+    batches: Iterator[tuple[IntArray, IntArray]]
+
+    @classmethod
+    def of(cls, measure: Measure, pairs: int, rng: np.random.Generator, progress: Progress) -> Draws:
+        """About so many *pairs*."""
+        side = max(2, min(LARGEST_SIDE, math.isqrt(pairs // LEAST_BATCHES)))
+        count = max(LEAST_BATCHES, -(-pairs // side**2))
+        cumulative = np.cumsum(measure.weights)
+
+        def batches() -> Iterator[tuple[IntArray, IntArray]]:
+            for _ in progress.track(range(count), "random pairs"):
+                drawn = np.searchsorted(cumulative, rng.random((2, side)) * cumulative[-1], side="right")
+                left, right = np.minimum(drawn, len(cumulative) - 1)
+                yield left, right
+
+        return cls(pairs, 2 * side * count, batches())
+
+    def chance(self, batches: FloatArray, overlap: FloatArray, deficit: FloatArray) -> FloatArray:
+        """What chance may have done to an overlap: the spread of the batches, and what is too rare to be drawn.
+
+        The *deficit* is the most that an overlap with one of the atoms falls short of one.
+        """
+        spread = batches.std(axis=0, ddof=1) / math.sqrt(len(batches))
+        most = np.minimum(4 * deficit, 1.0)  # of two overlaps from each other
+        unseen = UNSEEN / self.atoms
+        moved = np.maximum(overlap, np.sqrt(overlap) - overlap)
+        atoms = 2 * unseen * np.minimum(most, moved) + unseen**2 * most
+        return np.asarray(SIGMAS * spread + atoms + UNSEEN / self.pairs * most)
+
+
+def _by_levels(measure: Measure, kernel: ZonalPairs, times: FloatArray, rtol: float, draws: Draws) -> HeatSums:
     """Where the overlap depends on the distance alone: level moments serve all scales."""
     series = kernel.series
     count = level_count(series, float(times.min()), measure.ess, rtol, SERIES_LIMIT)
@@ -82,22 +121,34 @@ def _by_levels(
             f"random pairs serve scales of up to {SERIES_LIMIT} levels, and angle "
             f"{np.degrees(np.sqrt(8 * times.min())):g} degrees on {measure.space!r} needs more; give coarser scales"
         )
-    batches = np.array([_moments(measure, kernel, count, *draw) for draw in draws])  # (batches, levels)
+    batches = np.array([_moments(measure, kernel, count, *draw) for draw in draws.batches])  # (batches, levels)
     mean = batches.mean(axis=0)
     sums = sum_levels(series, times, LevelMoments(np.clip(mean, 0.0, 1.0), error=ERROR))
     p = np.stack([level_probabilities(series, float(t), count) for t in times])
     overlap = p @ mean
     if not (overlap > 0).all():
-        raise PrecisionError(f"{pairs:,} random pairs are too few to tell the overlap from zero; give more")
-    error = sums.error + _chance(batches @ p.T, pairs) / overlap
-    return _with_chance(overlap, sums.slope, error, kernel.log_diagonal(times) + np.log(overlap))
+        raise PrecisionError(f"{draws.pairs:,} random pairs are too few to tell the overlap from zero; give more")
+    deficit = 1 - p @ series.zonal(count, _farthest(measure, kernel))
+    chance = draws.chance(batches @ p.T, overlap, deficit) / overlap
+    return _with_chance(overlap, sums.slope, sums.error, chance, kernel.log_diagonal(times) + np.log(overlap))
 
 
-def _with_chance(overlap: FloatArray, slope: FloatArray, error: FloatArray, log_power: FloatArray) -> HeatSums:
-    """MMD^2 is nan where chance makes A less than one; what chance does to it is not warned of but follows `error`."""
-    with np.errstate(invalid="ignore", divide="ignore"):
+def _farthest(measure: Measure, kernel: ZonalPairs) -> float:
+    """The largest distance from the first atom."""
+    one, size = kernel.rows(measure.points[:1]), max(1, 2**20 // kernel.width)
+    parts = slices(measure.n, size)
+    least = min(float(kernel.cosines(one, kernel.rows(measure.points, part)).min()) for part in parts)
+    return math.acos(max(least, -1.0)) / kernel.series.winding
+
+
+def _with_chance(
+    overlap: FloatArray, slope: FloatArray, error: FloatArray, chance: FloatArray, log_power: FloatArray
+) -> HeatSums:
+    """MMD^2 is nan where chance makes A less than one; the same chance is A / (A - 1) times as much of it as of A."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         log_mmd2 = np.where(log_power > 0, log_power + np.log(-np.expm1(-log_power)), np.nan)
-    return HeatSums(overlap, log_mmd2, slope, error, *np.zeros((2, len(overlap))))
+        of_mmd2 = np.where(log_power > 0, share_of_mmd2(chance, log_mmd2), np.inf)
+    return HeatSums(overlap, log_mmd2, slope, error + chance, of_mmd2, np.zeros(len(overlap)))
 
 
 def _moments(measure: Measure, kernel: ZonalPairs, count: int, left: IntArray, right: IntArray) -> FloatArray:
@@ -113,7 +164,7 @@ def _moments(measure: Measure, kernel: ZonalPairs, count: int, left: IntArray, r
     return found
 
 
-def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, pairs: int, draws: Draws) -> HeatSums:
+def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, draws: Draws) -> HeatSums:
     """Where the overlap is more than a function of the distance: the mean over batches at each scale.
 
     The constant part of s_t, which is 1 / k_2t(x, x) on a compact space, is the same for all pairs and not sampled.
@@ -121,16 +172,34 @@ def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, pairs:
     compact, own = measure.space.compact, 1 / measure.ess
     diagonal = kernel.log_diagonal(times)
     constant = np.exp(-diagonal) if compact else np.zeros(len(times))
-    batches = np.array([_overlaps(measure, kernel, times, constant, *draw) for draw in draws])  # (batches, 3, times)
+    found = [_overlaps(measure, kernel, times, constant, *draw) for draw in draws.batches]
+    batches = np.array(found)  # (batches, 3, times)
     overlap, change, excess = batches.mean(axis=0)
     overlap += constant + own * (1 - constant)
-    error = kernel.accuracy + 64 * EPS + _chance(batches[:, 0], pairs) / overlap
+    affordable = measure.n * len(times) <= max(draws.pairs, FEW_OVERLAPS)
+    deficit = _deficit(measure, kernel, times) if affordable else np.ones(len(times))
+    chance = draws.chance(batches[:, 0], overlap, deficit) / overlap
+    error = np.full(len(times), kernel.accuracy + 64 * EPS)
     if not compact:
-        return HeatSums.of_overlap(overlap, change / overlap, error, None)
-    sums = _with_chance(overlap, change / overlap, error, diagonal + np.log(overlap))
-    with np.errstate(invalid="ignore", divide="ignore"):  # nan where chance makes it negative
+        return HeatSums.of_overlap(overlap, change / overlap, error + chance, None)
+    sums = _with_chance(overlap, change / overlap, error, chance, diagonal + np.log(overlap))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # nan where chance makes it negative
         near_one = np.log(excess + own * np.expm1(np.minimum(diagonal, 700.0)))
-    return replace(sums, log_mmd2=np.where(diagonal + np.log(overlap) > 1.0, sums.log_mmd2, near_one))
+        of_near_one = np.where(np.isfinite(near_one), share_of_mmd2(chance, near_one), np.inf)
+    above = diagonal + np.log(overlap) > 1.0
+    log_mmd2, of_mmd2 = (
+        np.where(above, *parts) for parts in ((sums.log_mmd2, near_one), (sums.mmd2_error, of_near_one))
+    )
+    return replace(sums, log_mmd2=log_mmd2, mmd2_error=of_mmd2)
+
+
+def _deficit(measure: Measure, kernel: PairKernel, times: FloatArray) -> FloatArray:
+    """The most that an overlap with the first atom falls short of one, at each time."""
+    one, most = kernel.rows(measure.points[:1]), np.zeros(len(times))
+    for part in slices(measure.n, TILE**2):
+        terms_at = kernel.terms(one, kernel.rows(measure.points, part))
+        most = np.maximum(most, [1 - float(terms_at(float(time)).overlap.min()) for time in times])
+    return most
 
 
 def _overlaps(
@@ -147,21 +216,6 @@ def _overlaps(
                 if term is not None:
                     found[part, k] += np.vdot(distinct, term)
     return found / len(left) ** 2
-
-
-def _chance(batches: FloatArray, pairs: int) -> FloatArray:
-    """What chance may have done to an overlap: the spread of the batches, and close pairs too rare to be drawn."""
-    return np.asarray(SIGMAS * batches.std(axis=0, ddof=1) / math.sqrt(len(batches)) + UNSEEN / pairs)
-
-
-def _draws(measure: Measure, pairs: int, rng: np.random.Generator, progress: Progress) -> Draws:
-    """Two sets of atoms for each batch, drawn with probability proportional to their weight."""
-    side = max(2, min(LARGEST_SIDE, math.isqrt(pairs // LEAST_BATCHES)))
-    cumulative = np.cumsum(measure.weights)
-    for _ in progress.track(range(max(LEAST_BATCHES, -(-pairs // side**2))), "random pairs"):
-        drawn = np.searchsorted(cumulative, rng.random((2, side)) * cumulative[-1], side="right")
-        left, right = np.minimum(drawn, len(cumulative) - 1)
-        yield left, right
 
 
 def check_arguments(pairs: int, rng: np.random.Generator | int | None) -> np.random.Generator:
