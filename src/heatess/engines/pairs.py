@@ -160,7 +160,7 @@ def level_seconds(n: int, kernel: ZonalPairs, count: int) -> float:
 
 def lanes_for(n: int, most: int) -> int:
     """Into how many sums the tiles of n atoms go: a power of two that does not depend on the threads."""
-    return 1 if n < 400 else min(most, max(2, 1 << (n // 512).bit_length() - 1))
+    return 1 if n < 400 else min(most, 1 << max(1, (n // 512).bit_length() - 1))
 
 
 def pair_moments(measure: Measure, kernel: ZonalPairs, count: int, rtol: float, progress: Progress) -> LevelMoments:
