@@ -154,3 +154,45 @@ def test_what_is_no_seed_is_refused(rng):
 def test_random_pairs_and_a_method_are_refused_together():
     with pytest.raises(he.InputError, match="pairs= or method='spectral', not both"):
         he.heat_profile(he.samplers.uniform(50, rng=0), angles=[50], pairs=5000, rng=0, method="spectral")
+
+
+def rare_parts():
+    """Points, weights and time, where a part that counts is hardly drawn, or the law of overlaps is skewed."""
+    rng = np.random.default_rng(5)
+    apart = np.concatenate([0.1 * rng.standard_normal((50, 2)), 0.1 * rng.standard_normal((50, 2)) + 8])
+    tight, heavy = 0.1 * rng.standard_normal((5, 2)), 0.1 * rng.standard_t(1.5, (300, 2))
+    return [
+        pytest.param(apart, np.repeat([0.98, 0.02], 50), 0.1, id="two groups, 2 per cent in one"),
+        pytest.param(apart, np.repeat([0.995, 0.005], 50), 0.1, id="two groups, half a per cent in one"),
+        pytest.param(tight, np.exp(2.5 * rng.standard_normal(5)), 0.5, id="five atoms"),
+        pytest.param(heavy, np.ones(300), 0.02, id="heavy tails"),
+    ]
+
+
+@pytest.mark.parametrize(("points", "weights", "time"), rare_parts())
+def test_the_truth_is_outside_the_error_in_less_than_one_case_of_190_where_parts_are_rare(points, weights, time):
+    measure = he.Measure(points, weights, space=he.Euclidean(2))
+    exact, rng = he.heat_profile(measure, times=[time], method="pairwise").gess[0], np.random.default_rng(1)
+    found = [he.heat_profile(measure, times=[time], pairs=1000, rng=rng) for _ in range(400)]
+    outside = sum(abs(exact / one.gess[0] - 1) > one.error[0] for one in found)
+    assert outside <= 2
+
+
+@pytest.mark.filterwarnings("default:mmd2 .*random pairs:heatess.errors.PrecisionWarning")
+def test_a_small_mmd2_of_random_pairs_is_warned_of_and_more_pairs_help():
+    x = he.samplers.uniform(500, rng=0)
+    exact = he.heat_profile(x, angles=[60.0])
+    with pytest.warns(he.PrecisionWarning, match=r"mmd2 .* off by .*at 1 of 1 scales.*random pairs.*give more pairs"):
+        few = he.heat_profile(x, angles=[60.0], pairs=1000, rng=0)
+    assert abs(few.mmd2[0] / exact.mmd2[0] - 1) > 0.3 or np.isnan(few.mmd2[0])
+    with pytest.warns(he.PrecisionWarning, match="off by [1-9]e-01 relatively"):
+        many = he.heat_profile(x, angles=[60.0], pairs=3_000_000, rng=0)
+    assert abs(many.mmd2[0] / exact.mmd2[0] - 1) < 0.3
+
+
+def test_a_large_mmd2_of_random_pairs_is_as_certain_as_gess_says_and_not_warned_of(recwarn):
+    x = he.samplers.von_mises_fisher(500, [0, 0, 1], 50.0, rng=0)
+    exact = he.heat_profile(x, angles=[20.0])
+    found = he.heat_profile(x, angles=[20.0], pairs=5000, rng=0)
+    assert not [one for one in recwarn if "mmd2" in str(one.message)]
+    assert abs(found.mmd2[0] / exact.mmd2[0] - 1) < 4 * found.error[0]
