@@ -30,8 +30,8 @@ MOST_DEGREES = 2**24
 _RTOL = 1e-9
 #: Values of eigenfunctions held at once.
 _BLOCK_ENTRIES = 2**24
-#: Levels up to which sums over pairs serve: what makes levels of cosines is a matrix of their square.
-_MOST_BY_PAIRS = 2**13
+#: Levels up to which sums over pairs serve: what makes levels of cosines is a matrix, but on circles nothing is needed.
+_MOST_BY_PAIRS, _MOST_ON_CIRCLES = 2**13, 2**20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,9 +160,7 @@ def _of_series(measure: Measure, kernel: ZonalPairs, count: int) -> _Levels:
 def _refuse_pairs(measure: Measure, kernel: ZonalPairs, count: int) -> None:
     """Refuse levels that take too much memory, and atoms that take too long."""
     space, transform = measure.space, measure.space.transform
-    most = _MOST_BY_PAIRS
-    if isinstance(transform, LevelTransform):
-        most = max(most, int(transform.most) + 1)
+    most = _MOST_ON_CIRCLES if kernel.series.dim == 1 else _MOST_BY_PAIRS
     if count > most:
         raise InputError(f"max_degree may be {most - 1} at most on {space!r}, but is {count - 1}; give less")
     seconds = pairs.level_seconds(measure.n, kernel, count)

@@ -151,7 +151,7 @@ def test_a_cluster_in_many_dimensions_is_refused_when_it_takes_too_long():
 
 @pytest.mark.parametrize(
     ("space", "most"),
-    [(he.Sphere(2), 8191), (he.Sphere(1), 2**18 - 1), (he.Sphere(9), 8191), (he.Projective(5), 8191)],
+    [(he.Sphere(2), 8191), (he.Sphere(1), 2**20 - 1), (he.Sphere(9), 8191), (he.Projective(5), 8191)],
     ids=repr,
 )
 def test_levels_beyond_what_fits_are_refused(space, most):
@@ -163,7 +163,7 @@ def test_levels_beyond_what_fits_are_refused(space, most):
 def test_the_last_level_of_the_circle_is_the_one_that_the_message_names():
     angle = np.array([0.0, 1.0])
     x = np.column_stack([np.cos(angle), np.sin(angle)])
-    found = he.power_spectrum(x, max_degree=2**18 - 1)
+    found = he.power_spectrum(x, max_degree=2**20 - 1)
     degrees = found.degrees[1:]
     np.testing.assert_allclose(found.energies[1:], 1 + np.cos(degrees), atol=1e-9)
 

@@ -26,6 +26,15 @@ _BINS_PER_COSINE = 8
 _LEAST_BINS = 1024
 
 
+#: Bytes of the bins of all lanes together.
+_ROOM = 2**26
+
+
+def lanes_that_fit(count: int) -> int:
+    """Most lanes, a power of two up to 64, whose bins take no more memory than they should."""
+    return 1 << min(6, max(1, _ROOM // (128 * _BINS_PER_COSINE * count)).bit_length() - 1)
+
+
 class CosineSums:
     """sum of w_i w_j cos(k d_ij) for k < *count*, over about *pairs* pairs given in tiles, in some *lanes* at once."""
 

@@ -26,7 +26,7 @@ from ..progress import Progress
 from ..spaces.capabilities import FlatEmbedding, PairKernel, ZonalPairs
 from ..transforms.levels import LevelSpectrum
 from .base import Answer, Engine, Offer, PotentialOffer, Question
-from .cosines import ERROR, CosineSums
+from .cosines import ERROR, CosineSums, lanes_that_fit
 from .neighbours import COINCIDENT, LEAST_RTOL, MOMENT_ERROR, NeighboursOffer, sum_cells
 from .tiles import TILE, tiles
 
@@ -166,7 +166,7 @@ def lanes_for(n: int, most: int) -> int:
 def pair_moments(measure: Measure, kernel: ZonalPairs, count: int, rtol: float, progress: Progress) -> LevelMoments:
     """b_0, ..., b_{count-1} as sums over pairs of atoms, the lowest certain even when they nearly vanish."""
     support = measure.support()
-    lanes = lanes_for(support.n, 64)
+    lanes = lanes_for(support.n, lanes_that_fit(count))
     threads = min(lanes, thread_count())
     sums = CosineSums(count, support.n**2 // 2, lanes)
     size = TILE if support.n > 4 * TILE else max(128, -(-support.n // (4 if lanes > 1 else 2)))
