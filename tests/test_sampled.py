@@ -178,6 +178,20 @@ def test_the_truth_is_outside_the_error_in_less_than_one_case_of_190_where_parts
     assert outside <= 2
 
 
+@pytest.mark.parametrize("space", [he.Sphere(4), he.Euclidean(5)])
+def test_drawing_an_atom_with_itself_is_no_chance_in_a_tight_cloud(space):
+    x = he.samplers.von_mises_fisher(300, [0, 0, 0, 0, 1], 1e4, rng=3)
+    measure, rng = he.Measure(x, space=space), np.random.default_rng(4)
+    exact = he.heat_profile(measure, times=[0.137], method="pairwise").gess[0]
+    found = [he.heat_profile(measure, times=[0.137], pairs=1000, rng=rng) for _ in range(200)]
+    off, error = np.array([(exact / one.gess[0] - 1, one.error[0]) for one in found]).T
+    assert exact - 1 < 1e-3
+    assert (np.abs(off) < error).all()
+    assert off.std() < 0.1 * (exact - 1)  # by itself, a pair in 300, it would be three times as much
+    assert abs(off.mean()) < 4.5 * off.std() / np.sqrt(200)
+    assert np.median(error) < exact - 1
+
+
 @pytest.mark.filterwarnings("default:mmd2 .*random pairs:heatess.errors.PrecisionWarning")
 def test_a_small_mmd2_of_random_pairs_is_warned_of_and_more_pairs_help():
     x = he.samplers.uniform(500, rng=0)

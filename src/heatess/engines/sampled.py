@@ -99,17 +99,16 @@ class Draws:
 
         return cls(pairs, 2 * side * count, batches())
 
-    def chance(self, batches: FloatArray, overlap: FloatArray, deficit: FloatArray) -> FloatArray:
+    def chance(self, batches: FloatArray, overlap: FloatArray, least: FloatArray) -> FloatArray:
         """What chance may have done to an overlap: the spread of the batches, and what is too rare to be drawn.
 
-        The *deficit* is the most that an overlap with one of the atoms falls short of one.
+        No two atoms overlap by less than *least*.
         """
         spread = batches.std(axis=0, ddof=1) / math.sqrt(len(batches))
-        most = np.minimum(4 * deficit, 1.0)  # of two overlaps from each other
         unseen = UNSEEN / self.atoms
         moved = np.maximum(overlap, np.sqrt(overlap) - overlap)
-        atoms = 2 * unseen * np.minimum(most, moved) + unseen**2 * most
-        return np.asarray(SIGMAS * spread + atoms + UNSEEN / self.pairs * most)
+        atoms = 2 * unseen * np.minimum(1 - least, moved) + unseen**2 * (1 - least)
+        return np.asarray(SIGMAS * spread + atoms + UNSEEN / self.pairs * (1 - least))
 
 
 def _by_levels(measure: Measure, kernel: ZonalPairs, times: FloatArray, rtol: float, draws: Draws) -> HeatSums:
@@ -121,16 +120,24 @@ def _by_levels(measure: Measure, kernel: ZonalPairs, times: FloatArray, rtol: fl
             f"random pairs serve scales of up to {SERIES_LIMIT} levels, and angle "
             f"{np.degrees(np.sqrt(8 * times.min())):g} degrees on {measure.space!r} needs more; give coarser scales"
         )
-    batches = np.array([_moments(measure, kernel, count, *draw) for draw in draws.batches])  # (batches, levels)
-    mean = batches.mean(axis=0)
-    sums = sum_levels(series, times, LevelMoments(np.clip(mean, 0.0, 1.0), error=ERROR))
     p = np.stack([level_probabilities(series, float(t), count) for t in times])
-    overlap = p @ mean
+    least = _least(1 - p @ series.zonal(count, _farthest(measure, kernel)), p[:, 0])
+    found = [_moments(measure, kernel, count, *draw) for draw in draws.batches]
+    moments, same = np.array([part[0] for part in found]), np.array([part[1] for part in found])
+    mean = moments.mean(axis=0)  # (levels,)
+    sums = sum_levels(series, times, LevelMoments(np.clip(mean, 0.0, 1.0), error=ERROR))
+    # Level zero has counted p_0 for an atom with itself.
+    batches = moments @ p.T + np.multiply.outer(same - 1 / measure.ess, least - p[:, 0])  # (batches, times)
+    overlap = batches.mean(axis=0)
     if not (overlap > 0).all():
         raise PrecisionError(f"{draws.pairs:,} random pairs are too few to tell the overlap from zero; give more")
-    deficit = 1 - p @ series.zonal(count, _farthest(measure, kernel))
-    chance = draws.chance(batches @ p.T, overlap, deficit) / overlap
-    return _with_chance(overlap, sums.slope, sums.error, chance, kernel.log_diagonal(times) + np.log(overlap))
+    chance, slope = draws.chance(batches, overlap, least) / overlap, sums.slope * sums.overlap / overlap
+    return _with_chance(overlap, slope, sums.error, chance, kernel.log_diagonal(times) + np.log(overlap))
+
+
+def _least(deficit: FloatArray, constant: FloatArray) -> FloatArray:
+    """What no overlap is below: from the most that those with one atom fall short of one, or the constant part."""
+    return np.asarray(np.maximum(1 - 4 * deficit, constant))
 
 
 def _farthest(measure: Measure, kernel: ZonalPairs) -> float:
@@ -151,34 +158,40 @@ def _with_chance(
     return HeatSums(overlap, log_mmd2, slope, error + chance, of_mmd2, np.zeros(len(overlap)))
 
 
-def _moments(measure: Measure, kernel: ZonalPairs, count: int, left: IntArray, right: IntArray) -> FloatArray:
-    """Unbiased level moments from the pairs of one batch."""
+def _moments(
+    measure: Measure, kernel: ZonalPairs, count: int, left: IntArray, right: IntArray
+) -> tuple[FloatArray, float]:
+    """Unbiased level moments from the pairs of one batch, and the share of pairs of an atom with itself."""
     side = len(left)
     u = kernel.cosines(kernel.rows(measure.points[left]), kernel.rows(measure.points[right]))
     same = left[:, None] == right  # not a pair of distinct atoms: put at distance zero, and taken out again
     u[same] = 1.0
     sums, equal = CosineSums(count, side * side), np.full(side, 1 / side)
     sums.add(u, equal, equal)
-    found = kernel.series.from_cosines(1 / measure.ess + sums.values() - same.sum() / side**2)
+    share = float(same.sum()) / side**2
+    found = kernel.series.from_cosines(1 / measure.ess + sums.values() - share)
     found[0] = 1.0
-    return found
+    return found, share
 
 
 def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, draws: Draws) -> HeatSums:
     """Where the overlap is more than a function of the distance: the mean over batches at each scale.
 
-    The constant part of s_t, which is 1 / k_2t(x, x) on a compact space, is the same for all pairs and not sampled.
+    What all overlaps have in common is not sampled: 1 / k_2t(x, x) on a compact space, and more in a tight cloud.
     """
     compact, own = measure.space.compact, 1 / measure.ess
     diagonal = kernel.log_diagonal(times)
     constant = np.exp(-diagonal) if compact else np.zeros(len(times))
-    found = [_overlaps(measure, kernel, times, constant, *draw) for draw in draws.batches]
+    affordable = measure.n * len(times) <= max(draws.pairs, FEW_OVERLAPS)
+    least = _least(_deficit(measure, kernel, times), constant) if affordable else constant
+    with np.errstate(over="ignore"):
+        common = np.where(least > constant, np.exp(np.minimum(diagonal, 700.0)) * least - 1, 0.0) if compact else 0.0
+    found = [_overlaps(measure, kernel, times, least, common, *draw) for draw in draws.batches]
     batches = np.array(found)  # (batches, 3, times)
     overlap, change, excess = batches.mean(axis=0)
-    overlap += constant + own * (1 - constant)
-    affordable = measure.n * len(times) <= max(draws.pairs, FEW_OVERLAPS)
-    deficit = _deficit(measure, kernel, times) if affordable else np.ones(len(times))
-    chance = draws.chance(batches[:, 0], overlap, deficit) / overlap
+    overlap += least + own * (1 - least)
+    excess += common * (1 - own)
+    chance = draws.chance(batches[:, 0], overlap, least) / overlap
     error = np.full(len(times), kernel.accuracy + 64 * EPS)
     if not compact:
         return HeatSums.of_overlap(overlap, change / overlap, error + chance, None)
@@ -203,13 +216,20 @@ def _deficit(measure: Measure, kernel: PairKernel, times: FloatArray) -> FloatAr
 
 
 def _overlaps(
-    measure: Measure, kernel: PairKernel, times: FloatArray, constant: FloatArray, left: IntArray, right: IntArray
+    measure: Measure,
+    kernel: PairKernel,
+    times: FloatArray,
+    least: FloatArray,
+    common: FloatArray | float,
+    left: IntArray,
+    right: IntArray,
 ) -> FloatArray:
-    """Means over a batch of s_t - constant, d s_t / d log t and k_2t - 1; an atom counts as zero with itself."""
+    """Means over a batch of s_t - least, d s_t / d log t and k_2t - 1 - common; an atom counts as zero with itself."""
     found = np.zeros((3, len(times)))
     for rows, columns in product(slices(len(left), TILE), slices(len(right), TILE)):
         distinct = (left[rows, None] != right[columns]).astype(np.float64)
-        found[0] -= constant * distinct.sum()
+        found[0] -= least * distinct.sum()
+        found[2] -= common * distinct.sum()
         terms_at = kernel.terms(measure.points[left[rows]], measure.points[right[columns]])
         for k, time in enumerate(times):
             for part, term in enumerate(terms_at(float(time))):
