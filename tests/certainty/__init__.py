@@ -1,0 +1,1 @@
+"""A search for configurations where heatess is more wrong than it says."""
