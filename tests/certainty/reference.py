@@ -3,10 +3,10 @@
 Nothing here uses heatess. Points are the exact values of their float64 coordinates: directions where the space is made
 of unit vectors, spatial coordinates on the hyperboloid. With s = 2t and k_s the heat kernel,
 
-    s_t(x, y) = k_s(x, y) / sqrt(k_s(x, x) k_s(y, y)),    1 / gESS = sum_ij w_i w_j s_t,    MMD^2 = sum_ij w_i w_j (k_s - 1).
+    s_t(x, y) = k_s(x, y) / sqrt(k_s(x, x) k_s(y, y)), 1 / gESS = sum_ij w_i w_j s_t, MMD^2 = sum_ij w_i w_j (k_s - 1).
 
-Each curved space has two ways to its kernel that share nothing but the distance: the series over levels, with a bound on
-what it leaves out, at coarse scales; and below `FINE` the derivative of a Gaussian (odd spheres), an integral of
+Each curved space has two ways to its kernel that share nothing but the distance: the series over levels, with a bound
+on what it leaves out, at coarse scales; and below `FINE` the derivative of a Gaussian (odd spheres), an integral of
 that (even spheres), or one over fibres (complex projective spaces). The tests hold them against each other.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb, log2
+from math import comb, log2, pi
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +25,9 @@ Matrix = list[list[Any]]
 #: Bits of the first attempt, and of the last.
 BITS, MOST_BITS = 160, 4096
 
-#: alpha = sqrt(8 t) on the unit sphere below which the series gives way. The images left out are below exp(-100).
-FINE = 0.15
+#: alpha = sqrt(8 t) on the unit sphere below which the series gives way, as a share of the distance to the cut locus.
+#: The images left out are below exp(-100).
+FINE = 0.048
 
 #: Pairs further apart than so many alpha hold less than exp(-140) at such scales.
 FARTHEST = 12
@@ -225,10 +226,11 @@ class RankOne(Space):
         return 1 - versine
 
     step = 1  # every level, or every second
+    cut = pi  # the distance at which the kernel of fine scales is singular
 
     def kernel(self, time: Any, pairs: list[Any]) -> Kernel:
         time = self.unit_time(time)
-        return self.by_levels(time) if 8 * time > FINE**2 else self.by_gaussian(time, pairs)
+        return self.by_levels(time) if 8 * time > (FINE * self.cut) ** 2 else self.by_gaussian(time, pairs)
 
     def by_levels(self, time: Any) -> Kernel:
         """The series as one polynomial, whose coefficients alternate: up to 3.6 bits are lost with each level."""
@@ -296,12 +298,13 @@ class RankOne(Space):
         return Kernel(power - 1, of)
 
     def _interpolated(self, slow: Callable[[Any], Any], reach: Any) -> Callable[[Any], Any]:
-        """At Chebyshev nodes in r^2, which has no singularity nearer than pi^2."""
+        """At Chebyshev nodes in r^2, up to less than a third of the nearest singularity."""
         most = squared_angle(reach)
-        rate = 2 * arb.pi() ** 2 / most - 1  # of the ellipse through the singularity
+        rate = 2 * exactly(self.cut) ** 2 / most - 1  # of the ellipse through it
         count = int(110 / log2(float((rate + (rate * rate - 1).sqrt()).mid()))) + 4
         nodes = [(most * (1 - (arb.pi() * (2 * k + 1) / (2 * count)).cos()) / 2).mid() for k in range(count)]
-        found = arb_poly.interpolate(nodes, [slow(2 * (node.sqrt() / 2).sin() ** 2).mid() for node in nodes])
+        values = [slow(2 * (node.sqrt() / 2).sin() ** 2) for node in nodes]
+        found = arb_poly.interpolate(nodes, values, algorithm="newton")
         return lambda z: found(squared_angle(z))
 
     def log_density(self, s: Any, z: Any) -> Any:
@@ -333,6 +336,8 @@ class Projective(RankOne):
 @dataclass(frozen=True)
 class ComplexProjective(RankOne):
     """Complex dimension *dim*; points are complex vectors."""
+
+    cut = pi / 2
 
     def geometry(self, points: Any) -> Matrix:
         with ctx.workprec(max(1024, ctx.prec)):
@@ -561,7 +566,7 @@ def _shc(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class Interval(Space):
-    """A segment with insulated ends, which is not homogeneous: half the heat of a circle twice as long, folded."""
+    """A segment with insulated ends, which is not homogeneous: a circle twice as long, folded."""
 
     lengths: tuple[float, ...]
 
@@ -572,7 +577,7 @@ class Interval(Space):
 
         def excess(x: list[Any], y: list[Any]) -> Any:
             parts = [
-                (circle_excess(a - b, time, 2 * exactly(t)) + circle_excess(a + b, time, 2 * exactly(t)))
+                (circle_excess(a - b, time, 2 * exactly(t)) + circle_excess(a + b, time, 2 * exactly(t))) / 2
                 for a, b, t in zip(x, y, self.lengths, strict=True)
             ]
             return combined(parts)

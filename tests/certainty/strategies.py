@@ -47,6 +47,7 @@ class Cloud:
     log_weights: np.ndarray | None = None
     story: str = ""
     rng_seed: list[int] = field(default_factory=list)
+    as_if_many: bool = False
 
     @property
     def n(self) -> int:
@@ -83,7 +84,7 @@ def truth_of(space: he.Space) -> Any:
 
 
 def centres(space: he.Space, kind: str, count: int, rng: Rng) -> Any:
-    """*count* places: "uniform", "opposite" (at the cut locus of each other), "design" (balanced), "circle" or "far"."""
+    """*count* places: "uniform", "opposite" (at each other's cut locus), "design" (balanced), "circle" or "far"."""
     if isinstance(space, he.Product):
         return tuple(centres(factor, kind, count, rng) for factor in space.spaces)
     if isinstance(space, he.Torus):
@@ -114,7 +115,8 @@ def near(space: he.Space, points: Any, gaps: np.ndarray, rng: Rng) -> Any:
     if isinstance(space, he.Euclidean):
         return points + gaps[:, None] * rng.standard_normal(points.shape)
     if isinstance(space, he.Hyperbolic):
-        place = points[:, 1:] + gaps[:, None] * rng.standard_normal((len(points), space.dim))
+        size = np.linalg.norm(points[:, 1:], axis=1) if rng.random() < 0.5 else 0.0  # along the ray, or across it
+        place = points[:, 1:] + (gaps * (1 + size))[:, None] * rng.standard_normal((len(points), space.dim))
         return np.column_stack([np.sqrt(1 + np.sum(place**2, axis=1)), place])
     moved = points + gaps[:, None] * _ambient(space, len(points), rng)
     return np.where(gaps[:, None] > 0, _unit(moved), points)
@@ -176,7 +178,7 @@ def _open_centres(space: he.Space, kind: str, count: int, rng: Rng) -> np.ndarra
     elif kind == "circle":
         x = x[:1] + np.outer(np.arange(count), x[-1])
     elif kind == "far":
-        x[: 1 + count // 3] *= 10 ** rng.uniform(1, 12 if isinstance(space, he.Euclidean) else 7)
+        x[: 1 + count // 3] *= 10 ** rng.uniform(1, 12 if isinstance(space, he.Euclidean) or rng.random() < 0.5 else 30)
     elif kind == "opposite":
         x[1::2] = -x[: 2 * (count // 2) : 2]
     if isinstance(space, he.Euclidean):
@@ -437,7 +439,9 @@ def draw_cloud(seed: int, number: int, families: tuple[str, ...] = ()) -> Cloud:
         times, scales = pick_times(space, points, rng)
         story = f"{kind} {gaps} {scales}"
     given = weigh(weights, n, rng)
-    return Cloud(subject, points, times, rtol, **given, story=f"{story} {weights}", rng_seed=[seed, number])
+    many = bool(rng.random() < 0.3)
+    story = f"{story} {weights}{' as if many' if many else ''}"
+    return Cloud(subject, points, times, rtol, **given, story=story, rng_seed=[seed, number], as_if_many=many)
 
 
 def _node_times(subject: Subject, rng: Rng) -> np.ndarray:
