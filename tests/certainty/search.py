@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import math
+import os
 import re
 import sys
 import time as clock
@@ -19,7 +20,7 @@ import traceback
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
@@ -343,14 +344,21 @@ def merged(reports: list[Report]) -> Report:
     return Report(dict(tallies), [check for report in reports for check in report.outside])
 
 
+def _one_thread() -> None:
+    os.environ["HEATESS_NUM_THREADS"] = "1"  # of a process of the search only
+
+
 def search(cases: int, seed: int, families: tuple[str, ...] = (), processes: int = 2, chunk: int = 20) -> Report:
     """*cases* cases in several processes."""
     parts = [range(first, min(first + chunk, cases)) for first in range(0, cases, chunk)]
     if processes == 1:
         return merged([examine(seed, part, families) for part in parts])
     # Spawned, because a fork of a process with threads may hang.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), _one_thread) as pool:
         jobs = [pool.submit(examine, seed, part, families) for part in parts]
+        for done, _ in enumerate(as_completed(jobs), start=1):
+            if done % max(1, len(jobs) // 10) == 0 and sys.stderr.isatty():
+                print(f"{done * chunk} of {cases} cases", file=sys.stderr)
         return merged([job.result() for job in jobs])
 
 
@@ -408,6 +416,8 @@ def show(seed: int, number: int, families: tuple[str, ...], shrink: bool) -> int
     if shrink:
         cloud = shrunk(cloud, number)
     np.set_printoptions(precision=17, floatmode="unique", threshold=10**6)
+    if isinstance(cloud.subject.truth, reference.Graph):
+        print("adjacency", cloud.subject.truth.adjacency.tolist(), sep="\n")
     print(cloud.subject.space, "|", cloud.story, "| rtol", cloud.rtol)
     print(
         "points",
