@@ -54,6 +54,20 @@ def test_the_search_finds_a_number_that_is_off(share, monkeypatch):
     assert {check.what for check in found} == {"gess"}
 
 
+# What the search has found.
+
+
+@pytest.mark.parametrize("time", [10.0, 19.0, 25.0, 60.0])
+def test_a_balanced_product_is_warned_of_however_mixed_the_heat_is(time):
+    corners = np.array([0, np.pi, 0, np.pi]), np.array([0, 0, np.pi, np.pi])
+    torus = he.Product(he.Circle(), he.Circle())
+    with pytest.warns(he.PrecisionWarning, match="mmd2"):
+        he.heat_profile(corners, space=torus, times=[time], method="pairwise")
+    apart = he.heat_profile((corners[0][:2], corners[1][:2]), space=torus, times=[time], method="pairwise")
+    truth = reference.exact(truth_of(torus), (corners[0][:2], corners[1][:2]), reference.shares([1.0, 1.0]), time)
+    assert search.relative(apart.mmd2[0], truth.mmd2) < 1e-11
+
+
 # References against one another and against closed forms; none of them uses heatess.
 
 

@@ -279,12 +279,12 @@ class TileOffer(Offer):
         """Tile by tile, some of them side by side."""
         atoms, times = self.question.measure.coalesced(), self.question.times[part]
         kernel = self.kernel.fitted(atoms.points, times, self.question.rtol)
-        total = np.zeros((3, len(times)))
+        total = np.zeros((4, len(times)))
         work = list(tiles(atoms.n, SMALL_TILE))
         for batch in progress.track(list(slices(len(work), BATCH)), "pairs"):
 
             def sums(places: slice, batch: slice = batch) -> FloatArray:
-                found = np.zeros((3, len(times)))
+                found = np.zeros((4, len(times)))
                 for rows, columns in work[batch][places]:
                     _add_overlaps(found, atoms, kernel, times, rows, columns)
                 return found
@@ -297,19 +297,25 @@ class TileOffer(Offer):
 def _add_overlaps(
     found: FloatArray, atoms: Measure, kernel: PairKernel, times: FloatArray, rows: slice, columns: slice
 ) -> None:
-    """Add the pairs of one tile to the three sums at each time; those off the diagonal count twice."""
+    """Add the pairs of one tile to the three sums at each time; those off the diagonal count twice.
+
+    The first tile adds k_2t(x, x) - 1 as well, which the logarithm of k_2t(x, x) does not show below 1e-16.
+    """
     twice = 1.0 if rows == columns else 2.0
     row_weights, column_weights = twice * atoms.weights[rows], atoms.weights[columns]
     terms_at = kernel.terms(atoms.points[rows], atoms.points[columns])
     for k, time in enumerate(times):
-        for sums, term in zip(found, terms_at(float(time)), strict=True):
+        terms = terms_at(float(time))
+        for sums, term in zip(found[:3], terms, strict=True):
             if term is not None:
                 sums[k] += row_weights @ term @ column_weights
+        if terms.excess is not None and rows.start == columns.start == 0:
+            found[3, k] = terms.excess[0, 0]
 
 
 def _tile_sums(compact: bool, kernel: PairKernel, times: FloatArray, total: FloatArray) -> HeatSums:
     """log(A - 1) from the excess where A is near one, else from A = k_2t(x,x) / gESS, which cannot overflow."""
-    overlap, change, excess = total
+    overlap, change, excess, largest = total
     error = kernel.errors(times, overlap) + 64 * EPS
     if not compact:
         return HeatSums.of_overlap(overlap, change / overlap, error, None)
@@ -319,7 +325,6 @@ def _tile_sums(compact: bool, kernel: PairKernel, times: FloatArray, total: Floa
         near_one = np.log(np.maximum(excess, 0.0))
         log_mmd2 = np.where(log_power > 1.0, log_excess_of_power(log_power), near_one)
         # Terms k_2t - 1 of the excess, which may cancel, are no larger than k_2t(x, x) - 1.
-        largest = np.expm1(np.minimum(log_diagonal, 700.0))
         cancelled = np.where(
             excess > 0, error * largest / np.maximum(excess, 1e-300), np.where(largest > 0, np.inf, 0.0)
         )
