@@ -115,8 +115,11 @@ def near(space: he.Space, points: Any, gaps: np.ndarray, rng: Rng) -> Any:
     if isinstance(space, he.Euclidean):
         return points + gaps[:, None] * rng.standard_normal(points.shape)
     if isinstance(space, he.Hyperbolic):
-        size = np.linalg.norm(points[:, 1:], axis=1) if rng.random() < 0.5 else 0.0  # along the ray, or across it
-        place = points[:, 1:] + (gaps * (1 + size))[:, None] * rng.standard_normal((len(points), space.dim))
+        # By the gap, by a share of the distance from the origin, or along the ray from there.
+        place, way = points[:, 1:], rng.integers(3)
+        size = 1.0 if way == 0 else np.linalg.norm(place, axis=1)[:, None]
+        aside = place / size if way == 2 else rng.standard_normal(place.shape)
+        place = place + gaps[:, None] * size * aside * (rng.standard_normal((len(place), 1)) if way == 2 else 1.0)
         return np.column_stack([np.sqrt(1 + np.sum(place**2, axis=1)), place])
     moved = points + gaps[:, None] * _ambient(space, len(points), rng)
     return np.where(gaps[:, None] > 0, _unit(moved), points)
@@ -178,7 +181,8 @@ def _open_centres(space: he.Space, kind: str, count: int, rng: Rng) -> np.ndarra
     elif kind == "circle":
         x = x[:1] + np.outer(np.arange(count), x[-1])
     elif kind == "far":
-        x[: 1 + count // 3] *= 10 ** rng.uniform(1, 12 if isinstance(space, he.Euclidean) or rng.random() < 0.5 else 30)
+        farther = isinstance(space, he.Hyperbolic) and rng.random() < 0.5
+        x[: count if farther else 1 + count // 3] *= 10 ** rng.uniform(1, 30 if farther else 12)
     elif kind == "opposite":
         x[1::2] = -x[: 2 * (count // 2) : 2]
     if isinstance(space, he.Euclidean):
