@@ -116,7 +116,7 @@ def near(space: he.Space, points: Any, gaps: np.ndarray, rng: Rng) -> Any:
         return points + gaps[:, None] * rng.standard_normal(points.shape)
     if isinstance(space, he.Hyperbolic):
         # By the gap, by a share of the distance from the origin, or along the ray from there.
-        place, way = points[:, 1:], rng.integers(3)
+        place, way = points[:, 1:], rng.choice([0, 1, 2, 2])
         size = 1.0 if way == 0 else np.linalg.norm(place, axis=1)[:, None]
         aside = place / size if way == 2 else rng.standard_normal(place.shape)
         place = place + gaps[:, None] * size * aside * (rng.standard_normal((len(place), 1)) if way == 2 else 1.0)
@@ -178,11 +178,13 @@ def _open_centres(space: he.Space, kind: str, count: int, rng: Rng) -> np.ndarra
     x = rng.standard_normal((count, space.dim)) * 10 ** rng.uniform(-1, 1)
     if kind == "design":
         x = np.resize(np.vstack([np.eye(space.dim), -np.eye(space.dim)]), x.shape)
+    elif kind == "circle" and isinstance(space, he.Hyperbolic):  # a ray, far out
+        x = x[:1] * 10 ** rng.uniform(0, 18) * (1 + 10 ** -rng.uniform(0, 8, (count, 1)))
     elif kind == "circle":
         x = x[:1] + np.outer(np.arange(count), x[-1])
     elif kind == "far":
-        farther = isinstance(space, he.Hyperbolic) and rng.random() < 0.5
-        x[: count if farther else 1 + count // 3] *= 10 ** rng.uniform(1, 30 if farther else 12)
+        farther = isinstance(space, he.Hyperbolic) and rng.random() < 0.8
+        x[: count if farther else 1 + count // 3] *= 10 ** (rng.uniform(4, 18) if farther else rng.uniform(1, 12))
     elif kind == "opposite":
         x[1::2] = -x[: 2 * (count // 2) : 2]
     if isinstance(space, he.Euclidean):
