@@ -11,15 +11,24 @@ from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray
 from ..blocks import slices
-from ..errors import InputError, PrecisionError
+from ..errors import InputError, PrecisionError, PrecisionWarning, warn
 from ..heat.sums import HeatSums, log_sum
 from ..measure import Measure
 from ..progress import Progress
-from ..spaces.capabilities import Modes
+from ..spaces.capabilities import Modes, Rounding
 from .base import Answer, Engine, Offer, PotentialOffer, Question
 
 #: Entries of the table of eigenfunctions held at once.
 BLOCK_ENTRIES = 2**24
+
+#: Rounding of gESS from which there is a warning, and from which there is no number.
+DOUBT, TOO_VAGUE = 1e-4, 0.1
+
+#: Rounding of a sum over atoms, relative to the sum of absolute values.
+SUM_ROUNDING = 4 * EPS
+
+#: Steps, each twice the one before, in which an integral over time is bounded.
+DOUBLINGS = 48
 
 
 class Eigenmodes(Engine):
@@ -84,27 +93,115 @@ class ModesOffer(Offer):
         values = space.eigenpairs(atoms.points[:1], finest).values
         rates = 2 * np.multiply.outer(times, values)  # (times, modes)
         decay = np.exp(-rates)
+        rounding = space.rounding
+        blur = _blur(values, times, rounding)
         parts, changes = np.zeros((2, *decay.shape))  # sum_i w_i phi_r(x_i) / sqrt(k_i), and its derivative in log t
-        coefficients = np.zeros(len(values))
+        coefficients, sizes = np.zeros((2, len(values)))  # sum_i w_i phi_r(x_i), and of absolute values
+        blurred = np.zeros(len(times))  # of k_i, the worst relative
         for rows in slices(atoms.n, BLOCK_ENTRIES // len(values) + 1):
             weights = atoms.weights[rows]
             functions = space.eigenpairs(atoms.points[rows], finest).functions  # (n, modes)
             squares = functions**2
             own = squares @ decay.T  # k_2t(x_i, x_i), shape (n, times)
             own_slope = squares @ (-rates * decay).T / own
+            blurred = np.maximum(blurred, (squares @ blur.T / own).max(axis=0))
             scaled = weights[:, None] / np.sqrt(own)
             parts += scaled.T @ functions
             changes += (-0.5 * scaled * own_slope).T @ functions
             coefficients += weights @ functions
+            sizes += weights @ np.abs(functions)
         overlap = np.einsum("tr,tr->t", decay, parts**2)
         change = np.einsum("tr,tr->t", decay, 2 * parts * changes - rates * parts**2)
-        share = _left_out(space, rates)
+        share, discretised = _left_out(space, rates), space.discretisation_error(times)
+        rounded = blurred + np.einsum("tr,tr->t", blur, parts**2) / overlap + rounding.relative
+        _refuse_vague(self.measure, times, rounded, discretised)
+        error = share / overlap + 64 * EPS + rounded + discretised
+        if space.is_uniform(atoms.points, atoms.weights):
+            nothing = np.zeros(len(times))
+            return Answer(HeatSums(overlap, nothing - np.inf, change / overlap, error, nothing, nothing))
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             log_mmd2 = log_sum(2 * np.log(np.abs(coefficients[1:])) - rates[:, 1:])
             missing = np.where(share > 0, np.exp(np.log(share * decay.sum(axis=1)) - log_mmd2), 0.0)
-        discretised = space.discretisation_error(times)
-        error = share / overlap + 64 * EPS + discretised
-        return Answer(HeatSums(overlap, log_mmd2, change / overlap, error, missing, missing))
+        energies = Energies(values[1:], np.abs(coefficients[1:]), SUM_ROUNDING * sizes[1:])
+        mmd2_error = missing + energies.errors(times, log_mmd2, rounding)
+        return Answer(HeatSums(overlap, log_mmd2, change / overlap, error, mmd2_error, missing))
+
+
+def _blur(values: FloatArray, times: FloatArray, rounding: Rounding) -> FloatArray:
+    """What rounding of the Laplacian adds to x' exp(-2 t L) x, per x_r^2 of each mode r; shape (times, modes).
+
+    A change E of L changes it by at most |E| times the integral of |exp(-s L) x|^2 over s from 0 to 2 t, which is
+    sum_r x_r^2 (1 - exp(-4 lambda_r t)) / (2 lambda_r). Modes below the gap are mixed with those above it alone, by
+    |E| / gap.
+    """
+    rates = 2 * np.multiply.outer(times, values)
+    small = rates < 1e-8
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(small, 2 * times[:, None], -np.expm1(-2 * rates) / (2 * values))
+    exact = values < rounding.gap
+    if rounding.gap > 0:
+        found[:, exact] = np.minimum(found[:, exact], 2 / rounding.gap)
+    return np.asarray(rounding.noise * found)
+
+
+def _refuse_vague(measure: Measure, times: FloatArray, rounded: FloatArray, discretised: FloatArray) -> None:
+    """Refuse or warn where gESS is lost in the rounding of a Laplacian with too large a range of links."""
+    worst = int(np.argmax(rounded))
+    lost = float(rounded[worst])
+    if lost <= max(DOUBT, float(discretised[worst])):
+        return
+    message = (
+        f"links or sizes on {measure.space!r} differ so much that rounding may move gESS by {min(lost, 1.0):.0e} "
+        f"relatively at time {times[worst]:.3g}"
+    )
+    if lost > TOO_VAGUE:
+        good = times[rounded <= TOO_VAGUE]
+        finer = f"; give times up to {good[-1]:.3g}" if len(good) else "; give finer scales"
+        raise PrecisionError(f"{message}{finer}, or join what is so close together, or leave out what is so weak")
+    warn(message, PrecisionWarning)
+
+
+@dataclass(frozen=True, eq=False)
+class Energies:
+    """Coefficients |c_r| of the modes but the constant, and the rounding of each as a sum."""
+
+    values: FloatArray
+    coefficients: FloatArray
+    rounding: FloatArray
+
+    def errors(self, times: FloatArray, log_mmd2: FloatArray, rounding: Rounding) -> FloatArray:
+        """Bound on the relative error of A - 1 = sum_r exp(-2 lambda_r t) c_r^2 from rounding, at each time.
+
+        That of each sum c_r, by e_r, and that of the Laplacian, by E: to first order |E| times the integral of
+        |exp(-s L) c| |exp(-(2 t - s) L) c| over s from 0 to 2 t, and to second order as if e_r were |E| |c| / lambda_r
+        more. Zero where A - 1 underflows, for zero is then the right number.
+        """
+        size = float(np.linalg.norm(self.coefficients))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mixed = np.where(self.values > 0, rounding.noise * size / self.values, np.inf) if rounding.noise else 0.0
+        mixed = np.where(self.values < rounding.gap, np.minimum(mixed, rounding.noise * size / rounding.gap), mixed)
+        unsure = self.rounding + mixed
+        with np.errstate(divide="ignore"):
+            logs = np.log(unsure * (2 * self.coefficients + unsure))
+        first = np.exp(np.minimum(log_sum(logs - 2 * np.multiply.outer(times, self.values)) - log_mmd2, 700.0))
+        first += rounding.relative
+        if rounding.noise:
+            first += [self._moved(time, rounding) for time in times]
+        return np.where(log_mmd2 < -745.0, 0.0, first)
+
+    def _moved(self, time: float, rounding: Rounding) -> float:
+        """|E| times the integral, relative: by trapezia, from above because the integrand is convex."""
+        rates = self.values - self.values[0]  # the lowest rate is common to all
+        ends = np.append(0.0, time * 2.0 ** np.arange(-DOUBLINGS, 1))
+        squares = self.coefficients**2
+        exact = self.values < rounding.gap
+        early, late = (np.exp(-2 * np.multiply.outer(s, rates)) * squares for s in (ends, 2 * time - ends))
+        low = [np.sqrt(part[:, exact].sum(axis=1)) for part in (early, late)]
+        high = [np.sqrt(part[:, ~exact].sum(axis=1)) for part in (early, late)]
+        product = low[0] * high[1] + high[0] * low[1] + high[0] * high[1]
+        total = float(early[-1].sum())
+        moved = float(np.diff(ends) @ (product[1:] + product[:-1]))  # twice the half from 0 to t
+        return rounding.noise * moved / total if total else np.inf
 
 
 def _left_out(space: Modes, rates: FloatArray) -> FloatArray:

@@ -304,6 +304,18 @@ class Eigenpairs(NamedTuple):
     functions: FloatArray
 
 
+class Rounding(NamedTuple):
+    """How exact eigenpairs are: exact for a Laplacian that differs from the true one by *noise* in norm.
+
+    But eigenpairs with eigenvalues below *gap* are not mixed among each other by it; they, and all where there is no
+    noise, are right as if each link of the Laplacian were off by a share *relative* of itself.
+    """
+
+    noise: float
+    gap: float
+    relative: float
+
+
 class Modes(Protocol):
     """The eigenpairs of a space that is not homogeneous: meshes, point clouds, graphs."""
 
@@ -318,6 +330,13 @@ class Modes(Protocol):
     @property
     def finest_time(self) -> float:
         """The smallest time that the eigenpairs resolve."""
+
+    @property
+    def rounding(self) -> Rounding:
+        """How exact the eigenpairs that were asked for last are."""
+
+    def is_uniform(self, points: NDArray[Any], weights: FloatArray) -> bool:
+        """Whether these distinct *points* with these *weights* are the uniform law, to rounding of the weights."""
 
     def eigenpairs(self, points: NDArray[Any], time: float) -> Eigenpairs:
         """Eigenpairs that suffice at *time* and above, orthonormal for the normalised volume; the first is (0, 1)."""

@@ -80,7 +80,11 @@ class Mesh(NodeSpace):
         size = len(self._vertices)
         joined = edge_matrix(self._edges, np.ones(len(self._edges)), size)
         refuse_components(joined, "the mesh", _remedy(self._vertices))
-        stiffness, _ = robust_laplacian.mesh_laplacian(self._vertices, self._faces)
+        # Edges are lengthened, where triangles are flat, by a share of the shortest edge: of the mean, small triangles
+        # would lose their shape.
+        edges = np.linalg.norm(np.diff(self._vertices[self._edges], axis=1), axis=2)
+        slack = max(1e-5 * float(edges.min() / edges.mean()), 1e-13)
+        stiffness, _ = robust_laplacian.mesh_laplacian(self._vertices, self._faces, mollify_factor=slack)
         self._areas = _areas(self._vertices, self._faces)
         volume = float(self._areas.sum())
         self._squared_edge = float(self._areas @ squared_edges(self._vertices[self._faces])) / volume  # h^2
@@ -155,15 +159,19 @@ class Mesh(NodeSpace):
         That is exact for quadratic functions, given their gradients at the corners a of the triangle. Linear
         interpolation alone would flatten eigenfunctions between vertices, by h^2 / t in the end.
         """
+        places = self._places(points)
+        if places is not None:
+            return np.asarray(values[places])
         vertex, share = points[:, :3].astype(np.intp), points[:, 3:]
-        if (share[:, 0] == 1).all():
-            return np.asarray(values[vertex[:, 0]])
         corners = self._vertices[vertex]  # (n, 3 corners, 3 coordinates)
         steps = share[:, :, None] * (np.einsum("nc,ncd->nd", share, corners)[:, None] - corners) / 2
         found = np.einsum("nc,nck->nk", share, values[vertex])
         for coordinate, slope in enumerate(self._gradients):
             found += np.einsum("nc,nck->nk", steps[:, :, coordinate], (slope @ values)[vertex])
         return np.asarray(found)
+
+    def _places(self, points: NDArray[Any]) -> NDArray[np.intp] | None:
+        return points[:, 0].astype(np.intp) if (points[:, 3] == 1).all() else None
 
     @cached_property
     def _gradients(self) -> list[Any]:

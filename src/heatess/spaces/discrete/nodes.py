@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, numeric_array
+from ...arrays import EPS, FloatArray, numeric_array
 from ...errors import InputError, InputTypeError
 from ..base import Space
-from ..capabilities import Eigenpairs
+from ..capabilities import Eigenpairs, Rounding
 from .laplacian import DENSE, MOST_MODES, TAIL, Laplacian
 
 _LEAST_MODES = 64  # at the coarsest of scales, where gESS needs none but MMD^2 rests on the lowest with any energy
@@ -64,6 +64,23 @@ class NodeSpace(Space):
         """Share of the volume at each node, summing to one; equal weights are not uniform unless these are equal."""
         return np.asarray(self._laplacian.mass / self._laplacian.mass.sum())
 
+    @property
+    def rounding(self) -> Rounding:
+        """How exact the eigenpairs found last are."""
+        return self._laplacian.rounding
+
+    def is_uniform(self, points: NDArray[Any], weights: FloatArray) -> bool:
+        """Whether *weights* are the shares of the volume at all nodes, to rounding; *points* are distinct."""
+        size, mass = self._laplacian.size, self._laplacian.mass
+        if len(points) < size or (places := self._places(points)) is None:
+            return False
+        ratio = np.bincount(places, weights, minlength=size) * (mass.sum() / mass)
+        return bool((np.abs(ratio - 1) <= 64 * EPS).all())
+
+    def _places(self, points: NDArray[Any]) -> NDArray[np.intp] | None:
+        """The row of the Laplacian of each checked point; None where some lie between rows."""
+        return points[:, 0].astype(np.intp)
+
     def cutoff(self, time: float) -> float:
         """The eigenvalue beyond which the heat trace at 2 *time* holds a share below `TAIL`, by Weyl's law.
 
@@ -111,8 +128,8 @@ class NodeSpace(Space):
         return Eigenpairs(found.values, self.interpolate(points, found.functions))
 
     def interpolate(self, points: NDArray[Any], values: FloatArray) -> FloatArray:
-        """Functions known at the nodes, shape (nodes, k), at checked points; here the points are nodes."""
-        return np.asarray(values[points[:, 0].astype(np.intp)])
+        """Functions known at the rows of the Laplacian, shape (rows, k), at checked points, which are nodes."""
+        return np.asarray(values[self._places(points)])
 
     def check(self, points: Any) -> NDArray[Any]:
         """Node indices, as one column."""

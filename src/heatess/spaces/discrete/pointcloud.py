@@ -112,9 +112,8 @@ class PointCloud(NodeSpace):
         """A law measured on samples of spheres and tori; see the notes of the class."""
         return self._shape.error(times)
 
-    def interpolate(self, points: NDArray[Any], values: FloatArray) -> FloatArray:
-        """Functions known at the places of the nodes, at checked points, which are nodes."""
-        return np.asarray(values[self._label[points[:, 0].astype(np.intp)]])
+    def _places(self, points: NDArray[Any]) -> NDArray[np.intp]:
+        return np.asarray(self._label[points[:, 0].astype(np.intp)])
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent nodes, drawn by their share of the volume."""
