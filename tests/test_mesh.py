@@ -215,8 +215,109 @@ def test_files_give_the_mesh_that_was_written(tmp_path, kind):
 
 
 def test_files_that_are_no_meshes_are_refused(tmp_path):
-    with pytest.raises(he.InputError, match=r"nowhere\.obj cannot be read as a mesh"):
+    with pytest.raises(he.InputError, match=r"nowhere\.obj cannot be read as a mesh: there is no such file"):
         he.Mesh.from_file(tmp_path / "nowhere.obj")
+    with pytest.raises(he.InputError, match="it is a folder"):
+        he.Mesh.from_file(tmp_path)
+
+
+def written(kind):
+    trimesh = pytest.importorskip("trimesh")
+    mesh = trimesh.Trimesh(*meshes.icosphere(1), process=False)
+    text = {"stl text": lambda: mesh.export(file_type="stl_ascii"), "ply text": lambda: plain_ply(mesh)}
+    content = text[kind]() if kind in text else mesh.export(file_type=kind)
+    return content.encode() if isinstance(content, str) else content
+
+
+def plain_ply(mesh):
+    return __import__("trimesh").exchange.ply.export_ply(mesh, encoding="ascii")
+
+
+DAMAGE = {
+    "empty": lambda content: b"",
+    "half": lambda content: content[: len(content) // 2],
+    "nine tenths": lambda content: content[: len(content) * 9 // 10],
+    "end": lambda content: content[:-7],
+    "head": lambda content: content[:20],
+    "noise": lambda content: np.random.default_rng(0).bytes(2000),
+    "zeros": lambda content: bytes(1000),
+    "words": lambda content: b"hello world\nthis is not a mesh\n",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("kind", ["obj", "ply", "ply text", "stl", "stl text", "off", "glb"])
+def test_broken_files_are_refused_by_name(tmp_path, kind, damage):
+    path = tmp_path / f"broken.{kind[:3]}"
+    path.write_bytes(DAMAGE[damage](written(kind)))
+    with pytest.raises(he.InputError, match=rf"broken\.{kind[:3]} cannot be read as a mesh: \S+ "):
+        he.Mesh.from_file(path)
+
+
+TRIANGLE = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
+PLY = "ply\nformat ascii 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty float z\n"
+PLY += "element face {}\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 {}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.obj", TRIANGLE + "f 1 2 9\n", "out of bounds"),
+        ("a.obj", TRIANGLE + "f 1 2\n", "no faces"),
+        ("a.obj", TRIANGLE + "f 1 2 3\nf 1 2\n", "announces 2 faces, of which 1"),
+        ("a.obj", TRIANGLE, "no faces"),
+        ("a.obj", "v a b c\n" + TRIANGLE + "f 1 2 3\n", "ValueError"),
+        ("a.obj", "v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "vertex 0 is"),
+        ("a.obj", "v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "shape"),
+        ("a.obj", TRIANGLE + "f 1 1 2\n", "no area"),
+        ("a.off", "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "announces 2 faces, of which 1"),
+        ("a.off", "OFF\n9 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "ValueError"),
+        ("a.off", "OFF\n3 0 0\n0 0 0\n1 0 0\n0 1 0\n", "no faces"),
+        ("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 7\n", "outside the range"),
+        ("a.ply", PLY.format(3, 1, 9), r"face 0 has the corners \[0, 1, 9\], but there are 3 vertices"),
+        ("a.ply", PLY.format(5, 1, 2), "no faces"),
+        ("a.ply", PLY.format(3, 4, 2), "announces 4 faces, of which 1"),
+        ("a.ply", PLY.format(3, 1, 2).replace("float x", "float q"), "KeyError"),
+        ("a.stl", "\0" * 84, "no faces"),
+        ("a.xyz", "0 0 0\n1 0 0\n", "no faces"),
+        ("a.foo", "0 0 0\n", "not supported"),
+    ],
+)
+def test_files_with_faults_are_refused_with_what_is_wrong(tmp_path, name, content, message):
+    pytest.importorskip("trimesh")
+    (tmp_path / name).write_text(content)
+    with pytest.raises(he.InputError, match=rf"a\.\w+ cannot be read as a mesh: .*{message}"):
+        he.Mesh.from_file(tmp_path / name)
+
+
+def test_faults_of_the_surface_name_the_file(tmp_path):
+    pytest.importorskip("trimesh")
+    (tmp_path / "two.obj").write_text(TRIANGLE + "v 5 0 0\nv 6 0 0\nv 5 1 0\nf 1 2 3\nf 4 5 6\n")
+    with pytest.raises(he.InputError, match=r"two\.obj: the mesh has 2 components"):
+        he.Mesh.from_file(tmp_path / "two.obj")
+
+
+def test_a_package_that_a_format_needs_is_named(tmp_path, monkeypatch):
+    pytest.importorskip("trimesh")
+    from heatess.spaces.discrete import meshfile
+
+    def fails(message):
+        def load(*args, **options):
+            raise ImportError(message)
+
+        monkeypatch.setattr("trimesh.load_mesh", load)
+
+    (tmp_path / "a.dae").write_text("x")
+    for message in ("missing `pip install pycollada`", "No module named 'collada'"):
+        fails(message)
+        with pytest.raises(he.MissingExtraError, match=r"a\.dae needs pycollada.*: pip install pycollada$"):
+            meshfile.read_triangles(str(tmp_path / "a.dae"))
+    fails("No module named 'charset_normalizer'")
+    with pytest.raises(he.InputError, match="neither a whole binary file nor text in UTF-8"):
+        meshfile.read_triangles(str(tmp_path / "a.dae"))
+    fails("No module named 'openctm'")
+    with pytest.raises(he.InputError, match=r"this format needs openctm.*save it as \.ply"):
+        meshfile.read_triangles(str(tmp_path / "a.dae"))
 
 
 def test_loose_triangles_are_refused_with_the_way_to_join_them():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from os import PathLike, fspath
+from os import PathLike, fsdecode
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...arrays import FloatArray, numeric_array
 from ...errors import InputError, missing_extra
 from .laplacian import Laplacian
+from .meshfile import read_triangles
 from .nodes import NodeSpace, check_indices, check_places, edge_matrix, not_indices, refuse_components, refuse_rows
 from .simplices import angles, assembled, masses, squared_edges
 
@@ -94,24 +95,17 @@ class Mesh(NodeSpace):
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], modes: int | None = None) -> Mesh:
-        """A mesh from an .obj, .ply, .stl or .off file, or another that trimesh reads.
+        """A mesh from an .obj, .ply, .stl or .off file, or another that trimesh reads; broken files are refused.
 
         Corners at the same place become one vertex, which files of loose triangles (.stl) need; vertices without a
         face and faces without area or repeated are left out. The mesh's own numbering may so differ from the file's.
         """
+        name = fsdecode(path)
+        vertices, faces = read_triangles(name)
         try:
-            import trimesh
-        except ImportError:
-            raise missing_extra("trimesh", "mesh") from None
-        try:
-            found = trimesh.load_mesh(fspath(path))
-        except (OSError, ValueError, NotImplementedError) as error:
-            raise InputError(f"{fspath(path)} cannot be read as a mesh: {error}") from None
-        found.merge_vertices(merge_tex=True, merge_norm=True)
-        found.update_faces(found.unique_faces())
-        found.update_faces(found.nondegenerate_faces())
-        found.remove_unreferenced_vertices()
-        return cls(found.vertices, found.faces, modes)
+            return cls(vertices, faces, modes)
+        except InputError as error:
+            raise type(error)(f"{name}: {error}") from None
 
     def __repr__(self) -> str:
         kind = "" if self.closed else ", open"
