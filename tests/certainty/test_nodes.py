@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from scipy import sparse
 
 import heatess as he
 import meshes
+from heatess.spaces.discrete import laplacian, nodes
 
 
 def mp_laplacian(weights):
@@ -130,22 +133,22 @@ def test_a_tiny_triangle_changes_nothing(size):
 @pytest.mark.parametrize("neck", [1e-5, 1e-7, 1e-9])
 def test_a_mesh_with_a_vanishing_neck_has_the_eigenpairs_of_its_matrices(neck):
     mesh = he.Mesh(*meshes.dumbbell(1, neck))
-    laplacian, atoms = mesh._laplacian, [5, 20, 33, 40, 41]
-    stiffness = laplacian._stiffness.toarray()
+    matrices, atoms = mesh._laplacian, [5, 20, 33, 40, 41]
+    stiffness = matrices._stiffness.toarray()
     times = mesh.finest_time * np.array([1, 5, 30, 1000, 1e6])
     with mp.workprec(200):
-        root = [mp.sqrt(mp.mpf(m)) for m in laplacian.mass]
+        root = [mp.sqrt(mp.mpf(m)) for m in matrices.mass]
         links = mp_laplacian(np.triu(-stiffness, 1) + np.triu(-stiffness, 1).T)
         scaled = mp.matrix(len(root), len(root))
         for i, left in enumerate(root):
             for j, right in enumerate(root):
                 scaled[i, j] = links[i, j] / (left * right)
-        metric = mp.matrix(laplacian._metric.toarray().tolist())
+        metric = mp.matrix(matrices._metric.toarray().tolist())
         inverse = mp.cholesky(metric) ** -1
         values, vectors = mp.eigsy(inverse * scaled * inverse.T)
         vectors = inverse.T * vectors
         vectors = (vectors + metric * vectors) / 2
-        whole = mp.sqrt(mp.fsum(map(mp.mpf, laplacian.mass)))
+        whole = mp.sqrt(mp.fsum(map(mp.mpf, matrices.mass)))
         functions = [[vectors[i, r] * whole / root[i] for r in range(len(root))] for i in range(len(root))]
         truth = mp_gess(list(values), functions, atoms, np.ones(5), times)
         assert_within_error(he.heat_profile(atoms, space=mesh, times=times), truth, 1e-6)
@@ -188,3 +191,151 @@ def test_mmd2_at_large_times_is_certain_where_the_leading_coefficient_is():
     mesh = he.Mesh(*meshes.ellipsoid(3))
     he.heat_profile([0, 7, 30], [1, 2, 3], space=mesh, times=np.geomspace(0.1, 1e5, 30))
     he.heat_profile([0], space=mesh, times=[1e3, 1e9])
+
+
+def random_graph(size, rng):
+    """A ring and as many random links: factors of its matrix fill up."""
+    ring = sparse.eye_array(size, k=1) + sparse.eye_array(size, k=1 - size)
+    links = sparse.coo_array((np.ones(size), rng.integers(size, size=(2, size))), shape=(size, size)).tolil()
+    links.setdiag(0)
+    adjacency = (ring + links + (ring + links).T).tocsr()
+    adjacency.data[:] = 1
+    return adjacency
+
+
+def test_random_graphs_are_solved_whole_and_to_rounding():
+    adjacency = random_graph(1500, np.random.default_rng(0))
+    times, atoms = [0.3, 3.0], [0, 5, 9]
+    graph = he.Graph(adjacency)
+    found = he.heat_profile(atoms, [1, 2, 3], space=graph, times=times)
+    assert graph.finest_time == 0
+    from scipy.linalg import expm
+
+    matrix = np.diag(np.asarray(adjacency.sum(axis=1))) - adjacency.toarray()
+    for t, gess in zip(times, found.gess, strict=True):
+        kernel = expm(-2 * t * matrix)[np.ix_(atoms, atoms)]
+        overlaps = kernel / np.sqrt(np.outer(kernel.diagonal(), kernel.diagonal()))
+        shares = np.array([1, 2, 3]) / 6
+        assert_allclose(1 / gess, shares @ overlaps @ shares, rtol=1e-11)
+
+
+def test_random_graphs_too_large_are_refused_with_the_cost():
+    graph = he.Graph(random_graph(30_000, np.random.default_rng(0)))
+    with pytest.raises(he.CostError, match=r"of 30,000 nodes.*minutes on two cores; give a sparser graph") as caught:
+        he.heat_profile([0, 5], space=graph, times=[1.0])
+    assert caught.value.seconds > 600
+
+
+def test_hubs_meshes_and_trees_are_not_taken_for_random_graphs():
+    """A hub joined to all adds a row to the factors, no more; a tree adds nothing."""
+    line = sparse.eye_array(30_000, k=1).tolil()
+    line[0, 1:] = 1.0
+    for adjacency in (line, sparse.eye_array(30_000, k=1)):
+        assert he.Graph(adjacency + adjacency.T)._laplacian._cost.seconds(4000) < 60
+    assert not he.Mesh(*meshes.icosphere(4))._laplacian.whole
+
+
+@pytest.mark.parametrize("kind", ["closed", "open", "cloud", "open cloud", "kernel"])
+def test_the_finest_time_that_is_reported_is_served(kind, monkeypatch):
+    """With a lower limit on the number of eigenpairs, so that it is what decides."""
+    for module in (laplacian, nodes):
+        monkeypatch.setattr(module, "MOST_MODES", 250)
+    rng = np.random.default_rng(0)
+    square = rng.random((1500, 2))
+    space = {
+        "closed": lambda: he.Mesh(*meshes.icosphere(4)),
+        "open": lambda: open_mesh(np.column_stack([square * [20, 1], np.zeros(1500)])),
+        "cloud": lambda: he.PointCloud(he.samplers.fibonacci(1500)),
+        "open cloud": lambda: he.PointCloud(square * [4, 1]),
+        "kernel": lambda: he.PointCloud(he.samplers.fibonacci(1500), neighbours=8),
+    }[kind]()
+    found = he.heat_profile([0, 3, 8], [1, 2, 3], space=space, times=[space.finest_time])
+    assert 1 < found.gess[0] <= found.ess
+    with pytest.raises(he.PrecisionError, match="give coarser scales, or a space with more nodes or modes"):
+        he.heat_profile([0, 3], space=space, times=[0.9 * space.finest_time])
+
+
+def open_mesh(places):
+    from scipy.spatial import Delaunay
+
+    return he.Mesh(places, Delaunay(places[:, :2]).simplices)
+
+
+@pytest.mark.slow
+def test_the_finest_time_of_twenty_thousand_vertices_is_served():
+    from scipy.spatial import ConvexHull
+
+    vertices = he.samplers.fibonacci(20_000)
+    mesh = he.Mesh(vertices, ConvexHull(vertices).simplices)
+    times = [mesh.finest_time, 0.1]
+    found = he.heat_profile(np.arange(100), space=mesh, times=times)
+    assert_allclose(found.gess, he.heat_profile(vertices[:100], times=times).gess, rtol=1e-3)
+
+
+def spaces():
+    ring = np.roll(np.eye(12), 1, axis=1)
+    yield lambda scale: he.Graph(scale * (ring + ring.T))
+    yield lambda scale: he.Mesh(scale * meshes.icosphere(1)[0], meshes.icosphere(1)[1])
+    yield lambda scale: he.PointCloud(scale * he.samplers.fibonacci(100))
+    yield lambda scale: he.PointCloud(he.samplers.fibonacci(100), bandwidth=0.1 * scale)
+
+
+@pytest.mark.parametrize("make", list(spaces()))
+def test_spaces_made_of_the_same_nodes_are_equal_also_after_pickling(make):
+    space = make(1.0)
+    assert space == space == pickle.loads(pickle.dumps(space)) == make(1.0)
+    assert hash(space) == hash(pickle.loads(pickle.dumps(space)))
+    assert space != make(2.0)
+    assert space != he.Sphere(2)
+    measure = he.Measure([0, 1], space=space)
+    assert he.heat_profile(measure, space=make(1.0), times=[5.0]).n == 2
+    few = he.Graph(np.ones((5, 5)) - np.eye(5), modes=3)
+    assert few != he.Graph(np.ones((5, 5)) - np.eye(5))
+
+
+def insulated_box(places, sides, shares, times):
+    """The gESS of atoms in a box that reflects heat, of any dimension: the modes are products of cosines."""
+    found = []
+    for t in times:
+        kernel = np.ones((len(places), len(places)))
+        for column, side in zip(places.T, sides, strict=True):
+            wave = np.pi * np.arange(1 + int(side * np.sqrt(18 / t) / np.pi)) / side
+            modes = np.cos(np.outer(column, wave)) * np.where(wave > 0, np.sqrt(2), 1)
+            kernel *= (modes * np.exp(-2 * wave**2 * t)) @ modes.T
+        own = np.sqrt(kernel.diagonal())
+        found.append(1 / (shares / own @ kernel @ (shares / own)))
+    return np.array(found)
+
+
+def midpoints(count):
+    across = (np.arange(count) + 0.5) / count
+    return np.stack(np.meshgrid(across, across), axis=-1).reshape(-1, 2)
+
+
+@pytest.mark.parametrize(
+    ("sample", "sides"),
+    [
+        (midpoints(17), (1, 1)),
+        (midpoints(31), (1, 1)),
+        (np.random.default_rng(0).random((300, 2)), (1, 1)),
+        (np.random.default_rng(1).random((900, 2)) * [5, 1], (5, 1)),
+        (np.random.default_rng(2).random((300, 1)), (1,)),
+        ((np.arange(300)[:, None] + 0.5) / 300, (1,)),
+    ],
+)
+def test_the_error_of_samples_with_a_boundary_covers_it(sample, sides):
+    cloud, rng = he.PointCloud(sample), np.random.default_rng(3)
+    assert not cloud.closed
+    times = np.geomspace(cloud.finest_time, 40 * cloud.finest_time, 6)
+    near = np.argsort(-np.linalg.norm(sample - sample.mean(axis=0), axis=1))[:20]
+    for atoms in (np.arange(len(sample)), near, np.flatnonzero(sample[:, 0] > sides[0] / 2)):
+        shares = rng.dirichlet(np.ones(len(atoms)))
+        found = he.heat_profile(atoms, shares, space=cloud, times=times)
+        off = np.abs(found.gess / insulated_box(sample[atoms], sides, shares, times) - 1)
+        assert (off < found.error).all()
+
+
+def test_samples_without_a_boundary_keep_their_error():
+    cloud = he.PointCloud(he.samplers.fibonacci(500))
+    assert cloud.closed
+    assert he.heat_profile([0, 5], [1, 2], space=cloud, times=[0.3]).error[0] < 0.02

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ _DOUBLINGS = 4  # how often that number may be doubled
 _JITTER = 1e-6  # nodes are moved by this share of their spacing: no simplex hangs on a tie, no two nodes coincide
 _SHEET = 0.5  # neighbours further than this (squared sine, 45 degrees) from the tangent space lie on another sheet
 _BLOCK = 2**23  # entries of the array of neighbours held at once
+_WIDE = 12.0  # triangles with squared edges this many times the median may span a hole
 _SLIVER = 3.0  # a simplex with an empty sphere this much wider than its edges, far from the node, spans a boundary
 
 
@@ -29,7 +31,7 @@ class Stars(NamedTuple):
     places: FloatArray  # where those nodes are, shape (s, m + 1, d)
     shares: FloatArray  # how often each simplex counts, about 1 / (m + 1): all its corners have it in their star
     bends: FloatArray  # mean squared sine of the angle between its edges at the node and the tangent plane there
-    closed: bool  # whether every star surrounds its node; if not the sample has a boundary
+    rim: NDArray[np.intp]  # nodes that their stars do not surround: the sample has a boundary there
 
 
 _Star = tuple[NDArray[np.intp], FloatArray, bool]  # corners, bends and closed of one node
@@ -49,7 +51,7 @@ class LocalDelaunay:
         found, size = stars(points, dim), len(points)
         corners, places = found.corners, found.places
         shares = found.shares * volumes(places)
-        self.closed, self.volume = found.closed, float(shares.sum())
+        self.closed, self.volume = not len(found.rim), float(shares.sum())
         self._squared_edge = float(shares @ squared_edges(places)) / self.volume
         self.finest = self._squared_edge / 4
         self._bend = float(shares @ found.bends) / self.volume
@@ -60,14 +62,30 @@ class LocalDelaunay:
         self.edge_lengths = edge_matrix(near, np.linalg.norm(points[near[:, 0]] - points[near[:, 1]], axis=1), size)
         refuse_components(joined, "the cloud", "make one PointCloud of each, or give a bandwidth")
         mass, coupling = masses(corners, shares, size)
+        widths = squared_edges(places)
+        wide = widths > _WIDE * np.median(widths)
+        lost = float(shares[wide].sum()) if dim == 2 else 0.0
+        self._rim = (float(mass[found.rim].sum()) + lost) / self.volume
+        self._spacing = math.sqrt(self._squared_edge) / self.volume ** (1 / dim)
         self.laplacian = Laplacian(stiffness(corners, places, shares, size), mass, coupling=coupling)
 
     def error(self, times: FloatArray) -> FloatArray:
         """h^2 / (30 t) and 1.2 times the mean squared sine between edges and tangent spaces.
 
         Twice a law measured on samples of spheres and tori, because narrow necks were found to need 1.7 times it.
+
+        With a boundary also h / (10 sqrt(t)), for atoms near it, and 1.6 h / V^(1/m), V the volume, for the strip between
+        the outermost nodes and the boundary; and the share of the volume at nodes of the boundary and in triangles so
+        wide that they may span a hole. Measured with 300 and 1,000 nodes, random and regular, on intervals, squares,
+        rectangles of ratio 5, discs, annuli and hemispheres, over 40 times the finest time, for all atoms and for those
+        near the boundary alone. Errors were up to 9 % with 300 nodes and 8 % with 1,000, up to 19 % on annuli, whose
+        hole is filled, and about half of this law at most; they were 1 % where nodes lie on the boundary itself.
         """
-        return np.asarray(self._squared_edge / (30 * times) + 1.2 * self._bend)
+        interior = self._squared_edge / (30 * times) + 1.2 * self._bend
+        if self.closed:
+            return np.asarray(interior)
+        # At the ends the sample stops up to an edge before the manifold does.
+        return np.asarray(interior + 0.1 * np.sqrt(self._squared_edge / times) + 1.6 * self._spacing + self._rim)
 
 
 def stars(points: FloatArray, dim: int) -> Stars:
@@ -100,7 +118,8 @@ def stars(points: FloatArray, dim: int) -> Stars:
             f"directions, the first of them {points[np.argmax(bare)][:4].tolist()}; give more points, a bandwidth, or "
             f"dim= if the dimension is not {dim}"
         )
-    return Stars(corners, places, _shares(corners, places), bends[solid], all(closed))
+    rim = np.array([star[0, 0] for star, whole in zip(all_corners, closed, strict=True) if not whole], dtype=np.intp)
+    return Stars(corners, places, _shares(corners, places), bends[solid], rim)
 
 
 def _stars_of(nodes: NDArray[np.intp], points: FloatArray, tree: Any, dim: int) -> list[_Star]:

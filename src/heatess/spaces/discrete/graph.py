@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...arrays import FloatArray, numeric_array
 from ...errors import InputError
-from .laplacian import DENSE, TAIL, Laplacian
+from .laplacian import TAIL, Laplacian
 from .nodes import NodeSpace, refuse_components
 
 
@@ -54,6 +55,9 @@ class Graph(NodeSpace):
         stiffness = diags(np.asarray(self._adjacency.sum(axis=1)).ravel()) - self._adjacency
         super().__init__(Laplacian(stiffness, np.ones(size)), modes, volume=float(size))
 
+    def _content(self) -> tuple[NDArray[Any], ...]:
+        return (self._adjacency.indptr, self._adjacency.indices, self._adjacency.data)
+
     def __repr__(self) -> str:
         return f"Graph({self.node_count} nodes, {self._adjacency.nnz // 2} edges)"
 
@@ -64,7 +68,7 @@ class Graph(NodeSpace):
     @cached_property
     def finest_of_nodes(self) -> float:
         """Zero where all modes fit; else the time at which the most that fit suffice."""
-        if self.node_count <= DENSE:
+        if self._laplacian.whole:
             return 0.0
         return self.cutoff(1.0) / self._laplacian.reaching(self._most_modes - self._most_modes // 8)
 

@@ -3,23 +3,74 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays import EPS, FloatArray
-from ...errors import PrecisionError
+from ...errors import CostError, PrecisionError
 from ..capabilities import Eigenpairs, Rounding
 from .graded import graded_eigenpairs, links_of, relative_error, singular
 
 TAIL = 1e-5  # share of the heat trace that the eigenpairs left out may hold
 MOST_MODES = 4000  # more eigenpairs are refused: they would not fit in memory or time
 DENSE = 1200  # matrices up to this size are diagonalised whole
+_LARGEST_DENSE = 8000  # and up to this size, where that is faster than factorisations that fill up
+_PATIENCE = 600.0  # seconds, the longest estimate that is run
 _BAND = 120  # eigenpairs found around one shift, at most
 _ACCURACY = 1e-10  # of the eigenvalues, relative
 _NOISE = 2 * EPS  # rounding of an eigensolver per root of the size, relative to the largest eigenvalue
 _WEAK = 1e-7  # eigenvalues below this share of the largest rest on links that a plain eigensolver blurs
 _APART = 10.0  # a factor between eigenvalues that sets the lower ones apart
+
+
+class Cost(NamedTuple):
+    """What finding eigenpairs of a sparse matrix would cost."""
+
+    size: int
+    factor: float  # seconds of one factorisation
+    solve: float  # seconds of one solution with it
+
+    @classmethod
+    def of(cls, matrix: Any) -> Cost:
+        """From the envelope of the matrix in reverse Cuthill-McKee order.
+
+        That holds about four times as many operations as the factors, on meshes and on random graphs. Nodes with very
+        many links would widen the envelope of all others, but add a row each to the factors: they are set aside.
+        """
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+        links = np.diff(matrix.indptr)
+        hubs = links > 10 * np.median(links) + math.sqrt(len(links))
+        rest = matrix.tocsr()[~hubs][:, ~hubs]
+        order = reverse_cuthill_mckee(rest.asformat("csr"), symmetric_mode=True)
+        place = np.empty(len(order), dtype=np.intp)
+        place[order] = np.arange(len(order))
+        entries, first = rest.tocoo(), np.arange(len(order))
+        np.minimum.at(first, place[entries.row], place[entries.col])
+        widths = np.arange(len(order)) - first + float(hubs.sum())
+        return cls(len(links), float(widths @ widths) / 4 / 1.2e9, float(widths.sum()) / 4 * 4e-9)
+
+    def seconds(self, count: int) -> float:
+        """For *count* eigenpairs: about ten factorisations, and three for each band of half of the most."""
+        return (10 + count / 20) * self.factor + 3 * count * self.solve
+
+    @property
+    def better_whole(self) -> bool:
+        """Whether all eigenpairs of the full matrix are found sooner than a quarter of them by factors."""
+        return self.size <= _LARGEST_DENSE and 4e-10 * self.size**3 < self.seconds(self.size // 4)
+
+    def refuse(self, count: int) -> None:
+        """A `CostError` where *count* eigenpairs, or the few that any scale needs, would take too long."""
+        seconds = self.seconds(max(count, 64))
+        if seconds > _PATIENCE:
+            few = self.seconds(64) <= _PATIENCE
+            advice = "coarser scales" if few else f"a sparser graph, or one of at most {_LARGEST_DENSE:,} nodes"
+            raise CostError(
+                f"{max(count, 64)} eigenpairs of {self.size:,} nodes, so joined that factors of the matrix fill up, "
+                f"would take about {seconds / 60:.0f} minutes on two cores; give {advice}",
+                seconds=seconds,
+            )
 
 
 class Laplacian:
@@ -56,16 +107,26 @@ class Laplacian:
         self._found = Eigenpairs(self._raw, np.empty((self.size, 0)))
         self._reach = -math.inf  # all eigenvalues of the matrices up to here have been found
         self.rounding = Rounding(0.0, math.inf, 0.0)
+        self._cost = None if self.size <= DENSE else Cost.of(self._matrix)
+        self.whole = self._cost is None or self._cost.better_whole  # all eigenpairs are found at once
+        self.most = self.size if self.whole else min(MOST_MODES, self.size // 2)  # eigenpairs that can be found
 
     def below(self, limit: float) -> Eigenpairs:
         """All eigenpairs with eigenvalues up to *limit*, at all nodes; all there are of a small matrix."""
-        if self._step:
-            limit = -math.expm1(-self._step * limit) / self._step
+        limit = self._of_matrices(limit)
         if limit > self._reach:
             self._solve(limit)
         if self._reach == math.inf:
             return self._found
         return self.lowest(max(int(np.searchsorted(self._raw, limit, side="right")), 1))
+
+    def count(self, limit: float) -> int:
+        """How many eigenvalues do not exceed *limit*; all there are of a small matrix."""
+        return self.size if self.whole else self._count_below(self._of_matrices(limit))
+
+    def _of_matrices(self, value: float) -> float:
+        """An eigenvalue before it is corrected for the step."""
+        return -math.expm1(-self._step * value) / self._step if self._step else value
 
     def lowest(self, count: int) -> Eigenpairs:
         """The *count* lowest eigenpairs, at all nodes."""
@@ -75,7 +136,7 @@ class Laplacian:
 
     def reaching(self, count: int) -> float:
         """A number that at least *count* eigenvalues of the matrices, and not many more, do not exceed."""
-        if count >= self.size or self.size <= DENSE:
+        if self.whole:
             return math.inf
         low, high = 0.0, float(self._matrix.diagonal().mean()) * count / self.size
         while (found := self._count_below(high)) < count:
@@ -92,13 +153,15 @@ class Laplacian:
     def _factor(self, shift: float) -> Any:
         from scipy.sparse.linalg import splu
 
+        if self._cost is not None:
+            self._cost.refuse(0)
         # Pivots stay on the diagonal, so that L D L^T shows the inertia.
         shifted = self._matrix - shift * self._metric
         return splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
     def _solve(self, limit: float) -> None:
         """Find all eigenpairs up to *limit* and keep them."""
-        if self.size <= DENSE:
+        if self.whole:
             limit = math.inf
             values, vectors, self.rounding = self._dense()
         else:
@@ -122,7 +185,7 @@ class Laplacian:
             # Divide and conquer: the default driver leaves eigenvectors a hundred times less orthogonal.
             driver = "gvd" if self._coupled else "evd"
             values, vectors = eigh(self._matrix.toarray(), metric, driver=driver)
-            if values[1] < _WEAK * values[-1]:
+            if values[1] < _WEAK * values[-1] and self.size <= DENSE:
                 links = links_of(self._stiffness)
                 found = None if links is None else graded_eigenpairs(links, self.mass, metric)
                 if found is not None:
@@ -131,12 +194,14 @@ class Laplacian:
         return values, vectors, Rounding(share * float(values[-1]), max(float(values[1]), 0.0), share)
 
     def _sparse(self, limit: float) -> tuple[FloatArray, FloatArray, Rounding]:
-        count, most = self._count_below(limit), min(MOST_MODES, self.size // 2)
-        if count > most:
+        count = self._count_below(limit)
+        if count > self.most:
             raise PrecisionError(
-                f"this scale needs {count} eigenpairs of {self.size} nodes, above the limit of {most}; "
+                f"this scale needs {count} eigenpairs of {self.size} nodes, above the limit of {self.most}; "
                 "give coarser scales"
             )
+        if self._cost is not None:
+            self._cost.refuse(count)
         parts = self._bands(-1e-3 * float(self._matrix.diagonal().mean()), limit, count)
         values = np.concatenate([part.values for part in parts])
         vectors = np.concatenate([part.functions for part in parts], axis=1)

@@ -107,6 +107,9 @@ class Mesh(NodeSpace):
         except InputError as error:
             raise type(error)(f"{name}: {error}") from None
 
+    def _content(self) -> tuple[NDArray[Any], ...]:
+        return (self._vertices, self._faces)
+
     def __repr__(self) -> str:
         kind = "" if self.closed else ", open"
         return f"Mesh({len(self._vertices)} vertices, {len(self._faces)} faces{kind})"

@@ -14,7 +14,7 @@ from ...arrays import EPS, FloatArray, numeric_array
 from ...errors import InputError, InputTypeError
 from ..base import Space
 from ..capabilities import Eigenpairs, Rounding
-from .laplacian import DENSE, MOST_MODES, TAIL, Laplacian
+from .laplacian import MOST_MODES, TAIL, Laplacian
 
 _LEAST_MODES = 64  # at the coarsest of scales, where gESS needs none but MMD^2 rests on the lowest with any energy
 
@@ -27,13 +27,34 @@ class NodeSpace(Space):
     def __init__(self, laplacian: Laplacian, modes: Any, volume: float, finest: float = 0.0) -> None:
         self.modes = self  # its eigenpairs are its own
         self._laplacian, self._volume, self._finest, size = laplacian, volume, finest, laplacian.size
-        self._modes, self._most_modes = None, size if size <= DENSE else min(MOST_MODES, size // 2)
+        self._modes, self._most_modes = None, laplacian.most
         if modes is not None:
             modes = check_whole(modes, "modes", 2, self._most_modes, f" for {size} nodes, or None")
             self._modes = self._most_modes = modes
 
+    @cached_property
+    def _digest(self) -> bytes:
+        """Of what the space was made from: equal for equal spaces, also in other processes."""
+        from hashlib import blake2b
+
+        found = blake2b(digest_size=16)
+        for part in self._content():
+            array = np.asarray(part)
+            found.update(f"{array.dtype.str}{array.shape}".encode())
+            found.update(array.tobytes())
+        return found.digest()
+
+    @abstractmethod
+    def _content(self) -> tuple[NDArray[Any], ...]:
+        """The arrays that tell one space of its class from another."""
+
     def _key(self) -> tuple[object, ...]:
-        return (id(self),)
+        return (self._digest, self._modes)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or super().__eq__(other)
+
+    __hash__ = Space.__hash__
 
     @property
     def volume(self) -> float:
@@ -92,11 +113,20 @@ class NodeSpace(Space):
 
     @cached_property
     def finest_of_nodes(self) -> float:
-        """The smallest time that the nodes resolve: their spacing, and by Weyl's law the most modes they can have."""
+        """The smallest time that the nodes resolve: their spacing, and by Weyl's law the most modes they can have.
+
+        Made larger where the eigenvalues, counted, are more than the law says, as beside a boundary.
+        """
         most = min(0.4 * self._laplacian.size, MOST_MODES)
         ball = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
         largest = float(4 * math.pi**2 * (most / (ball * self.volume)) ** (2 / self.dim))
-        return max(self._finest, self.cutoff(1.0) / largest)
+        of_modes = self.cutoff(1.0) / largest
+        finest = max(self._finest, of_modes)
+        if most * (of_modes / finest) ** (self.dim / 2) < 0.6 * self._laplacian.most:
+            return finest
+        while (excess := self._laplacian.count(self.cutoff(finest)) / self._laplacian.most) > 1:
+            finest *= 1.02 * excess ** (2 / self.dim)
+        return finest
 
     @cached_property
     def finest_time(self) -> float:
