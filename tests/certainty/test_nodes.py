@@ -193,18 +193,19 @@ def test_mmd2_at_large_times_is_certain_where_the_leading_coefficient_is():
     he.heat_profile([0], space=mesh, times=[1e3, 1e9])
 
 
-def random_graph(size, rng):
-    """A ring and as many random links: factors of its matrix fill up."""
+def random_graph(size, links, rng):
+    """A ring and random links: factors of its matrix fill up."""
     ring = sparse.eye_array(size, k=1) + sparse.eye_array(size, k=1 - size)
-    links = sparse.coo_array((np.ones(size), rng.integers(size, size=(2, size))), shape=(size, size)).tolil()
-    links.setdiag(0)
-    adjacency = (ring + links + (ring + links).T).tocsr()
+    first, second = rng.integers(size, size=(2, links))
+    kept = first != second
+    joined = sparse.coo_array((np.ones(kept.sum()), (first[kept], second[kept])), shape=(size, size))
+    adjacency = (ring + joined + (ring + joined).T).tocsr()
     adjacency.data[:] = 1
     return adjacency
 
 
 def test_random_graphs_are_solved_whole_and_to_rounding():
-    adjacency = random_graph(1500, np.random.default_rng(0))
+    adjacency = random_graph(1300, 8000, np.random.default_rng(0))
     times, atoms = [0.3, 3.0], [0, 5, 9]
     graph = he.Graph(adjacency)
     found = he.heat_profile(atoms, [1, 2, 3], space=graph, times=times)
@@ -220,10 +221,18 @@ def test_random_graphs_are_solved_whole_and_to_rounding():
 
 
 def test_random_graphs_too_large_are_refused_with_the_cost():
-    graph = he.Graph(random_graph(30_000, np.random.default_rng(0)))
-    with pytest.raises(he.CostError, match=r"of 30,000 nodes.*minutes on two cores; give a sparser graph") as caught:
+    graph = he.Graph(random_graph(30_000, 60_000, np.random.default_rng(0)))
+    with pytest.raises(he.CostError, match=r"30,000 nodes.*; give a sparser graph or fewer nodes$") as caught:
         he.heat_profile([0, 5], space=graph, times=[1.0])
     assert caught.value.seconds > 600
+    with pytest.raises(he.CostError, match=r"or fewer nodes, or modes= to wait \d minutes"):
+        he.gess([0, 5], space=he.Graph(random_graph(6000, 12_000, np.random.default_rng(0))), time=1.0)
+
+
+@pytest.mark.slow
+def test_what_the_refusal_of_a_random_graph_advises_works():
+    graph = he.Graph(random_graph(4000, 8000, np.random.default_rng(0)), modes=64)
+    assert 1 < he.gess([0, 5], space=graph, time=graph.finest_time) < 2
 
 
 def test_hubs_meshes_and_trees_are_not_taken_for_random_graphs():
@@ -231,7 +240,7 @@ def test_hubs_meshes_and_trees_are_not_taken_for_random_graphs():
     line = sparse.eye_array(30_000, k=1).tolil()
     line[0, 1:] = 1.0
     for adjacency in (line, sparse.eye_array(30_000, k=1)):
-        assert he.Graph(adjacency + adjacency.T)._laplacian._cost.seconds(4000) < 60
+        assert he.Graph(adjacency + adjacency.T)._laplacian._cost.seconds(4000) < 120
     assert not he.Mesh(*meshes.icosphere(4))._laplacian.whole
 
 

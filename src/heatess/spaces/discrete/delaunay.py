@@ -74,8 +74,8 @@ class LocalDelaunay:
 
         Twice a law measured on samples of spheres and tori, because narrow necks were found to need 1.7 times it.
 
-        With a boundary also h / (10 sqrt(t)), for atoms near it, and 1.6 h / V^(1/m), V the volume, for the strip between
-        the outermost nodes and the boundary; and the share of the volume at nodes of the boundary and in triangles so
+        With a boundary also h / (10 sqrt(t)), for atoms near it, and 1.6 h / V^(1/m), V the volume, for the strip from
+        the outermost nodes to the boundary; and the share of the volume at nodes of the boundary and in triangles so
         wide that they may span a hole. Measured with 300 and 1,000 nodes, random and regular, on intervals, squares,
         rectangles of ratio 5, discs, annuli and hemispheres, over 40 times the finest time, for all atoms and for those
         near the boundary alone. Errors were up to 9 % with 300 nodes and 8 % with 1,000, up to 19 % on annuli, whose

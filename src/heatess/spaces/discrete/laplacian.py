@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ TAIL = 1e-5  # share of the heat trace that the eigenpairs left out may hold
 MOST_MODES = 4000  # more eigenpairs are refused: they would not fit in memory or time
 DENSE = 1200  # matrices up to this size are diagonalised whole
 _LARGEST_DENSE = 8000  # and up to this size, where that is faster than factorisations that fill up
-_PATIENCE = 600.0  # seconds, the longest estimate that is run
+_PATIENCE = 120.0  # seconds, the longest estimate that is run unless the number of eigenpairs is given
 _BAND = 120  # eigenpairs found around one shift, at most
 _ACCURACY = 1e-10  # of the eigenvalues, relative
 _NOISE = 2 * EPS  # rounding of an eigensolver per root of the size, relative to the largest eigenvalue
@@ -52,23 +53,25 @@ class Cost(NamedTuple):
         return cls(len(links), float(widths @ widths) / 4 / 1.2e9, float(widths.sum()) / 4 * 4e-9)
 
     def seconds(self, count: int) -> float:
-        """For *count* eigenpairs: about ten factorisations, and three for each band of half of the most."""
-        return (10 + count / 20) * self.factor + 3 * count * self.solve
+        """For *count* eigenpairs: about 25 factorisations, and three for each band of half of the most."""
+        return (25 + count / 20) * self.factor + 3 * count * self.solve
 
     @property
-    def better_whole(self) -> bool:
-        """Whether all eigenpairs of the full matrix are found sooner than a quarter of them by factors."""
-        return self.size <= _LARGEST_DENSE and 4e-10 * self.size**3 < self.seconds(self.size // 4)
+    def seconds_whole(self) -> float:
+        """For all eigenpairs of the full matrix."""
+        return 9e-10 * self.size**3
 
     def refuse(self, count: int) -> None:
         """A `CostError` where *count* eigenpairs, or the few that any scale needs, would take too long."""
-        seconds = self.seconds(max(count, 64))
+        few = self.seconds(64)
+        seconds = max(self.seconds(count), few)
         if seconds > _PATIENCE:
-            few = self.seconds(64) <= _PATIENCE
-            advice = "coarser scales" if few else f"a sparser graph, or one of at most {_LARGEST_DENSE:,} nodes"
+            coarser = "coarser scales, " if few <= _PATIENCE else ""
+            anyway = f", or modes= to wait {few / 60:.0f} minutes or more" if few < 15 * _PATIENCE else ""
             raise CostError(
                 f"{max(count, 64)} eigenpairs of {self.size:,} nodes, so joined that factors of the matrix fill up, "
-                f"would take about {seconds / 60:.0f} minutes on two cores; give {advice}",
+                f"would take about {seconds / 60:.0f} minutes on two cores; give {coarser}a sparser graph or fewer "
+                f"nodes{anyway}",
                 seconds=seconds,
             )
 
@@ -107,9 +110,24 @@ class Laplacian:
         self._found = Eigenpairs(self._raw, np.empty((self.size, 0)))
         self._reach = -math.inf  # all eigenvalues of the matrices up to here have been found
         self.rounding = Rounding(0.0, math.inf, 0.0)
-        self._cost = None if self.size <= DENSE else Cost.of(self._matrix)
-        self.whole = self._cost is None or self._cost.better_whole  # all eigenpairs are found at once
-        self.most = self.size if self.whole else min(MOST_MODES, self.size // 2)  # eigenpairs that can be found
+        self.wanted: int | None = None  # number of eigenpairs that were asked for, whatever they cost
+
+    @cached_property
+    def _cost(self) -> Cost:
+        return Cost.of(self._matrix)
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all eigenpairs are found at once: of small matrices, and where factors would take longer."""
+        if self.size <= DENSE or self.size > _LARGEST_DENSE:
+            return self.size <= DENSE
+        count, patience = (self.size // 4, _PATIENCE) if self.wanted is None else (self.wanted, math.inf)
+        return self._cost.seconds_whole < min(self._cost.seconds(count), patience)
+
+    @property
+    def most(self) -> int:
+        """The most eigenpairs that can be found."""
+        return self.size if self.whole else min(MOST_MODES, self.size // 2)
 
     def below(self, limit: float) -> Eigenpairs:
         """All eigenpairs with eigenvalues up to *limit*, at all nodes; all there are of a small matrix."""
@@ -153,7 +171,7 @@ class Laplacian:
     def _factor(self, shift: float) -> Any:
         from scipy.sparse.linalg import splu
 
-        if self._cost is not None:
+        if self.wanted is None:
             self._cost.refuse(0)
         # Pivots stay on the diagonal, so that L D L^T shows the inertia.
         shifted = self._matrix - shift * self._metric
@@ -200,7 +218,7 @@ class Laplacian:
                 f"this scale needs {count} eigenpairs of {self.size} nodes, above the limit of {self.most}; "
                 "give coarser scales"
             )
-        if self._cost is not None:
+        if self.wanted is None:
             self._cost.refuse(count)
         parts = self._bands(-1e-3 * float(self._matrix.diagonal().mean()), limit, count)
         values = np.concatenate([part.values for part in parts])

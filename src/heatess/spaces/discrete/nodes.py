@@ -27,6 +27,8 @@ class NodeSpace(Space):
     def __init__(self, laplacian: Laplacian, modes: Any, volume: float, finest: float = 0.0) -> None:
         self.modes = self  # its eigenpairs are its own
         self._laplacian, self._volume, self._finest, size = laplacian, volume, finest, laplacian.size
+        if isinstance(modes, int):
+            laplacian.wanted = modes
         self._modes, self._most_modes = None, laplacian.most
         if modes is not None:
             modes = check_whole(modes, "modes", 2, self._most_modes, f" for {size} nodes, or None")
