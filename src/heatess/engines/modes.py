@@ -27,6 +27,9 @@ DOUBT, TOO_VAGUE = 1e-4, 0.1
 #: Rounding of a sum over atoms, relative to the sum of absolute values.
 SUM_ROUNDING = 4 * EPS
 
+#: Error of MMD^2 that need not be known better.
+NEGLIGIBLE = 1e-3
+
 #: Steps, each twice the one before, in which an integral over time is bounded.
 DOUBLINGS = 48
 
@@ -123,7 +126,7 @@ class ModesOffer(Offer):
             log_mmd2 = log_sum(2 * np.log(np.abs(coefficients[1:])) - rates[:, 1:])
             missing = np.where(share > 0, np.exp(np.log(share * decay.sum(axis=1)) - log_mmd2), 0.0)
         energies = Energies(values[1:], np.abs(coefficients[1:]), SUM_ROUNDING * sizes[1:])
-        mmd2_error = missing + energies.errors(times, log_mmd2, rounding)
+        mmd2_error = missing + energies.errors(times, log_mmd2, rounding, blur[:, 1:])
         return Answer(HeatSums(overlap, log_mmd2, change / overlap, error, mmd2_error, missing))
 
 
@@ -169,7 +172,7 @@ class Energies:
     coefficients: FloatArray
     rounding: FloatArray
 
-    def errors(self, times: FloatArray, log_mmd2: FloatArray, rounding: Rounding) -> FloatArray:
+    def errors(self, times: FloatArray, log_mmd2: FloatArray, rounding: Rounding, blur: FloatArray) -> FloatArray:
         """Bound on the relative error of A - 1 = sum_r exp(-2 lambda_r t) c_r^2 from rounding, at each time.
 
         That of each sum c_r, by e_r, and that of the Laplacian, by E: to first order |E| times the integral of
@@ -185,8 +188,11 @@ class Energies:
             logs = np.log(unsure * (2 * self.coefficients + unsure))
         first = np.exp(np.minimum(log_sum(logs - 2 * np.multiply.outer(times, self.values)) - log_mmd2, 700.0))
         first += rounding.relative
-        if rounding.noise:
-            first += [self._moved(time, rounding) for time in times]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            moved = blur @ self.coefficients**2 * np.exp(-log_mmd2)  # quick, and too much at large times
+        for place in np.flatnonzero(~(moved < NEGLIGIBLE)) if rounding.noise else ():
+            moved[place] = self._moved(float(times[place]), rounding)
+        first += moved if rounding.noise else 0.0
         return np.where(log_mmd2 < -745.0, 0.0, first)
 
     def _moved(self, time: float, rounding: Rounding) -> float:
