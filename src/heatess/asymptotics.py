@@ -15,7 +15,10 @@ from .errors import InputError
 from .measure import Measure
 from .scales import resolve
 from .spaces.base import Space
-from .spectrum import MOST_DEGREES, power_spectrum
+from .spectrum import power_spectrum
+
+#: More levels than any sum over them would finish.
+MOST_DEGREES = 2**24
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,8 +164,10 @@ def _not_negative(value: Any, name: str) -> float:
 
 
 def _checked(n: int, rng: Rng) -> tuple[int, np.random.Generator]:
-    if isinstance(rng, bool) or not isinstance(rng, np.random.Generator | int | np.integer):
-        raise InputError(f"rng must be a numpy.random.Generator or an integer seed, but is {rng!r}")
+    seeded = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
+    if not seeded and not isinstance(rng, np.random.Generator):
+        found = f"but is {shown(rng)}; seeds are >= 0"
+        raise InputError(f"rng must be a numpy.random.Generator or an integer seed, {found}")
     if whole(n, "the number of points", 1) > _MOST:
         raise InputError(f"the number of points must be at most {_MOST:,}, but is {n}; draw them in parts")
     return int(n), np.random.default_rng(rng)

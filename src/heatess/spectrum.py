@@ -24,8 +24,6 @@ from .transforms.torus import MODE_LIMIT, TorusTransform
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: More levels than any sum over them would finish.
-MOST_DEGREES = 2**24
 #: Relative accuracy asked of the transforms and sums over pairs.
 _RTOL = 1e-9
 #: Values of eigenfunctions held at once.
@@ -111,7 +109,7 @@ def power_spectrum(
     0.0
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    eigenvalues, counts, energies = _levels(measure, whole(max_degree, "max_degree", 2, MOST_DEGREES) + 1)
+    eigenvalues, counts, energies = _levels(measure, whole(max_degree, "max_degree", 2) + 1)
     degrees = np.arange(len(energies))
     return PowerSpectrum(degrees, np.array(eigenvalues), counts, energies, measure.ess, measure.n, measure.space)
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 
 from ..arrays import FloatArray
+from ..heat.exact import halves
 from . import compiled
+
+#: Time coordinates up to which areas lose no more than five bits without exact products.
+NEAR = 32.0
 
 
 def separations(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -20,7 +25,7 @@ def separations(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 @compiled(nogil=True, error_model="numpy")
-def _separations(left, right, found):  # type: ignore[no-untyped-def]
+def _near_separations(left, right, found):  # type: ignore[no-untyped-def]
     """Rows of *left* and columns of *right* are points."""
     count = len(right)
     for i in range(len(left)):
@@ -38,7 +43,7 @@ def _separations(left, right, found):  # type: ignore[no-untyped-def]
             found[i, k] = _separation(x[0] * right[0, k], inner, chord, area, own, other)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def _far_separations(left, right, left_halves, right_halves, found):  # type: ignore[no-untyped-def]
     """The same, with areas x_a y_b - x_b y_a from exact products: far out they are differences of large numbers."""
     count = len(right)

@@ -32,9 +32,6 @@ from ..progress import Progress
 from ..spaces.capabilities import PairKernel, ZonalPairs
 from .cosines import ERROR, CosineSums
 
-#: More pairs than anybody waits for.
-MOST_PAIRS = 10**15
-
 #: Batches whose spread gives the standard error.
 LEAST_BATCHES = 32
 LARGEST_SIDE = 1024
@@ -241,7 +238,7 @@ def _overlaps(
 def check_arguments(pairs: int, rng: np.random.Generator | int | None) -> np.random.Generator:
     """The generator for *pairs* random pairs; both must be given."""
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or not 1000 <= pairs <= MOST_PAIRS:
-        raise InputError(f"pairs must be a whole number from 1000 to 10**12, but is {pairs!r}")
+        raise InputError(f"pairs must be a whole number from 1000 to 10**12, but is {shown(pairs)}")
     if rng is None:
         raise InputError("pairs= draws at random and needs rng=, a numpy.random.Generator or an integer seed")
     if isinstance(rng, np.random.Generator):

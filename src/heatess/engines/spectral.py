@@ -68,10 +68,17 @@ class Spectral(Engine):
 
 def _finest(transform: Transform, question: Question) -> float:
     """The finest time that the transform certifies, to two per cent."""
-    time = float(question.times[0])
-    while transform.degree_for(time, question.measure.ess, question.rtol) is None:
-        time *= 1.02
-    return time
+
+    def served(time: float) -> bool:
+        return transform.degree_for(time, question.measure.ess, question.rtol) is not None
+
+    low = high = float(question.times[0])
+    while not served(high):
+        low, high = high, 4 * high
+    while high > 1.02 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if served(middle) else (middle, high)
+    return high
 
 
 def accuracy(rtol: float) -> float:
