@@ -192,3 +192,15 @@ def test_more_random_pairs_than_can_be_summed_are_refused():
 def test_clouds_beyond_any_memory_are_refused(sampler):
     with pytest.raises(he.InputError, match="the number of points must be at most"):
         sampler(10**15)
+
+
+@pytest.mark.parametrize("time", [1e-30, 1e-36, 2.2e-45, 1e-60])
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_gaps_far_wider_than_the_scale_leave_every_atom_its_own_place(time, dim):
+    """The sides of the box are sums of what is left of the gaps; extents less gaps were lost in rounding."""
+    points = np.random.default_rng(0).normal(size=(6, dim))
+    space = he.Euclidean(dim)
+    assert he.gess(points, space=space, time=time, rtol=1e-12) == pytest.approx(6, rel=1e-10)
+    for method in ("auto", "pairwise", "spectral"):
+        found = he.heat_profile(points, space=space, times=[time], method=method)
+        assert found.gess[0] == pytest.approx(6, rel=1e-8)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,31 @@ def _corners(points: FloatArray) -> FloatArray:
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
+#: Rows that tell whether a coordinate may have gaps, the share of the extent of a wide one, and gaps that are kept.
+_ROWS, _WIDE, _MOST_GAPS = 1000, 0.05, 4096
+
+
+class Gaps(NamedTuple):
+    """The gaps between neighbours along one coordinate."""
+
+    widest: FloatArray  #: in increasing order
+    others: float  #: the sum of all narrower ones
+
+    @classmethod
+    def of(cls, x: FloatArray, low: float, high: float) -> Gaps | None:
+        """None where wide gaps cannot make half of the extent.
+
+        A few rows have wider gaps than all of them, so that they tell most clouds without sorting.
+        """
+        gaps = np.diff(np.sort(np.append(x[:: max(1, len(x) // _ROWS)], [low, high])))
+        if not math.isfinite(high - low) or gaps[gaps > _WIDE * (high - low)].sum() < 0.5 * (high - low):
+            return None
+        ordered = np.sort(np.diff(np.sort(x)))
+        if not len(ordered):
+            return None
+        return cls(ordered[-_MOST_GAPS:], float(ordered[:-_MOST_GAPS].sum()))
+
+
 @dataclass(frozen=True, eq=False)
 class _Box:
     """The box around some points, and the exponent y = R^2 / 8t = 2 lambda t of what is left out."""
@@ -81,7 +106,7 @@ class _Box:
     centre: FloatArray
     extents: FloatArray
     exponent: float
-    gaps: list[FloatArray]  # the widest along each axis, where they are worth closing
+    gaps: list[Gaps | None]  # along each axis; None where they are not worth closing
 
     @classmethod
     def around(cls, points: FloatArray, question: Question, *, gaps: bool = True) -> _Box:
@@ -89,23 +114,30 @@ class _Box:
         share = truncation(question.rtol, question.measure.ess) / points.shape[1]
         with np.errstate(over="ignore"):
             centre, extents = low / 2 + high / 2, high - low
-            found = [_wide_gaps(x, *ends) for x, *ends in zip(points.T, low, high, strict=True)] if gaps else []
+            found = [Gaps.of(x, *ends) if gaps else None for x, *ends in zip(points.T, low, high, strict=True)]
         return cls(centre, extents, float(exponent_for(1, math.log(share))), found)
 
     def reach(self, coarsest: float) -> float:
         """R, beyond which times up to *coarsest* see nothing."""
         return math.sqrt(8 * coarsest * self.exponent)
 
-    def closed(self, axis: int, coarsest: float) -> float:
-        """How much shorter the box is along an axis without the gaps that no pair sees."""
-        if not self.gaps or not len(self.gaps[axis]):
-            return 0.0
-        return float(np.maximum(self.gaps[axis] - self.reach(coarsest), 0.0).sum())
+    def closes(self, axis: int, coarsest: float) -> bool:
+        """Whether there is a gap along an axis that no pair sees across."""
+        gaps = self.gaps[axis]
+        return gaps is not None and bool(gaps.widest[-1] > self.reach(coarsest))
+
+    def length(self, axis: int, coarsest: float) -> float:
+        """The side of the box along an axis, without what is beyond R of each gap."""
+        gaps = self.gaps[axis]
+        if gaps is None or not self.closes(axis, coarsest):
+            return float(self.extents[axis])
+        # A sum of what stays: the extent less what goes would lose it in rounding.
+        return gaps.others + float(np.minimum(gaps.widest, self.reach(coarsest)).sum())
 
     def moved(self, points: FloatArray, coarsest: float) -> tuple[FloatArray, bool]:
         """Points around zero, without those gaps, and whether there were any."""
         found, reach = points - self.centre, self.reach(coarsest)
-        axes = [axis for axis in range(points.shape[1]) if self.closed(axis, coarsest) > 0]
+        axes = [axis for axis in range(points.shape[1]) if self.closes(axis, coarsest)]
         for axis in axes:
             x = without_gaps(points[:, axis], reach)
             found[:, axis] = x - (float(x.min()) / 2 + float(x.max()) / 2)
@@ -113,7 +145,7 @@ class _Box:
 
     def torus(self, coarsest: float) -> TorusTransform:
         """On which times up to *coarsest* look flat."""
-        lengths = [float(E) - self.closed(axis, coarsest) for axis, E in enumerate(self.extents)]
+        lengths = [self.length(axis, coarsest) for axis in range(len(self.extents))]
         return TorusTransform(tuple(length * (1 + 1e-9) + self.reach(coarsest) for length in lengths))
 
     def seconds(self, n: int, finest: float, coarsest: float) -> float:
@@ -129,21 +161,6 @@ class _Box:
         logs, rates = diagonals(times, torus.periods)
         flat = sum(np.log(T / np.sqrt(8 * math.pi * times)) for T in torus.periods)
         return logs - flat, rates
-
-
-#: Rows that tell whether a coordinate may have gaps, the share of the extent of a wide one, and gaps that are kept.
-_ROWS, _WIDE, _MOST_GAPS = 1000, 0.05, 4096
-
-
-def _wide_gaps(x: FloatArray, low: float, high: float) -> FloatArray:
-    """The widest gaps between neighbours, or none where they cannot make half of the extent.
-
-    A few rows have wider gaps than all of them, so that they tell most clouds without sorting.
-    """
-    gaps = np.diff(np.sort(np.append(x[:: max(1, len(x) // _ROWS)], [low, high])))
-    if not math.isfinite(high - low) or gaps[gaps > _WIDE * (high - low)].sum() < 0.5 * (high - low):
-        return np.empty(0)
-    return np.sort(np.diff(np.sort(x)))[-_MOST_GAPS:]
 
 
 class BoxOffer(Offer):

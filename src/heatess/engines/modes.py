@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -57,8 +58,8 @@ class Eigenmodes(Engine):
         if modes is None:
             return None
         _refuse_finer(question, modes)
-        time = float(question.times[0])
-        return PotentialOffer(0.0, 64 * EPS, lambda _: _potential(question.measure, modes, time, at))
+        found, error = _potential(question.measure, modes, float(question.times[0]), at)
+        return PotentialOffer(0.0, error, lambda _: found)
 
 
 def _refuse_finer(question: Question, modes: Modes) -> None:
@@ -223,29 +224,50 @@ def _left_out(space: Modes, rates: FloatArray) -> FloatArray:
     return np.asarray(2 * space.volume * np.exp(-rates[:, -1]) * (rates.shape[1] < space.volume))
 
 
-def _potential(measure: Measure, modes: Modes, time: float, at: NDArray[Any]) -> FloatArray:
-    """f_t(y) = sum_r exp(-2 lambda_r t) phi_r(y) / sqrt(k(y)) sum_j w_j phi_r(x_j) / sqrt(k_j)."""
-    decay = np.exp(-2 * time * modes.eigenpairs(measure.points[:1], time).values)
+def _potential(measure: Measure, modes: Modes, time: float, at: NDArray[Any]) -> tuple[FloatArray, float]:
+    """f_t(y) = sum_r exp(-2 lambda_r t) phi_r(y) / sqrt(k(y)) sum_j w_j phi_r(x_j) / sqrt(k_j), and its error.
+
+    The error is a share of the mean, 1 / gESS. A change E of L moves f(y) by no more than the root of what it moves
+    s_t(y, y) by, times the root of what it moves 1 / gESS by; and it moves both k by what `_blur` says.
+    """
+    values = modes.eigenpairs(measure.points[:1], time).values
+    decay, blur = np.exp(-2 * time * values), _blur(values, np.array([time]), modes.rounding)[0]
+    blurred = 0.0
 
     def scaled(points: NDArray[Any]) -> FloatArray:
+        nonlocal blurred
         functions = modes.eigenpairs(points, time).functions
-        return np.asarray(functions / np.sqrt(functions**2 @ decay)[:, None])
+        own = functions**2 @ decay
+        blurred = max(blurred, float((functions**2 @ blur / own).max()))
+        return np.asarray(functions / np.sqrt(own)[:, None])
 
-    return _synthesis(scaled, decay, measure, at)
+    total = _total(scaled, measure, len(decay))
+    found = _synthesis(scaled, decay * total, at)
+    overlap = float(decay @ total**2)
+    moved = math.sqrt(blurred * float(blur @ total**2)) + blurred * float(np.abs(found).max())
+    return found, moved / overlap + modes.rounding.relative + 64 * EPS
 
 
 def density(measure: Measure, modes: Modes, time: float, at: NDArray[Any]) -> FloatArray:
     """p_t(y) = sum_r exp(-lambda_r t) phi_r(y) sum_j w_j phi_r(x_j), the smoothed density at points *at*."""
     _refuse_finer(Question(measure, np.array([time / 2]), 1.0), modes)
     decay = np.exp(-time * modes.eigenpairs(measure.points[:1], time / 2).values)
-    return _synthesis(lambda points: modes.eigenpairs(points, time / 2).functions, decay, measure, at)
+
+    def functions(points: NDArray[Any]) -> FloatArray:
+        return modes.eigenpairs(points, time / 2).functions
+
+    return _synthesis(functions, decay * _total(functions, measure, len(decay)), at)
+
+
+def _total(functions: Callable[[NDArray[Any]], FloatArray], measure: Measure, count: int) -> FloatArray:
+    """sum_j w_j f_r(x_j), block after block of atoms."""
+    blocks = slices(measure.n, BLOCK_ENTRIES // count + 1)
+    return np.asarray(sum(measure.weights[rows] @ functions(measure.points[rows]) for rows in blocks))
 
 
 def _synthesis(
-    functions: Callable[[NDArray[Any]], FloatArray], decay: FloatArray, measure: Measure, at: NDArray[Any]
+    functions: Callable[[NDArray[Any]], FloatArray], coefficients: FloatArray, at: NDArray[Any]
 ) -> FloatArray:
-    """sum_r d_r f_r(y) sum_j w_j f_r(x_j), block after block of atoms and of points."""
-    size = BLOCK_ENTRIES // len(decay) + 1
-    blocks = slices(measure.n, size)
-    total = decay * sum(measure.weights[rows] @ functions(measure.points[rows]) for rows in blocks)
-    return np.concatenate([functions(at[rows]) @ total for rows in slices(len(at), size)])
+    """sum_r c_r f_r(y), block after block of points."""
+    blocks = slices(len(at), BLOCK_ENTRIES // len(coefficients) + 1)
+    return np.concatenate([functions(at[rows]) @ coefficients for rows in blocks])
