@@ -13,11 +13,12 @@ ROOT = Path(heatess.__file__).parent
 
 #: From the bottom up. A module may import its own layer and those below, lazily or for types as well.
 LAYERS = [
-    {"errors", "arrays", "blocks", "progress", "files"},
+    {"errors", "arrays", "blocks", "progress", "files", "directions"},
     {"heat"},
     {"compiled"},
     {"transforms"},
     {"spaces"},
+    {"tables"},
     {"measure", "scales"},
     {"engines"},
     {"profile"},

@@ -1,0 +1,164 @@
+"""Unit vectors and rotations from the angles in which people keep them, each convention by its own name."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .arrays import FloatArray, numeric_array
+from .errors import InputError
+
+#: Angles in radians may exceed their limits by this, because of rounding: pi/2 printed as 1.5708, 2 pi as 6.2832.
+SLACK = 1e-4
+
+#: Euler angles by name, as the axes that scipy's `Rotation.from_euler` takes; capitals turn with the body.
+CONVENTIONS = {"relion": "ZYZ", "bunge": "ZXZ", "yaw-pitch-roll": "ZYX", "roll-pitch-yaw": "xyz"}
+
+
+def from_lonlat(lon: Any, lat: Any, *, units: str | None = None) -> FloatArray:
+    """Unit vectors (n, 3) from longitude and latitude: (cos lat cos lon, cos lat sin lon, sin lat).
+
+    Right ascension and declination are such a pair. Longitudes run from -180 to 360 degrees, latitudes from -90 to 90.
+
+    Parameters
+    ----------
+    lon, lat : array-like, shape (n,)
+        Numbers, or astropy quantities, which have a unit of their own.
+    units : {"deg", "rad"}
+        Unit of both; never guessed.
+
+    Examples
+    --------
+    >>> from_lonlat([0, 90], [0, 60], units="deg").round(3) + 0.0
+    array([[1.   , 0.   , 0.   ],
+           [0.   , 0.5  , 0.866]])
+    """
+    east, north = _angles({"lon": lon, "lat": lat}, units)
+    _within(north, "lat", units, -0.25, 0.25, "swap lon and lat if they are exchanged; colatitude is from_spherical")
+    _within(east, "lon", units, -0.5, 1.0, "swap lon and lat if they are exchanged")
+    return _vectors(east, north)
+
+
+def from_spherical(colatitude: Any, azimuth: Any, *, units: str | None = None) -> FloatArray:
+    """Unit vectors (n, 3) from the angle to the z axis, 0 to 180 degrees, and the azimuth around it.
+
+    Parameters
+    ----------
+    colatitude, azimuth : array-like, shape (n,)
+        The angles that physicists call theta and phi.
+    units : {"deg", "rad"}
+        Unit of both; never guessed.
+
+    Examples
+    --------
+    >>> from_spherical([0, 90], [0, 90], units="deg").round(3) + 0.0
+    array([[0., 0., 1.],
+           [0., 1., 0.]])
+    """
+    down, around = _angles({"colatitude": colatitude, "azimuth": azimuth}, units)
+    _within(down, "colatitude", units, 0.0, 0.5, "latitudes are for from_lonlat; colatitude comes first here")
+    _within(around, "azimuth", units, -0.5, 1.0, "colatitude comes first, azimuth second")
+    return _vectors(around, math.pi / 2 - down, np.sin(down), np.cos(down))
+
+
+def from_decinc(dec: Any, inc: Any, *, units: str | None = None) -> FloatArray:
+    """Unit vectors (north, east, down), shape (n, 3), from magnetic declination and inclination, positive **down**.
+
+    Parameters
+    ----------
+    dec, inc : array-like, shape (n,)
+        Declination, clockwise from north, -180 to 360 degrees, and inclination, -90 to 90 degrees.
+    units : {"deg", "rad"}
+        Unit of both; never guessed.
+
+    Examples
+    --------
+    >>> from_decinc([0, 90], [90, 0], units="deg").round(3) + 0.0
+    array([[0., 0., 1.],
+           [0., 1., 0.]])
+    """
+    clockwise, down = _angles({"dec": dec, "inc": inc}, units)
+    _within(down, "inc", units, -0.25, 0.25, "declination comes first, inclination second")
+    _within(clockwise, "dec", units, -0.5, 1.0, "declination comes first, inclination second")
+    return _vectors(clockwise, down)
+
+
+def from_euler(angles: Any, *, convention: str, units: str | None = None) -> FloatArray:
+    """Unit quaternions (x, y, z, w), shape (n, 4), from Euler angles (n, 3) of a named convention.
+
+    Parameters
+    ----------
+    angles : array-like, shape (n, 3)
+        In the order of the convention.
+    convention : str
+        "relion" (rot, tilt, psi: ZYZ), "bunge" (ZXZ), "yaw-pitch-roll" (ZYX, turning with the body),
+        "roll-pitch-yaw" (xyz, about fixed axes), or the axes themselves as scipy's `Rotation.from_euler` takes them.
+    units : {"deg", "rad"}
+        Unit of all three; never guessed.
+
+    Examples
+    --------
+    >>> from_euler([[90, 0, 0]], convention="yaw-pitch-roll", units="deg").round(3)
+    array([[0.   , 0.   , 0.707, 0.707]])
+    """
+    from scipy.spatial.transform import Rotation
+
+    axes = CONVENTIONS.get(convention.lower() if isinstance(convention, str) else convention, convention)
+    if not isinstance(axes, str) or len(axes) != 3 or set(axes) - set("xyz") and set(axes) - set("XYZ"):
+        known = ", ".join(CONVENTIONS)
+        raise InputError(f"convention must be one of {known}, or axes such as 'ZYZ' or 'xyz', but is {convention!r}")
+    (array,) = _angles({"angles": angles}, units)
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise InputError(f"angles must have shape (n, 3), one row per rotation, but have shape {array.shape}")
+    return np.asarray(Rotation.from_euler(axes, array).as_quat())
+
+
+def check_units(units: Any) -> None:
+    """Refuse anything but "deg" and "rad"."""
+    if units not in ("deg", "rad"):
+        raise InputError(f"units must be 'deg' or 'rad', but is {units!r}; say which, it is never guessed")
+
+
+def _angles(named: dict[str, Any], units: str | None) -> list[FloatArray]:
+    """Finite angles in radians, all of one shape."""
+    found: list[FloatArray] = []
+    if units is not None or not all(hasattr(value, "to_value") for value in named.values()):
+        check_units(units)
+    for name, value in named.items():
+        own = hasattr(value, "to_value")
+        array = np.atleast_1d(numeric_array(value.to_value("rad") if own else value, name)).astype(np.float64)
+        found.append(array if own or units == "rad" else np.radians(array))
+        if found[0].shape != array.shape or array.ndim > 2:
+            shapes = " and ".join(str(other.shape) for other in (found[0], array))
+            raise InputError(f"{' and '.join(named)} must have one number per point each, but have shapes {shapes}")
+        bad = ~np.isfinite(array)
+        if bad.any():
+            row = int(np.argwhere(bad)[0][0])
+            raise InputError(f"{name} must be finite, but row {row} is not ({int(bad.sum())} of {len(bad)} rows)")
+    return found
+
+
+def _within(angle: FloatArray, name: str, units: str | None, low: float, high: float, hint: str) -> None:
+    """Refuse angles outside *low* to *high* turns."""
+    turn = 2 * math.pi
+    bad = (angle < low * turn - SLACK) | (angle > high * turn + SLACK)
+    if bad.any():
+        row, degrees = int(np.argmax(bad)), units != "rad"
+        size, unit = (360, "degrees") if degrees else (turn, "radians")
+        value = math.degrees(angle[row]) if degrees else angle[row]
+        raise InputError(
+            f"{name} must lie between {low * size:.5g} and {high * size:.5g} {unit}, but row {row} is {value:.6g} "
+            f"({int(bad.sum())} of {len(bad)} rows); {hint}" + ("" if degrees else "; are these degrees?")
+        )
+
+
+def _vectors(
+    around: FloatArray, up: FloatArray, across: FloatArray | None = None, height: FloatArray | None = None
+) -> FloatArray:
+    """(cos up cos around, cos up sin around, sin up)."""
+    across = np.cos(up) if across is None else across
+    return np.stack(
+        [across * np.cos(around), across * np.sin(around), np.sin(up) if height is None else height], axis=1
+    )
