@@ -1,0 +1,137 @@
+"""FITS files: tables of numbers, and HEALPix sky maps (see `healpix`)."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, missing_extra
+from ..tables.table import Table
+from . import healpix
+from .foreign import Lazy, columns, reading, split_label
+
+SUFFIXES = (".fits", ".fit", ".fts", ".fits.gz")
+
+_REMEDY = "fetch it again, or check it with astropy.io.fits.info(path)"
+
+
+class Field(NamedTuple):
+    """One column of a binary table as it is stored, big-endian and not scaled."""
+
+    stored: NDArray[Any]
+    unit: str
+    null: int | None  #: the whole number that stands for a missing entry
+    scale: float
+    zero: float
+
+    def values(self, factor: float = 1.0) -> NDArray[Any]:
+        """The numbers times *factor*, missing ones nan."""
+        scale, zero = self.scale * factor, self.zero * factor
+        if self.stored.dtype.kind == "f" and (scale, zero) == (1.0, 0.0):
+            return self.stored.astype(self.stored.dtype.newbyteorder("="))
+        numbers = self.stored.astype(np.float64) * scale + zero
+        if self.null is not None and self.stored.dtype.kind != "f":
+            numbers[self.stored == self.null] = np.nan
+        return numbers
+
+    def integers(self) -> NDArray[np.int64]:
+        """The numbers as integers, exactly; missing ones -1."""
+        if self.stored.dtype.kind == "f":
+            return self.stored.astype(np.int64)
+        whole = self.stored.astype(np.int64) + int(self.zero)
+        return whole if self.null is None else np.where(self.stored == self.null, -1, whole)
+
+
+def table(path: Path) -> Table:
+    """The first binary table of a FITS file, or its HEALPix sky map; after ``::`` an extension's name or number."""
+    try:
+        from astropy.io import fits
+    except ImportError:
+        raise missing_extra("astropy", "sky") from None
+    file, label = split_label(path)
+    with reading(file, "FITS", _REMEDY), _stream(file) as stream:
+        warnings.filterwarnings("error", message=".*[Dd]atasum verification failed")
+        with fits.open(stream, memmap=isinstance(stream, io.BufferedReader), checksum=True) as extensions:
+            extension = _extension(extensions, file, label, fits)
+            header, fields = dict(extension.header), _fields(extension)
+    if healpix.is_map(header, fields):
+        return healpix.sky_map(file, header, fields)
+    units = {name: angle_unit(name, field.unit) for name, field in fields.items()}
+    found = {
+        name: Lazy(field.stored.shape, partial(field.values, units[name][1]))
+        for name, field in fields.items()
+        if field.stored.ndim <= 2
+    }
+    expected = "a binary table with columns such as ra and dec is needed"
+    return columns(file, found, expected, units={name: unit for name, (unit, _) in units.items()})
+
+
+def _stream(file: Path) -> IO[bytes]:
+    """The bytes of the file, unpacked to check all of them; opened here, because astropy forgets bad files open."""
+    with file.open("rb") as stream:
+        packed = stream.read(2) == b"\x1f\x8b"
+    return io.BytesIO(gzip.decompress(file.read_bytes())) if packed else file.open("rb")
+
+
+def _extension(extensions: Any, file: Path, label: str, fits: Any) -> Any:
+    """The first extension that is a binary table with columns, or the one that *label* names."""
+    if label:
+        names = [extension.name for extension in extensions]
+        place = int(label) if label.isdigit() else next((i for i, n in enumerate(names) if n == label.upper()), -1)
+        if not 0 <= place < len(names):
+            listed = ", ".join(f"{i} {name}".strip() for i, name in enumerate(names))
+            raise InputError(f"{file} has no extension {label!r}; it has {listed}")
+        extensions = [extensions[place]]
+    kinds = []
+    for extension in extensions:
+        image = isinstance(extension, fits.CompImageHDU)
+        if isinstance(extension, fits.BinTableHDU) and not image and len(extension.columns):
+            return extension
+        kinds.append(type(extension).__name__)
+    if "TableHDU" in kinds:
+        remedy = "its table is text; write it as a binary one: astropy.table.Table.read(path).write('new.fits')"
+    else:
+        remedy = "images are not read; a catalogue or a HEALPix map is needed"
+    raise InputError(f"{file} holds no binary table with columns (found {', '.join(kinds)}); {remedy}")
+
+
+def _fields(extension: Any) -> dict[str, Field]:
+    """The columns of numbers; text, logical, complex and variable-length ones are left out."""
+    stored = np.asarray(extension.data.view(np.ndarray))
+    fields = {}
+    for column in extension.columns:
+        kind = re.match(r"(\d*)([A-Z])", str(column.format))
+        if kind and kind[2] in "BIJKED" and kind[1] != "0":
+            null = None if column.null in ("", None) else int(column.null)
+            scale = 1.0 if column.bscale in ("", None) else float(column.bscale)
+            zero = 0.0 if column.bzero in ("", None) else float(column.bzero)
+            fields[str(column.name)] = Field(stored[column.name], str(column.unit or ""), null, scale, zero)
+    return fields
+
+
+def angle_unit(name: str, unit: Any) -> tuple[str, float]:
+    """The unit of a column, "deg", "rad" or nothing, and the factor that brings it there; needs astropy.
+
+    Angles in other units, such as arcseconds, become degrees; so do hours of right ascension.
+    """
+    text = str(unit or "").strip().lower()
+    if text in ("deg", "degree", "degrees", "°"):
+        return "deg", 1.0
+    if text in ("rad", "radian", "radians"):
+        return "rad", 1.0
+    from astropy import units
+
+    parsed = units.Unit(str(unit or ""), parse_strict="silent")
+    if parsed.is_equivalent(units.deg):
+        return "deg", float(parsed.to(units.deg))
+    if text in ("h", "hr", "hour", "hours") and name.lower().lstrip("_").startswith("ra"):
+        return "deg", 15.0
+    return "", 1.0

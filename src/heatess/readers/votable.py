@@ -1,0 +1,102 @@
+"""VOTable and ECSV files: tables of the Virtual Observatory and of astropy, with units."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, missing_extra
+from ..tables.table import Table
+from .fits import angle_unit
+from .foreign import Lazy, chosen, columns, reading, split_label
+
+SUFFIXES = (".vot", ".votable", ".xml", ".ecsv")
+
+_EXPECTED = "a table with columns such as ra and dec is needed"
+
+
+def table(path: Path) -> Table:
+    """The table of a VOTable or ECSV file; of several, the one named after ``::``."""
+    try:
+        import astropy  # noqa: F401
+    except ImportError:
+        raise missing_extra("astropy", "sky") from None
+    file, label = split_label(path)
+    return _ecsv(file) if file.suffix.lower() == ".ecsv" else _votable(file, label)
+
+
+def _votable(file: Path, label: str) -> Table:
+    with reading(file, "VOTable", "fetch it again, or check it with astropy.io.votable.validate(path)"):
+        from astropy.io.votable import parse
+
+        text = _self_contained(file)
+        tables = {
+            found.name or found.ID or f"table {place}": found
+            for place, found in enumerate(parse(io.BytesIO(text), verify="ignore").iter_tables())
+            if len(found.fields)
+        }
+        if not tables:
+            raise InputError(f"{file} holds no table with fields; {_EXPECTED}")
+        _, found = chosen(file, label, tables, "tables")
+        values = {field.name: found.array[field.ID] for field in found.fields}
+        units = {field.name: field.unit for field in found.fields}
+        return _columns(file, values, units)
+
+
+def _self_contained(file: Path) -> bytes:
+    """The text of the file, unpacked; refused if reading it would fetch data from elsewhere."""
+    data = file.read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    plain = data.replace(b"\0", b"")  # UTF-16
+    if b"VOTABLE" not in plain:
+        found = "is empty" if not data else "holds no VOTABLE element"
+        raise InputError(
+            f"{file} {found}; a VOTable is needed, for instance from astropy's Table.write(path, 'votable')"
+        )
+    if re.search(rb"<(\w+:)?STREAM\b[^>]*\bhref\s*=", plain) or b"<!ENTITY" in plain:
+        raise InputError(f"{file} points to data outside of itself, which is not fetched; save it with its data inside")
+    return data
+
+
+def _ecsv(file: Path) -> Table:
+    with reading(file, "ECSV", "write it again with astropy's Table.write(path, format='ascii.ecsv')"):
+        from astropy.table import Table as AstropyTable
+
+        _check_header(file)
+        found = AstropyTable.read(file, format="ascii.ecsv")
+        plain = {name: found[name] for name in found.colnames if hasattr(found[name], "dtype")}
+        return _columns(file, plain, {name: getattr(column, "unit", None) for name, column in plain.items()})
+
+
+def _check_header(file: Path) -> None:
+    with file.open("rb") as stream:
+        start = stream.read(64).removeprefix(b"\xef\xbb\xbf")
+    if not start.startswith(b"# %ECSV"):
+        found = "is empty" if not start else f"starts with {start[:12].decode('latin-1')!r}, not with '# %ECSV'"
+        raise InputError(f"{file} {found}; if it is plain text with commas, rename it to .csv")
+
+
+def _columns(file: Path, values: dict[str, Any], units: dict[str, Any]) -> Table:
+    """The columns of numbers, angles in degrees or radians."""
+    found, stated = {}, {}
+    for name, column in values.items():
+        array = np.ma.asarray(column)
+        if array.dtype.kind in "fiu" and array.ndim in (1, 2):
+            stated[name], factor = angle_unit(name, units[name])
+            found[name] = Lazy(array.shape, partial(_filled, array, factor))
+    return columns(file, found, _EXPECTED, units=stated)
+
+
+def _filled(array: Any, factor: float) -> NDArray[Any]:
+    """Numbers times *factor*, missing ones nan."""
+    if factor == 1.0 and array.dtype.kind == "f" and not np.ma.is_masked(array):
+        return np.asarray(array.data).astype(array.dtype.newbyteorder("="))
+    return np.asarray((array.astype(np.float64) * factor).filled(np.nan))
