@@ -1,0 +1,160 @@
+"""HDF5 files: posterior samples, tables, or one array of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, missing_extra
+from ..tables.table import Rows, Table
+from .foreign import Lazy, chosen, columns, reading, split_label
+
+SUFFIXES = (".h5", ".hdf5", ".hdf", ".he5")
+
+#: Sky positions in posterior samples are radians by convention.
+_RADIANS = ("ra", "dec", "right_ascension", "declination", "rightascension")
+_EXPECTED = "posterior_samples, a table or one array of vectors is needed"
+
+
+def table(path: Path) -> Table:
+    """The posterior samples of an HDF5 file, else its only table or array (n, d).
+
+    Posterior samples are a compound dataset, or a group of datasets (n,), called posterior_samples, posterior or
+    something_posterior, at any depth, or the members of a group called posterior_samples. Of several, ``::`` chooses
+    one by its path or the beginning or end of it: ``file.h5::C01:IMRPhenomXPHM``.
+    """
+    file, label = split_label(path)
+    with opened(file, "HDF5") as root:
+        every = _tables(root)
+        samples = {name: found for name, found in every.items() if _is_posterior(name)}
+        if label and not any(label.strip("/") in name for name in samples):
+            samples = {}
+        parts, kind = (samples, "sets of posterior samples") if samples else (every, "tables")
+        if not parts:
+            raise InputError(f"{file} holds no table or array of numbers (found {_listing(root)}); {_EXPECTED}")
+        name, members = chosen(file, label, parts, kind)
+        shape = {member: dataset.shape for member, dataset in members.items()}
+        if list(shape) == [""]:
+            if not shape[""][0]:
+                raise InputError(f"{file}: the array {name} has shape {shape['']}, no rows; at least one is needed")
+            return Rows(_LazyRows(file, name, shape[""], members[""].dtype), str(file))  # type: ignore[arg-type]
+        units = {member: _unit(root, name, member) for member in shape}
+    if samples:
+        units |= {member: "rad" for member in shape if member.lower() in _RADIANS}
+    found = {member: Lazy(shape[member], partial(_load, file, name, member)) for member in shape}
+    return columns(file, found, _EXPECTED, units=units, note=f"HDF5, {name}")
+
+
+@contextmanager
+def opened(file: Path, kind: str) -> Iterator[Any]:
+    """The root of an HDF5 file, closed at the end; damage gives an `InputError`."""
+    try:
+        import h5py
+    except ImportError:
+        raise missing_extra("h5py", "hdf5") from None
+    with reading(file, kind, "fetch or write it again"), h5py.File(file, "r") as root:
+        yield root
+
+
+def _tables(root: Any) -> dict[str, dict[str, Any]]:
+    """Every table, by its path: the columns of compound datasets and of groups; an array alone is the column ""."""
+    found: dict[str, dict[str, Any]] = {}
+    alone: dict[str, Any] = {}
+    groups: dict[str, dict[str, Any]] = {}
+
+    def visit(name: str, item: Any) -> None:
+        shape, dtype = getattr(item, "shape", None), getattr(item, "dtype", None)
+        if not shape or dtype is None:
+            return
+        parent, _, last = name.rpartition("/")
+        if dtype.names and len(shape) == 1:
+            members = {field: _Field(shape, dtype[field]) for field in dtype.names}
+            found[name] = {field: member for field, member in members.items() if _numeric(member)}
+        elif _numeric(item):
+            groups.setdefault(parent, {})[last] = item
+            if len(shape) == 2:
+                alone[name] = item
+
+    root.visititems(visit)
+    for parent, members in groups.items():
+        lengths = {member.shape[0] for member in members.values()}
+        if len(lengths) == 1 and any(member.ndim == 1 for member in members.values()):
+            found[parent or "/"] = members
+            alone = {name: item for name, item in alone.items() if name.rpartition("/")[0] != parent}
+    found |= {name: {"": item} for name, item in alone.items()}
+    return {name: members for name, members in found.items() if members}
+
+
+class _Field:
+    """One field of a compound dataset: what `_numeric` asks for."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape, self.dtype = shape + dtype.shape, dtype.base
+        self.ndim = len(self.shape)
+
+
+def _numeric(item: Any) -> bool:
+    """Whether it is a column of numbers or of vectors."""
+    return item.dtype.kind in "fiu" and item.ndim in (1, 2) and 0 not in item.shape[1:]
+
+
+def _is_posterior(name: str) -> bool:
+    parts = name.split("/")
+    return "posterior_samples" in parts[-2:] or parts[-1] == "posterior" or parts[-1].endswith("_posterior")
+
+
+def _unit(root: Any, name: str, member: str) -> str:
+    """The unit in a column's own attributes, if it is degrees or radians."""
+    item = root[name]
+    attributes: Mapping[str, Any] = item[member].attrs if hasattr(item, "keys") else {}
+    return stated_unit(attributes)
+
+
+def stated_unit(attributes: Mapping[str, Any]) -> str:
+    """The attribute units or unit as "deg" or "rad"; empty if it says something else."""
+    text = attributes.get("units", attributes.get("unit", ""))
+    word = (text.decode("latin-1") if isinstance(text, bytes) else str(text)).strip().lower()
+    return {"deg": "deg", "degree": "deg", "degrees": "deg", "rad": "rad", "radian": "rad", "radians": "rad"}.get(
+        word, ""
+    )
+
+
+def _load(file: Path, name: str, member: str) -> NDArray[Any]:
+    with opened(file, "HDF5") as root:
+        item = root[name]
+        values = item[member] if member else item
+        return native(values[()])
+
+
+def native(values: Any) -> NDArray[Any]:
+    """In native byte order, whole numbers and long doubles as float64."""
+    array = np.asarray(values)
+    keep = array.dtype.kind == "f" and array.dtype.itemsize <= 8
+    return array.astype(array.dtype.newbyteorder("=") if keep else np.float64)
+
+
+class _LazyRows:
+    """A dataset (n, d), of which slices are read when they are asked for."""
+
+    def __init__(self, file: Path, name: str, shape: tuple[int, ...], dtype: Any) -> None:
+        self._file, self._name, self.shape, self.dtype = file, name, shape, dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part: slice) -> NDArray[Any]:
+        with opened(self._file, "HDF5") as root:
+            return native(root[self._name][part])
+
+
+def _listing(root: Any) -> str:
+    """What there is, with shapes, for the user."""
+    found: list[str] = []
+    root.visititems(lambda name, item: found.append(f"{name} {item.shape}") if hasattr(item, "shape") else None)
+    return ", ".join(found[:8]) + (f" and {len(found) - 8} more" if len(found) > 8 else "") if found else "no dataset"
