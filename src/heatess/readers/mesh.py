@@ -1,0 +1,123 @@
+"""Surfaces: PLY, OBJ, STL and OFF by trimesh, GIFTI by nibabel. The points are the vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, missing_extra
+from ..spaces import Mesh
+from ..tables.table import Columns, Table
+from .foreign import reading
+
+SUFFIXES = (".ply", ".obj", ".stl", ".off", ".gii")
+
+#: Properties of a PLY vertex that say where it is or how it looks.
+_LOOKS = {
+    "x",
+    "y",
+    "z",
+    "nx",
+    "ny",
+    "nz",
+    "red",
+    "green",
+    "blue",
+    "alpha",
+    "s",
+    "t",
+    "u",
+    "v",
+    "texture_u",
+    "texture_v",
+}
+
+
+def table(path: Path) -> Table:
+    """The mesh as `space`, and its vertices as the column vertex, with what the file says about each of them.
+
+    Vertices at one place become one, as in `Mesh.from_file`. If the file has values for its vertices, its rows are the
+    file's vertices, some of which may then be the same vertex of the mesh; one without a face has none, which is nan.
+    """
+    if path.suffix.lower() == ".gii":
+        return _gifti(path)
+    with reading(path, "a mesh", "export it again as PLY"):
+        _refuse_empty(path)
+        space = _named(path, Mesh.from_file, path)
+        corners = space._vertices
+        values = _properties(path) if path.suffix.lower() == ".ply" else {}
+        vertex = np.arange(len(corners))
+        if values:
+            vertex = _matched(values.pop("places"), corners)
+    return _table(path, space, {"vertex": vertex, **values})
+
+
+def _refuse_empty(path: Path) -> None:
+    if not path.stat().st_size:
+        raise InputError(f"{path} is empty; export the mesh again")
+
+
+def _named(path: Path, make: Callable[..., Mesh], *given: Any) -> Mesh:
+    """The mesh, or an error that names the file and says what to do."""
+    try:
+        return make(*given)
+    except InputError as error:
+        reason = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
+        advice = "" if ";" in reason else "; export it again as a surface of triangles"
+        raise InputError(f"{reason}{advice}") from None
+
+
+def _properties(path: Path) -> dict[str, NDArray[Any]]:
+    """The numbers a PLY file has for each vertex, and under "places" where these are; nothing if there are none."""
+    import trimesh
+
+    raw = trimesh.load_mesh(path, process=False).metadata.get("_ply_raw", {})
+    data = raw.get("vertex", {}).get("data", {})
+    names = data.dtype.names or () if isinstance(data, np.ndarray) else tuple(data)
+    values = {name: np.asarray(data[name]).reshape(-1) for name in names if np.asarray(data[name]).dtype.kind in "fiu"}
+    wanted = {name: array.astype(np.float64) for name, array in values.items() if name not in _LOOKS}
+    return {"places": np.column_stack([values[axis] for axis in "xyz"]), **wanted} if wanted else {}
+
+
+def _matched(places: NDArray[Any], corners: NDArray[Any]) -> NDArray[Any]:
+    """The vertex of the mesh at each place; nan where there is none."""
+    from scipy.spatial import cKDTree
+
+    distance, vertex = cKDTree(corners).query(places)
+    return np.where(distance <= 1e-6 * np.ptp(corners, axis=0).max(), vertex, np.nan)
+
+
+def _gifti(path: Path) -> Table:
+    try:
+        import nibabel
+    except ImportError:
+        raise missing_extra("nibabel", "mesh") from None
+    with reading(path, "GIFTI", "fetch or export it again"):
+        _refuse_empty(path)
+        image = nibabel.load(path)
+        places, faces = (image.get_arrays_from_intent(f"NIFTI_INTENT_{name}") for name in ("POINTSET", "TRIANGLE"))
+        if not (len(places) == len(faces) == 1):
+            found = (
+                ", ".join(nibabel.nifti1.intent_codes.niistring[array.intent] for array in image.darrays) or "nothing"
+            )
+            raise InputError(
+                f"{path} holds no surface of one point set and one set of triangles (found {found}); give the surface "
+                f"itself, usually called .surf.gii"
+            )
+        space = _named(path, Mesh, places[0].data, faces[0].data)
+        count = len(places[0].data)
+        values = {"vertex": np.arange(count)}
+        for place, array in enumerate(image.darrays):
+            if array.data.shape == (count,):
+                values[array.meta.get("Name") or f"data {place}"] = array.data.astype(np.float64)
+    return _table(path, space, values)
+
+
+def _table(path: Path, space: Mesh, values: dict[str, NDArray[Any]]) -> Table:
+    table = Columns(values, str(path))
+    table.space, table.note = space, repr(space)
+    return table
