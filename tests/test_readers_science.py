@@ -1,0 +1,789 @@
+"""Files of astronomers, Bayesians, microscopists and surface people give the numbers that were written into them."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heatess as he
+from heatess.readers.foreign import split_label
+
+fits = pytest.importorskip("astropy.io.fits")
+healpix = pytest.importorskip("astropy_healpix")
+h5py = pytest.importorskip("h5py")
+starfile = pytest.importorskip("starfile")
+nibabel = pytest.importorskip("nibabel")
+trimesh = pytest.importorskip("trimesh")
+pytest.importorskip("robust_laplacian")
+pytest.importorskip("h5netcdf")
+xarray = pytest.importorskip("xarray")
+astropy_table = pytest.importorskip("astropy.table")
+
+MODULES = ("fits", "votable", "hdf5", "netcdf", "star", "mesh")
+
+
+def module_of(path):
+    file, _ = split_label(Path(path))
+    for name in MODULES:
+        module = importlib.import_module(f"heatess.readers.{name}")
+        if file.name.lower().endswith(module.SUFFIXES):
+            return module
+    raise AssertionError(path)
+
+
+def table_of(path):
+    return module_of(path).table(Path(path))
+
+
+def read(path, rows=None):
+    """Every column by its name, and the table."""
+    table = table_of(path)
+    names = [*table.names, *(name for name in table.lists if name != "rows")]
+    pieces = list(table.pieces(names, rows))
+    assert pieces[-1].done == 1
+    columns = [np.concatenate([piece.columns[k] for piece in pieces]) for k in range(len(names))]
+    return dict(zip(names, columns, strict=True)), table
+
+
+def refused(path, *parts):
+    with pytest.raises(he.InputError) as caught:
+        read(path)
+    message = str(caught.value)
+    assert str(split_label(Path(path))[0]) in message
+    assert "\n" not in message
+    assert ";" in message, f"no advice in: {message}"
+    for part in parts:
+        assert part in message, message
+    return message
+
+
+# FITS tables
+
+
+def write_fits(path, *columns, header=(), rows=None, primary=True):
+    table = fits.BinTableHDU.from_columns([fits.Column(**column) for column in columns], nrows=rows or 0)
+    for key, value in dict(header).items():
+        table.header[key] = value
+    fits.HDUList([fits.PrimaryHDU(), table] if primary else [table]).writeto(path)
+    return path
+
+
+def catalogue(path, n=50):
+    rng = np.random.default_rng(1)
+    ra, dec, vectors = rng.uniform(0, 360, n), rng.uniform(-90, 90, n), rng.normal(size=(n, 3)).astype("f4")
+    write_fits(
+        path,
+        {"name": "RA", "format": "D", "unit": "deg", "array": ra},
+        {"name": "DEC", "format": "E", "unit": "rad", "array": np.radians(dec).astype("f4")},
+        {"name": "NAME", "format": "8A", "array": [f"s{k}" for k in range(n)]},
+        {"name": "N", "format": "J", "null": -99, "array": np.where(np.arange(n) == 3, -99, np.arange(n))},
+        {"name": "FLUX", "format": "I", "array": np.arange(n)},
+        {"name": "VEC", "format": "3E", "array": vectors},
+        {"name": "MANY", "format": "PD()", "array": np.array([np.ones(k % 3) for k in range(n)], dtype=object)},
+        {"name": "OK", "format": "L", "array": np.ones(n, dtype=bool)},
+        {"name": "ERR", "format": "D", "unit": "arcsec", "array": np.full(n, 7200.0)},
+        header={"TSCAL5": 0.5, "TZERO5": 10.0},
+    )
+    return ra, dec, vectors
+
+
+@pytest.mark.parametrize("name", ["a.fits", "a.fits.gz", "A.FIT"])
+@pytest.mark.parametrize("rows", [None, 7])
+def test_a_fits_catalogue_gives_its_numbers_and_units(tmp_path, name, rows):
+    ra, dec, vectors = catalogue(tmp_path / "plain.fits")
+    data = (tmp_path / "plain.fits").read_bytes()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    columns, table = read(tmp_path / name, rows)
+    assert table.names == ["RA", "DEC", "N", "FLUX", "ERR"]
+    assert table.lists == ["VEC"]
+    assert table.units == {"RA": "deg", "DEC": "rad", "ERR": "deg"}
+    np.testing.assert_array_equal(columns["RA"], ra)
+    np.testing.assert_array_equal(columns["DEC"], np.radians(dec).astype("f4"))
+    assert columns["DEC"].dtype == np.float32
+    assert columns["DEC"].dtype.isnative
+    np.testing.assert_array_equal(columns["N"], np.where(np.arange(50) == 3, np.nan, np.arange(50)))
+    np.testing.assert_array_equal(columns["FLUX"], np.arange(50) * 0.5 + 10)
+    np.testing.assert_allclose(columns["ERR"], 2.0, rtol=1e-15)
+    np.testing.assert_array_equal(columns["VEC"], vectors)
+
+
+def test_hours_of_right_ascension_are_degrees(tmp_path):
+    columns = [{"name": "RAJ2000", "format": "D", "unit": "h", "array": np.array([1.5, 23.0])}]
+    columns += [{"name": "time", "format": "D", "unit": "h", "array": np.array([1.5, 23.0])}]
+    found, table = read(write_fits(tmp_path / "a.fits", *columns))
+    np.testing.assert_array_equal(found["RAJ2000"], [22.5, 345.0])
+    np.testing.assert_array_equal(found["time"], [1.5, 23.0])
+    assert table.units == {"RAJ2000": "deg"}
+
+
+def test_an_extension_is_chosen_by_name_or_number(tmp_path):
+    tables = [
+        fits.BinTableHDU.from_columns([fits.Column(name="ra", format="D", array=[float(k)])], name=name)
+        for k, name in enumerate(["first", "second"])
+    ]
+    path = tmp_path / "a.fits"
+    fits.HDUList([fits.PrimaryHDU(), *tables]).writeto(path)
+    assert [read(f"{path}{label}")[0]["ra"][0] for label in ("", "::second", "::1", "::2")] == [0, 1, 0, 1]
+    refused(f"{path}::third", "has no extension 'third'", "1 FIRST, 2 SECOND")
+
+
+# HEALPix maps: a posterior of the von Mises-Fisher kind, density proportional to exp(kappa mu.x)
+
+KAPPA, ANGLE = 18.5, 8.3
+MU = np.array([0.36, -0.48, 0.8])
+
+
+def density(nside, pixels, order):
+    cosine = np.stack(healpix.healpix_to_xyz(pixels, nside, order=order), axis=-1) @ MU
+    return np.exp(KAPPA * (cosine - 1)) * KAPPA / (2 * np.pi * -np.expm1(-2 * KAPPA))
+
+
+def flat_map(path, nside, order="NESTED", explicit=False, wide=False, column="PROB"):
+    pixels = np.arange(12 * nside**2)
+    values = density(nside, pixels, order.lower())
+    values = values / values.sum() if column == "PROB" else values
+    header = {"PIXTYPE": "HEALPIX", "ORDERING": order, "NSIDE": nside, "INDXSCHM": "IMPLICIT"}
+    columns = []
+    if explicit:
+        pixels = np.flatnonzero(values > 1e-7 * values.max())
+        values, header["INDXSCHM"] = values[pixels], "EXPLICIT"
+        columns = [{"name": "PIXEL", "format": "J", "array": pixels}]
+    shape = (-1, 1024) if wide else (-1,)
+    columns += [{"name": column, "format": "1024D" if wide else "D", "array": values.reshape(shape)}]
+    return write_fits(path, *columns, header=header)
+
+
+def multi_order_map(path, nside):
+    """Fine pixels of *nside* where the blob is, pixels of a quarter of it elsewhere."""
+    coarse = np.arange(12 * (nside // 4) ** 2)
+    near = density(nside // 4, coarse, "nested") > 1e-9
+    fine = (coarse[near][:, None] * 16 + np.arange(16)).ravel()
+    levels = np.repeat([nside.bit_length() - 3, nside.bit_length() - 1], [(~near).sum(), len(fine)])
+    pixels = np.concatenate([coarse[~near], fine])
+    values = density(2**levels, pixels, "nested")
+    order = np.random.default_rng(0).permutation(len(pixels))
+    uniq = healpix.level_ipix_to_uniq(levels, pixels)[order]
+    return write_fits(
+        path,
+        {"name": "UNIQ", "format": "K", "array": uniq},
+        {"name": "PROBDENSITY", "format": "D", "unit": "sr-1", "array": values[order]},
+        {"name": "DISTMU", "format": "D", "array": values},
+        header={"PIXTYPE": "HEALPIX", "ORDERING": "NUNIQ", "COORDSYS": "C", "INDXSCHM": "EXPLICIT"},
+    )
+
+
+def exact_gess(angle):
+    """k_2t(x, x) / A(t) of the von Mises-Fisher density itself, from the integrals of Legendre polynomials."""
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    share = weights * np.exp(KAPPA * (nodes - 1))
+    levels = np.arange(200)
+    means = np.array([(share * np.polynomial.Legendre.basis(n)(nodes)).sum() for n in levels]) / share.sum()
+    heat = (2 * levels + 1) * np.exp(-2 * levels * (levels + 1) * np.radians(angle) ** 2 / 8)
+    return heat.sum() / (heat * means**2).sum()
+
+
+def measured(path):
+    columns, table = read(path)
+    points = np.column_stack([columns[axis] for axis in "xyz"])
+    assert table.about == "sky"
+    assert table.names == ["x", "y", "z", "weight"]
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-14)
+    return he.gess(points, columns["weight"], angle=ANGLE), he.baselines.ess(columns["weight"]), columns["weight"].sum()
+
+
+@pytest.mark.parametrize("kind", ["nested", "ring", "multi-order"])
+def test_one_sky_map_at_four_resolutions_has_one_gess(tmp_path, kind):
+    found = []
+    for nside in (32, 64, 128, 256):
+        path = tmp_path / f"{nside}.fits"
+        multi_order_map(path, nside) if kind == "multi-order" else flat_map(path, nside, kind.upper())
+        gess, ess, total = measured(path)
+        found.append((gess, ess))
+        assert total == pytest.approx(1, abs=2e-3)
+        # sum w^2 = (4 pi / pixels) times the integral of the squared density, kappa coth(kappa) / (4 pi)
+        assert ess == pytest.approx(12 * nside**2 / KAPPA * np.tanh(KAPPA), rel=0.01)
+    gess, ess = np.array(found).T
+    np.testing.assert_allclose(gess, exact_gess(ANGLE), rtol=0.01)
+    assert 10.5 < gess[0] < 11.7
+    assert 60 < ess[-1] / ess[0] < 66
+
+
+@pytest.mark.parametrize("order", ["RING", "NESTED"])
+@pytest.mark.parametrize(
+    "how", [{"wide": True}, {"explicit": True}, {"column": "PROBDENSITY"}, {"column": "TEMPERATURE"}]
+)
+def test_every_layout_of_a_flat_map_is_the_same_map(tmp_path, order, how):
+    plain = measured(flat_map(tmp_path / "plain.fits", 64, order))[0]
+    gess, _, total = measured(flat_map(tmp_path / "a.fits", 64, order, **how))
+    assert gess == pytest.approx(plain, rel=1e-4)
+    if how.get("column") != "TEMPERATURE":
+        assert total == pytest.approx(1, rel=1e-3)
+
+
+def test_notes_say_what_the_map_is(tmp_path):
+    note = table_of(flat_map(tmp_path / "a.fits", 64)).note
+    assert note == "HEALPix map, nside 64, nested, 49,152 pixels; weights from PROB"
+    note = table_of(flat_map(tmp_path / "b.fits", 32, "RING", explicit=True)).note
+    assert note.startswith("HEALPix map, nside 32, ring, ")
+    assert note.endswith(" of 12,288 pixels; weights from PROB")
+    note = table_of(multi_order_map(tmp_path / "c.fits", 64)).note
+    assert note.startswith("HEALPix map, multi-order, nside 16 to 64, ")
+
+
+def test_ring_and_nested_maps_have_their_weight_where_the_source_is(tmp_path):
+    for order in ("RING", "NESTED"):
+        columns, _ = read(flat_map(tmp_path / f"{order}.fits", 32, order), rows=1000)
+        mean = [np.average(columns[axis], weights=columns["weight"]) for axis in "xyz"]
+        np.testing.assert_allclose(mean / np.linalg.norm(mean), MU, atol=1e-3)
+
+
+def test_pixels_without_data_are_missing(tmp_path):
+    values = np.ones(48)
+    values[[3, 7]] = -1.6375e30, np.nan
+    header = {"PIXTYPE": "HEALPIX", "ORDERING": "RING", "NSIDE": 2}
+    columns, _ = read(write_fits(tmp_path / "a.fits", {"name": "PROB", "format": "E", "array": values}, header=header))
+    assert np.flatnonzero(np.isnan(columns["weight"])).tolist() == [3, 7]
+
+
+def small_map(path, header=(), **columns):
+    columns = columns or {"PROB": np.ones(48)}
+    formats = {name: "K" if values.dtype.kind == "i" else "D" for name, values in columns.items()}
+    described = [{"name": name, "format": formats[name], "array": values} for name, values in columns.items()]
+    return write_fits(path, *described, header={"PIXTYPE": "HEALPIX", "ORDERING": "RING", "NSIDE": 2, **dict(header)})
+
+
+@pytest.mark.parametrize(
+    ("header", "columns", "parts"),
+    [
+        ({"NSIDE": 3}, {}, ["NSIDE must be a power of two", "is 3"]),
+        ({"NSIDE": 4}, {}, ["nside 4 has 192 pixels, but column PROB has 48 values"]),
+        ({"NSIDE": -2}, {}, ["NSIDE must be a power of two"]),
+        ({"NSIDE": "two"}, {}, ["NSIDE must be a power of two", "two"]),
+        ({"ORDERING": "SPIRAL"}, {}, ["ORDERING must be RING or NESTED", "'SPIRAL'"]),
+        ({"INDXSCHM": "EXPLICIT"}, {}, ["no column PIXEL"]),
+        ({}, {"PIXEL": np.array([1, 48]), "PROB": np.ones(2)}, ["PIXEL in row 1 is 48", "0 to 47"]),
+        ({}, {"PIXEL": np.array([1, 1]), "PROB": np.ones(2)}, ["names some pixels twice"]),
+        ({}, {"I": np.ones(48), "Q": np.ones(48)}, ["do not say which holds the weights", "I, Q"]),
+        ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([4, 5])}, ["without values"]),
+        ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([4, 3]), "PROBDENSITY": np.ones(2)}, ["UNIQ in row 1 is 3"]),
+        ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([18, 4]), "PROBDENSITY": np.ones(2)}, ["rows 0 and 1", "overlap"]),
+        ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([5, 5]), "PROBDENSITY": np.ones(2)}, ["overlap"]),
+        ({}, {"PROB": np.ones(0)}, ["no pixels"]),
+    ],
+)
+def test_a_map_that_contradicts_itself_is_refused(tmp_path, header, columns, parts):
+    refused(small_map(tmp_path / "a.fits", header, **columns), *parts)
+
+
+def test_a_map_without_ordering_is_refused_and_setting_it_helps(tmp_path):
+    path = small_map(tmp_path / "a.fits")
+    fits.delval(path, "ORDERING", ext=1)
+    refused(path, "ORDERING must be RING or NESTED, but is nothing")
+    fits.setval(path, "ORDERING", value="NESTED", ext=1)
+    assert "nested" in table_of(path).note
+
+
+@pytest.mark.parametrize("name", ["a.fits", "a.fits.gz"])
+def test_changed_data_are_refused_where_the_file_has_a_checksum(tmp_path, name):
+    with fits.open(small_map(tmp_path / "plain.fits"), checksum=True) as file:
+        file.writeto(tmp_path / "summed.fits", checksum=name == "a.fits")
+    data = (tmp_path / "summed.fits").read_bytes()
+    (tmp_path / name).write_bytes(data if name == "a.fits" else gzip.compress(data))
+    assert read(tmp_path / name)
+    if name == "a.fits":
+        damaged = bytearray(data)
+        damaged[-2800] ^= 1
+    else:
+        damaged = bytearray(gzip.compress(data))
+        damaged[-5] ^= 1  # of the checksum itself
+    (tmp_path / name).write_bytes(damaged)
+    refused(tmp_path / name, "cannot be read as FITS", "atasum" if name == "a.fits" else "CRC")
+
+
+# VOTable and ECSV
+
+
+def sky_table(n=20):
+    rng = np.random.default_rng(2)
+    masked = np.ma.masked_array(np.arange(n), mask=np.arange(n) == 4)
+    table = astropy_table.Table(
+        {"ra": rng.uniform(0, 360, n), "dec": rng.uniform(-1, 1, n), "n": masked, "name": ["x"] * n}
+    )
+    table["v"] = rng.normal(size=(n, 3))
+    table["pm"] = np.full(n, 3600.0)
+    table["ra"].unit, table["dec"].unit, table["pm"].unit, table["n"].unit = "deg", "rad", "arcsec", "Jy"
+    return table
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("a.vot", {"format": "votable"}),
+        ("a.xml", {"format": "votable", "tabledata_format": "binary2"}),
+        ("a.votable", {"format": "votable", "tabledata_format": "tabledata"}),
+        ("a.ecsv", {"format": "ascii.ecsv"}),
+    ],
+)
+def test_a_table_of_the_observatory_gives_its_numbers_and_units(tmp_path, name, how):
+    written = sky_table()
+    written.write(tmp_path / name, **how)
+    columns, table = read(tmp_path / name, 6)
+    assert table.names == ["ra", "dec", "n", "pm"]
+    assert table.lists == ["v"]
+    assert table.units == {"ra": "deg", "dec": "rad", "pm": "deg"}
+    for column in ("ra", "dec", "v"):
+        np.testing.assert_array_equal(columns[column], written[column])
+    np.testing.assert_array_equal(columns["n"], np.where(np.arange(20) == 4, np.nan, np.arange(20)))
+    np.testing.assert_allclose(columns["pm"], 1.0, rtol=1e-15)
+
+
+def test_of_several_tables_one_is_chosen(tmp_path):
+    from astropy.io.votable import from_table, writeto
+
+    votable = from_table(astropy_table.Table({"ra": [1.0]}))
+    votable.resources[0].tables[0].name = "one"
+    other = from_table(astropy_table.Table({"ra": [2.0]}))
+    other.resources[0].tables[0].name = "two"
+    votable.resources.extend(other.resources)
+    path = tmp_path / "a.vot"
+    writeto(votable, str(path))
+    refused(path, "2 tables: one, two", f"{path}::one")
+    assert read(f"{path}::one")[0]["ra"] == [1]
+    assert read(f"{path}::two")[0]["ra"] == [2]
+    refused(f"{path}::three", "none of its tables is 'three'")
+
+
+def test_a_votable_that_points_elsewhere_is_never_followed(tmp_path):
+    secret = tmp_path / "secret.fits"
+    catalogue(secret)
+    start = '<?xml version="1.0"?><VOTABLE version="1.4"><RESOURCE><TABLE><FIELD name="ra" datatype="double"/><DATA>'
+    end = "</DATA></TABLE></RESOURCE></VOTABLE>"
+    inner = f'<FITS><STREAM\n href="file://{secret}"/></FITS>'
+    for encoding in ("utf-8", "utf-16"):
+        (tmp_path / "a.vot").write_bytes((start + inner + end).encode(encoding))
+        refused(tmp_path / "a.vot", "points to data outside of itself")
+    entity = start.replace("<VOTABLE", '<!DOCTYPE V [<!ENTITY e "x">]><VOTABLE')
+    (tmp_path / "a.vot").write_text(entity + "&e;" + end)
+    refused(tmp_path / "a.vot", "points to data outside of itself")
+
+
+# HDF5
+
+
+SAMPLES = np.zeros(
+    30, dtype=[("ra", "f8"), ("dec", "f8"), ("mass", "f4"), ("ok", "?"), ("name", "S3"), ("spin", "f8", 3)]
+)
+for _name in ("ra", "dec", "mass"):
+    SAMPLES[_name] = np.random.default_rng(3).uniform(0, 1, 30)
+SAMPLES["spin"] = np.random.default_rng(4).normal(size=(30, 3))
+
+
+def write_h5(path, **items):
+    with h5py.File(path, "w") as root:
+        for name, values in items.items():
+            root[name] = values
+    return path
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "posterior_samples",
+        "lalinference/lalinference_mcmc/posterior_samples",
+        "C01:Mixed/posterior_samples",
+        "posterior_samples/C01:Mixed",
+        "Overall_posterior",
+    ],
+)
+def test_posterior_samples_are_found_wherever_they_are_in_radians(tmp_path, place):
+    extra = {"version": np.arange(3), "priors/samples": np.ones((4, 2)), "psds/H1": np.ones((100, 2))}
+    columns, table = read(write_h5(tmp_path / "a.h5", **{place: SAMPLES}, **extra), 7)
+    assert table.names == ["ra", "dec", "mass"]
+    assert table.lists == ["spin"]
+    assert table.units == {"ra": "rad", "dec": "rad"}
+    assert table.note == f"HDF5, {place}"
+    for name in ("ra", "dec", "mass", "spin"):
+        np.testing.assert_array_equal(columns[name], SAMPLES[name])
+
+
+def test_a_group_of_samples_is_a_table(tmp_path):
+    items = {f"posterior/{name}": SAMPLES[name] for name in ("ra", "dec", "name")}
+    columns, table = read(
+        write_h5(tmp_path / "a.hdf5", **items, **{"nested_samples/ra": np.ones(99), "label": "bilby"})
+    )
+    assert sorted(table.names) == ["dec", "ra"]
+    assert table.units == {"ra": "rad", "dec": "rad"}
+    np.testing.assert_array_equal(columns["ra"], SAMPLES["ra"])
+
+
+def test_of_several_labels_one_is_chosen(tmp_path):
+    other = SAMPLES.copy()
+    other["ra"] += 1
+    path = write_h5(tmp_path / "a.h5", **{"C01:A/posterior_samples": SAMPLES, "C01:B/posterior_samples": other})
+    message = refused(path, "2 sets of posterior samples: C01:A/posterior_samples, C01:B/posterior_samples")
+    advised = message.rpartition("such as ")[2]
+    np.testing.assert_array_equal(read(advised)[0]["ra"], SAMPLES["ra"])
+    for label in ("C01:B", "C01:B/posterior_samples", "/C01:B/"):
+        np.testing.assert_array_equal(read(f"{path}::{label}")[0]["ra"], other["ra"])
+    refused(f"{path}::C01", "'C01'", "C01:A/posterior_samples")
+
+
+def test_one_array_of_vectors_is_rows_read_in_pieces(tmp_path):
+    array = np.random.default_rng(5).normal(size=(40, 8)).astype(">f4")
+    path = write_h5(tmp_path / "a.h5", **{"some/embeddings": array})
+    table = table_of(path)
+    assert table.lists == ["rows"]
+    pieces = list(table.pieces(["rows", "2"], 9))
+    assert [len(piece.columns[0]) for piece in pieces] == [9, 9, 9, 9, 4]
+    np.testing.assert_array_equal(np.concatenate([piece.columns[0] for piece in pieces]), array)
+    np.testing.assert_array_equal(np.concatenate([piece.columns[1] for piece in pieces]), array[:, 2])
+    assert pieces[0].columns[0].dtype == np.float32
+    assert pieces[0].columns[0].dtype.isnative
+    refused(write_h5(tmp_path / "b.h5", a=array, b=array), "2 tables: a, b", "b.h5::a")
+    np.testing.assert_array_equal(read(f"{tmp_path / 'b.h5'}::b")[0]["3"], array[:, 3])
+
+
+def test_vectors_with_weights_beside_them_are_a_table(tmp_path):
+    array, weights = np.random.default_rng(6).normal(size=(12, 4)), np.arange(12)
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["embedding"], root["weight"], root["lat"] = array, weights, np.ones(12)
+        root["lat"].attrs["units"] = "degrees"
+    columns, table = read(tmp_path / "a.h5")
+    assert table.lists == ["embedding"]
+    assert table.units == {"lat": "deg"}
+    np.testing.assert_array_equal(columns["embedding"], array)
+    np.testing.assert_array_equal(columns["weight"], weights)
+
+
+# NetCDF
+
+
+def draws(group="posterior"):
+    rng = np.random.default_rng(7)
+    sizes = {"chain": 3, "draw": 20, "axis": 3}
+    variables = {"ra": ("chain", "draw"), "turned": ("axis", "draw", "chain"), "dir": ("chain", "draw", "axis")}
+    found = {name: (dims, rng.normal(size=[sizes[dim] for dim in dims])) for name, dims in variables.items()}
+    found["count"] = (("chain", "draw"), rng.integers(0, 9, size=(3, 20)))
+    found["matrix"] = (("chain", "draw", "axis", "other"), rng.normal(size=(3, 20, 3, 2)))
+    found["fixed"] = (("axis",), np.ones(3))
+    data = xarray.Dataset(found, coords={"chain": np.arange(3), "draw": np.arange(20)})
+    data["ra"].attrs["units"] = "rad"
+    data["ra"].values[1, 2] = np.nan
+    return data
+
+
+def write_draws(path, data=None, groups=("posterior", "sample_stats"), encoding=None):
+    data = draws() if data is None else data
+    for place, group in enumerate(groups):
+        data.to_netcdf(path, group=group, engine="h5netcdf", mode="a" if place else "w", encoding=encoding or {})
+    return data
+
+
+def check_draws(path, data):
+    columns, table = read(path, 11)
+    assert sorted(table.names) == ["count", "ra"]
+    assert sorted(table.lists) == ["dir", "turned"]
+    assert table.units == {"ra": "rad"}
+    assert "3 chains of 20 draws" in table.note
+    np.testing.assert_allclose(columns["ra"], data["ra"].values.ravel(), atol=1e-6)
+    np.testing.assert_array_equal(columns["count"], data["count"].values.ravel())
+    np.testing.assert_array_equal(columns["dir"], data["dir"].values.reshape(-1, 3))
+    np.testing.assert_array_equal(
+        columns["turned"], data["turned"].transpose("chain", "draw", "axis").values.reshape(-1, 3)
+    )
+
+
+@pytest.mark.parametrize("groups", [("posterior", "sample_stats"), ("posterior",), (None,), ("prior",)])
+def test_draws_are_flattened_chain_after_chain(tmp_path, groups):
+    check_draws(tmp_path / "a.nc", write_draws(tmp_path / "a.nc", groups=groups))
+
+
+def test_a_data_tree_is_read(tmp_path):
+    data = draws()
+    xarray.DataTree.from_dict({"posterior": data, "prior": data}).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    check_draws(tmp_path / "a.nc", data)
+    assert "prior" in table_of(tmp_path / "a.nc::prior").note
+
+
+def test_packed_and_compressed_draws_are_unpacked(tmp_path):
+    packed = {"dtype": "int32", "scale_factor": 1e-6, "add_offset": 0.5, "_FillValue": -99}
+    data = write_draws(tmp_path / "a.nc", groups=("posterior",), encoding={"ra": packed, "dir": {"zlib": True}})
+    check_draws(tmp_path / "a.nc", data)
+
+
+def test_groups_of_draws_without_a_posterior_are_named(tmp_path):
+    write_draws(tmp_path / "a.nc", groups=("prior", "predictions"))
+    refused(tmp_path / "a.nc", "2 groups of draws: ", "predictions", "prior")
+    refused(f"{tmp_path / 'a.nc'}::posterior", "none of its groups of draws is 'posterior'")
+
+
+def test_a_grid_and_classic_netcdf_are_refused(tmp_path):
+    grid = xarray.Dataset({"t": (("lat", "lon"), np.ones((2, 3)))})
+    grid.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    refused(tmp_path / "a.nc", "no variables with the dims chain and draw")
+    grid.to_netcdf(tmp_path / "b.nc", engine="scipy")
+    refused(tmp_path / "b.nc", "classic NetCDF 3", "engine='h5netcdf'")
+
+
+# STAR
+
+STAR = """# version 30001
+
+data_optics
+
+loop_
+_rlnOpticsGroupName #1
+_rlnOpticsGroup #2
+opticsGroup1            1
+
+# version 30001
+
+data_particles
+
+loop_
+_rlnAngleRot #1
+_rlnAngleTilt #2
+_rlnAnglePsi #3
+_rlnImageName #4
+_rlnClassNumber #5
+  12.500000    80.250000  -170.125000 000001@a.mrcs            1
+ -99.750000     3.500000    45.000000 000002@a.mrcs            2
+   0.000000        nan     90.000000 000003@a.mrcs            1
+"""
+
+
+@pytest.mark.parametrize("text", [STAR, "data_\n" + STAR.partition("data_particles\n")[2]])
+def test_particles_of_both_versions_of_relion_are_read(tmp_path, text):
+    (tmp_path / "a.star").write_text(text)
+    columns, table = read(tmp_path / "a.star")
+    assert table.names == ["rlnAngleRot", "rlnAngleTilt", "rlnAnglePsi", "rlnClassNumber"]
+    assert table.units == dict.fromkeys(table.names[:3], "deg")
+    np.testing.assert_array_equal(columns["rlnAngleRot"], [12.5, -99.75, 0])
+    np.testing.assert_array_equal(columns["rlnAngleTilt"], [80.25, 3.5, np.nan])
+    np.testing.assert_array_equal(columns["rlnClassNumber"], [1, 2, 1])
+    [piece] = table.pieces(["rlnAngleRot"], None)
+    assert "block " in piece.place(2)
+    assert "row 2" in piece.place(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["no data_ line"]),
+        ("hello\n", ["no data_ line"]),
+        ("data_general\n\n_rlnValue 3\n", ["no loop_", "general"]),
+        (STAR.replace("80.250000", "eighty"), ["row 0", "rlnAngleTilt is 'eighty'", "1 of 3 rows"]),
+        (STAR[:-40], ["ends in the middle of a row", "of 5 entries"]),
+        (STAR.partition("loop_")[0], ["cannot be read as STAR"]),
+        (
+            STAR.replace("data_particles", "data_a") + "\n" + STAR.replace("data_particles", "data_b"),
+            ["blocks", "a, b"],
+        ),
+        (STAR.replace("Angle", "Corner").replace("particles", "a"), ["2 blocks", "optics, a"]),
+        (STAR.replace("_rlnClassNumber #5\n", ""), ["cannot be read as STAR"]),
+        (STAR[: STAR.index("  12.5")], ["no rows"]),
+    ],
+)
+def test_a_damaged_star_file_is_refused(tmp_path, text, parts):
+    (tmp_path / "a.star").write_text(text)
+    refused(tmp_path / "a.star", *parts)
+
+
+# Surfaces
+
+
+def ball():
+    return trimesh.creation.icosphere(subdivisions=2)
+
+
+@pytest.mark.parametrize("name", ["a.ply", "a.obj", "a.stl", "a.off"])
+def test_a_surface_is_the_space_and_its_vertices_are_the_points(tmp_path, name):
+    ball().export(tmp_path / name)
+    columns, table = read(tmp_path / name)
+    assert repr(table.space) == "Mesh(162 vertices, 320 faces)" == table.note
+    assert table.names == ["vertex"]
+    np.testing.assert_array_equal(columns["vertex"], np.arange(162))
+    exact = he.gess(ball().vertices[:40], time=0.1)
+    nearest = [int(np.argmax(table.space._vertices @ vertex)) for vertex in ball().vertices[:40]]
+    assert he.gess(columns["vertex"][nearest], space=table.space, time=0.1) == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "binary"])
+def test_values_at_the_vertices_of_a_ply_file_are_columns(tmp_path, encoding):
+    mesh, height = ball(), np.arange(162) * 0.25
+    mesh.vertex_attributes["height"] = height
+    (tmp_path / "a.ply").write_bytes(mesh.export(file_type="ply", encoding=encoding))
+    columns, table = read(tmp_path / "a.ply")
+    assert table.names == ["vertex", "height"]
+    np.testing.assert_array_equal(columns["height"], height)
+    np.testing.assert_array_equal(columns["vertex"], np.arange(162))
+
+
+def test_values_follow_vertices_that_are_joined_or_left_out(tmp_path):
+    # two triangles that share an edge whose ends are written twice, and a vertex without a face
+    text = """ply
+format ascii 1.0
+element vertex 7
+property float x
+property float y
+property float z
+property float weight
+element face 2
+property list uchar int vertex_indices
+end_header
+9 9 9 7
+0 0 0 1
+1 0 0 2
+0 1 0 3
+1 0 0 4
+1 1 0 5
+0 1 0 6
+3 1 2 3
+3 4 5 6
+"""
+    (tmp_path / "a.ply").write_text(text)
+    columns, table = read(tmp_path / "a.ply")
+    assert repr(table.space) == "Mesh(4 vertices, 2 faces, open)"
+    np.testing.assert_array_equal(columns["weight"], [7, 1, 2, 3, 4, 5, 6])
+    vertex = columns["vertex"]
+    assert np.isnan(vertex[0])
+    assert vertex[2] == vertex[4]
+    assert vertex[3] == vertex[6]
+    assert sorted(set(vertex[1:])) == [0, 1, 2, 3]
+
+
+def gifti(path, *arrays):
+    made = [nibabel.gifti.GiftiDataArray(values, intent=intent, meta=meta) for values, intent, meta in arrays]
+    nibabel.save(nibabel.gifti.GiftiImage(darrays=made), path)
+    return path
+
+
+def surface():
+    mesh = ball()
+    return (
+        (mesh.vertices.astype("f4"), "NIFTI_INTENT_POINTSET", None),
+        (mesh.faces.astype("i4"), "NIFTI_INTENT_TRIANGLE", None),
+    )
+
+
+def test_a_gifti_surface_keeps_the_numbers_of_its_vertices(tmp_path):
+    depth = np.arange(162, dtype="f4")
+    values = (depth, "NIFTI_INTENT_SHAPE", {"Name": "sulc"})
+    columns, table = read(gifti(tmp_path / "a.surf.gii", *surface(), values))
+    assert repr(table.space) == "Mesh(162 vertices, 320 faces)"
+    assert table.names == ["vertex", "sulc"]
+    np.testing.assert_array_equal(columns["vertex"], np.arange(162))
+    np.testing.assert_array_equal(columns["sulc"], depth)
+    refused(gifti(tmp_path / "b.gii", values), "no surface", "NIFTI_INTENT_SHAPE", ".surf.gii")
+    refused(gifti(tmp_path / "c.gii", surface()[0]), "no surface", "POINTSET")
+    (places, *kind), faces = surface()
+    more = (np.vstack([places, [[9, 9, 9]]]).astype("f4"), *kind)
+    refused(gifti(tmp_path / "d.gii", more, faces), "every vertex must belong to a face", "vertex 162")
+
+
+def test_surfaces_that_are_none_are_refused(tmp_path):
+    cloud = trimesh.PointCloud(ball().vertices)
+    cloud.export(tmp_path / "a.ply")
+    refused(tmp_path / "a.ply")
+    both = trimesh.util.concatenate([ball(), ball().apply_translation([5, 0, 0])])
+    both.export(tmp_path / "b.obj")
+    refused(tmp_path / "b.obj", "2 ")
+
+
+# Damage
+
+
+def whole_files(folder):
+    """One good file of each kind."""
+    catalogue(folder / "table.fits")
+    flat_map(folder / "map.fits", 8)
+    multi_order_map(folder / "orders.fits", 8)
+    (folder / "map.fits.gz").write_bytes(gzip.compress((folder / "map.fits").read_bytes()))
+    sky_table().write(folder / "a.vot", format="votable")
+    sky_table().write(folder / "b.xml", format="votable", tabledata_format="binary2")
+    sky_table().write(folder / "a.ecsv", format="ascii.ecsv")
+    write_h5(folder / "a.h5", **{"C01/posterior_samples": SAMPLES})
+    write_h5(folder / "b.h5", vectors=np.random.default_rng(0).normal(size=(500, 8)))
+    write_draws(folder / "a.nc")
+    (folder / "a.star").write_text(STAR)
+    ball().export(folder / "a.ply")
+    ball().export(folder / "a.stl")
+    ball().export(folder / "a.obj")
+    gifti(folder / "a.gii", *surface())
+
+
+KINDS = ["table.fits", "map.fits", "orders.fits", "map.fits.gz", "a.vot", "b.xml", "a.ecsv", "a.h5", "b.h5", "a.nc"]
+KINDS += ["a.star", "a.ply", "a.stl", "a.obj", "a.gii"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    whole_files(folder)
+    return folder
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_undamaged_file_is_read(whole, kind):
+    assert read(whole / kind)[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.1, 0.4, 0.7])
+def test_a_file_that_was_cut_short_is_refused(whole, tmp_path, kind, share):
+    data = (whole / kind).read_bytes()
+    (tmp_path / kind).write_bytes(data[: int(share * len(data))])
+    if kind == "a.obj" and share == 0.7:  # OBJ files have no end; the note says that a part of the surface is missing
+        assert table_of(tmp_path / kind).note.endswith("open)")
+    else:
+        refused(tmp_path / kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "content", [b"\0" * 5000, b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, pickle.dumps([1.0] * 99), b"\n"]
+)
+def test_a_file_of_another_kind_is_refused(tmp_path, kind, content):
+    (tmp_path / kind).write_bytes(content)
+    refused(tmp_path / kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damage_anywhere_gives_numbers_or_an_input_error(whole, tmp_path, kind):
+    """Bytes changed at random: no other exception and no warning ever gets out."""
+    rng = np.random.default_rng(0)
+    data = np.frombuffer((whole / kind).read_bytes(), dtype=np.uint8)
+    for _ in range(15):
+        damaged = data.copy()
+        places = rng.integers(0, len(data), size=rng.integers(1, 40))
+        damaged[places] = rng.integers(0, 256, size=len(places))
+        (tmp_path / kind).write_bytes(damaged.tobytes())
+        try:
+            read(tmp_path / kind)
+        except he.InputError as error:
+            assert kind in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("kind", "package", "extra"),
+    [
+        ("table.fits", "astropy.io", "sky"),
+        ("map.fits", "astropy_healpix", "sky"),
+        ("a.vot", "astropy", "sky"),
+        ("a.h5", "h5py", "hdf5"),
+        ("a.nc", "h5py", "hdf5"),
+        ("a.star", "starfile", "star"),
+        ("a.ply", "trimesh", "mesh"),
+        ("a.gii", "nibabel", "mesh"),
+    ],
+)
+def test_a_missing_package_is_named_with_the_line_that_installs_it(whole, monkeypatch, kind, package, extra):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(he.errors.MissingExtraError, match=rf"pip install 'heatess\[{extra}\]'"):
+        read(whole / kind)
