@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, missing_extra
-from ..spaces import Mesh
 from ..tables.table import Columns, Table
 from .foreign import reading
+
+if TYPE_CHECKING:
+    from ..spaces import Mesh
 
 SUFFIXES = (".ply", ".obj", ".stl", ".off", ".gii")
 
@@ -43,8 +45,10 @@ def table(path: Path) -> Table:
     Vertices at one place become one, as in `Mesh.from_file`. If the file has values for its vertices, its rows are the
     file's vertices, some of which may then be the same vertex of the mesh; one without a face has none, which is nan.
     """
+    from ..spaces import Mesh  # loads what meshes need, so not at import
+
     if path.suffix.lower() == ".gii":
-        return _gifti(path)
+        return _gifti(path, Mesh)
     with reading(path, "a mesh", "export it again as PLY"):
         _refuse_empty(path)
         space = _named(path, Mesh.from_file, path)
@@ -91,7 +95,7 @@ def _matched(places: NDArray[Any], corners: NDArray[Any]) -> NDArray[Any]:
     return np.where(distance <= 1e-6 * np.ptp(corners, axis=0).max(), vertex, np.nan)
 
 
-def _gifti(path: Path) -> Table:
+def _gifti(path: Path, make: type[Mesh]) -> Table:
     try:
         import nibabel
     except ImportError:
@@ -108,7 +112,7 @@ def _gifti(path: Path) -> Table:
                 f"{path} holds no surface of one point set and one set of triangles (found {found}); give the surface "
                 f"itself, usually called .surf.gii"
             )
-        space = _named(path, Mesh, places[0].data, faces[0].data)
+        space = _named(path, make, places[0].data, faces[0].data)
         count = len(places[0].data)
         values = {"vertex": np.arange(count)}
         for place, array in enumerate(image.darrays):
