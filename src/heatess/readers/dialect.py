@@ -1,0 +1,281 @@
+"""How a text file is written, told from its first lines: encoding, delimiter, header, decimal comma, units."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from .lines import COMMENTS, MISSING, Dialect, is_number, number, records, text_lines
+from .streams import Source
+
+#: Lines that are looked at, comments and blank lines not counted.
+_SAMPLE = 60
+
+#: Characters that are looked at.
+_LENGTH = 2**24
+
+_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_DEGREES = ("deg", "degree", "degrees", "degrees_north", "degrees_east", "degree_north", "degree_east", "°")
+_UNITS = dict.fromkeys(_DEGREES, "deg") | dict.fromkeys(("rad", "radian", "radians"), "rad")
+_OTHER_UNITS = {"", "1", "m", "km", "s", "ns", "h", "min", "utc", "mas", "mag", "kg", "k", "count", "none"}
+_RULE = re.compile(r"[-=]{2,}|[(\[][^)\]]*[)\]]")
+_IN_BRACKETS = re.compile(r"[(\[]\s*([^)\]]*?)\s*[)\]]\s*$")
+
+Row = tuple[int, list[str]]
+
+
+class Layout(NamedTuple):
+    """One way to split the first lines."""
+
+    delimiter: str
+    names: list[str]
+    skip: int  #: lines before the first row
+    named: bool  #: whether the names are from the file
+    share: float  #: of the rows that have as many fields as there are names
+    rows: list[Row]
+
+
+def dialect_of(source: Source, path: Path) -> Dialect:
+    """The dialect of a text file; an `InputError` if it is empty, binary, or needs a header and has none."""
+    encoding = _encoding(source)
+    with source.text(encoding) as (text, _):
+        sample = _sample(text_lines(text, source.name))
+    if any("\0" in line for line in sample):
+        found = "holds NUL bytes, as UTF-16 text without a mark or a binary file does"
+        raise InputError(f"{source.name} {found}; save it as text in UTF-8")
+    if not any(line.strip() for line in sample):
+        raise InputError(f"{source.name} is empty; it needs a header line such as x,y,z or lon,lat,weight")
+    layout = _best(sample, source.name, path)
+    names = [name.strip() for name in layout.names]
+    units = {name: unit for name in names if (unit := _unit(name))}
+    skip = layout.skip
+    if layout.named and layout.rows and _is_unit_line(layout.rows[0][1], len(names)):
+        line, fields = layout.rows.pop(0)
+        units |= {name: unit for name, word in zip(names, fields, strict=False) if (unit := _unit(f"({word})"))}
+        skip = line
+        if layout.rows and _is_unit_line(layout.rows[0][1], len(names)):  # a rule of dashes below the units
+            skip = layout.rows.pop(0)[0]
+    decimal = _decimal(layout)
+    odd = encoding == "utf-16" or any(line.endswith("\r") for line in sample)
+    return Dialect(source.name, layout.delimiter, names, skip, layout.named, decimal, encoding, units, odd)
+
+
+def quaternions_at_end(rows: Iterable[list[str]]) -> bool:
+    """Whether rows of eight numbers end in a unit quaternion, as those of a trajectory do."""
+    values = np.array([[number(text) for text in row] for row in rows])
+    lengths = np.linalg.norm(values[:, 4:], axis=1) if values.ndim == 2 and values.shape[1] == 8 else np.zeros(1)
+    return bool(np.all(np.abs(lengths - 1) < 1e-3))
+
+
+def sample_rows(source: Source, dialect: Dialect) -> list[list[str]]:
+    """The first rows."""
+    with source.text(dialect.encoding) as (text, _):
+        sample = _sample(text_lines(text, source.name))
+    return [fields for _, fields in _split(sample, dialect.delimiter, source.name)]
+
+
+def _encoding(source: Source) -> str:
+    """UTF-16 if there is a mark, UTF-8 if the first bytes are, else Latin-1: numbers are the same in all others."""
+    with source.opened() as (stream, _):
+        start = stream.read(2**16)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8-sig"
+
+
+def _sample(lines: Iterable[str]) -> list[str]:
+    sample: list[str] = []
+    counted = length = 0
+    for line in lines:
+        sample.append(line)
+        counted += bool(line.strip()) and not _is_comment(line)
+        length += len(line)
+        if counted > _SAMPLE or length > _LENGTH:
+            break
+    return sample
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith(COMMENTS)
+
+
+def _best(sample: list[str], source: str, path: Path) -> Layout:
+    """The split in which most rows agree, then the one with most columns, then the usual one."""
+    usual = "\t" if {".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes} else ","
+    marks = [usual, *(mark for mark in ",\t;|" if mark != usual)]
+    layouts = [layout for mark in marks if (layout := _layout(sample, mark, source))]
+    if layouts:
+        return max(layouts, key=lambda layout: (layout.share > 0.9, len(layout.names)))
+    spaced = _layout(sample, " ", source)
+    return spaced or _plain(sample, marks, source)
+
+
+def _layout(sample: list[str], mark: str, source: str) -> Layout | None:
+    """How the lines are split by *mark*, or None if that makes no table of two columns or more."""
+    rows = _split(sample, mark, source)
+    counts = Counter(len(fields) for _, fields in rows if any(is_number(text) or _comma(text) for text in fields))
+    counts = counts or Counter(len(fields) for _, fields in rows)
+    if not counts:
+        return _only_comments(sample, mark)
+    width = max(counts, key=lambda width: (counts[width], width))
+    if width < 2 or (mark == "\t" and any(_holds_more(text) for _, fields in rows for text in fields)):
+        return None
+    share = counts[width] / counts.total()
+    first = next(place for place, (_, fields) in enumerate(rows) if len(fields) == width)
+    if _is_header(rows[first][1]):
+        while mark == " " and first + 1 < len(rows) and _follows(rows[first + 1][1], width):
+            first += 1
+        return Layout(mark, rows[first][1], rows[first][0], True, share, rows[first + 1 :])
+    comment = _comment_header(sample, mark, width, rows[first][0])
+    if comment:
+        return Layout(mark, comment[1], comment[0], True, share, rows[first:])
+    if first or not all(_is_numeric(text) for _, fields in rows for text in fields if len(fields) == width):
+        return None
+    return _numbered(Layout(mark, [], rows[0][0] - 1, False, share, rows), width, source)
+
+
+def _holds_more(text: str) -> bool:
+    """Whether a field between tabs is several numbers between spaces."""
+    words = text.split()
+    return len(words) > 1 and all(_is_numeric(word) for word in words)
+
+
+def _follows(fields: list[str], width: int) -> bool:
+    """Whether a line of words may be the header of columns between spaces, and the line before it a title."""
+    return len(fields) == width and _is_header(fields) and not any(map(_is_numeric, fields)) and not _units_only(fields)
+
+
+def _split(sample: list[str], mark: str, source: str) -> list[Row]:
+    rows: list[Row] = []
+    try:
+        for row in records(sample, mark, source):
+            rows.append(row)
+    except InputError:  # an open quote at the end of the sample, or in lines that are not for this mark
+        pass
+    return rows
+
+
+def _is_header(fields: list[str]) -> bool:
+    """Whether fields are names: most are words, and none is a number with a fraction."""
+    words = [text.strip() for text in fields if text.strip()]
+    plain = [text for text in words if not _is_numeric(text)]
+    return bool(words) and 2 * len(plain) > len(words) and all(text.isdigit() or not is_number(text) for text in words)
+
+
+def _is_numeric(text: str) -> bool:
+    return is_number(text) or _comma(text) or text.strip() in MISSING
+
+
+def _comma(text: str) -> bool:
+    return bool(_COMMA_NUMBER.fullmatch(text.strip()))
+
+
+def _comment_header(sample: list[str], mark: str, width: int, before: int) -> tuple[int, list[str]] | None:
+    """The last comment before a line that has as many words as there are columns, such as "# x,y,z"."""
+    for line in range(min(before, len(sample)), 0, -1):
+        text = sample[line - 1].strip()
+        if mark == " " and not text:  # a remark further up may by chance have as many words
+            return None
+        if _is_comment(text):
+            fields = _bare(text, mark)
+            if len(fields) == width and _is_header(fields):
+                return line, fields
+    return None
+
+
+def _bare(comment: str, mark: str) -> list[str]:
+    text = comment.lstrip("#%/").strip("\r\n" if mark == "\t" else " \t\r\n")
+    return next((fields for _, fields in records([text], mark, "")), [])
+
+
+def _only_comments(sample: list[str], mark: str) -> Layout | None:
+    """A header such as "# x,y,z" and nothing else."""
+    last = next((line for line in reversed(sample) if line.strip()), "")
+    fields = _bare(last, mark)
+    return Layout(mark, fields, len(sample), True, 1.0, []) if len(fields) > 1 else None
+
+
+def _numbered(layout: Layout, width: int, source: str) -> Layout:
+    """Rows of numbers without a header; a first line 0,1,2 may be the header of a numbered table."""
+    numbers = [str(column) for column in range(width)]
+    line, fields = layout.rows[0]
+    if [text.strip() for text in fields] != numbers:
+        return layout._replace(names=numbers)
+    others = layout.rows[1:]
+    if width > 2 and others and all(any(_POINT_NUMBER.fullmatch(text.strip()) for text in row) for _, row in others):
+        return layout._replace(names=numbers, skip=line, rows=others)
+    found = f"line {line} holds {', '.join(numbers)}, which may be the names of columns or the first row"
+    raise InputError(f"{source} {found}; name the columns, or write that row with decimals, such as 0.0")
+
+
+def _plain(sample: list[str], marks: list[str], source: str) -> Layout:
+    """One column; or a table in which something is wrong, so that reading it shows the line."""
+    rows = _split(sample, marks[0], source)
+    if not rows:
+        header = _bare(next(line for line in sample if line.strip()), marks[0])
+        return Layout(marks[0], header or [""], len(sample), True, 1.0, [])
+    mark = max([*marks, " "], key=lambda mark: (len(_split(sample, mark, source)[0][1]), mark != " "))
+    rows = _split(sample, mark, source)
+    single = all(len(fields) == 1 for _, fields in _split(sample, " ", source)[1:]) and not any(
+        mark in text for mark in marks for _, fields in rows for text in fields
+    )
+    if single:
+        rows = _split(sample, ",", source)
+        line, fields = rows[0]
+        if _is_header(fields):
+            return Layout(",", fields, line, True, 1.0, rows[1:])
+        if all(_is_numeric(fields[0]) for _, fields in rows):
+            comment = _comment_header(sample, ",", 1, line)
+            if comment and len(comment[1][0].split()) == 1:
+                return Layout(",", comment[1], comment[0], True, 1.0, rows)
+            return Layout(",", ["0"], line - 1, False, 1.0, rows)
+    line, fields = rows[0]
+    if not _is_header(fields):
+        found = f"line {line} holds numbers and text, but a header is needed"
+        raise InputError(f"{source} {found}; add one such as x,y,z or lon,lat,weight")
+    return Layout(mark, fields, line, True, 0.0, rows[1:])
+
+
+def _decimal(layout: Layout) -> str:
+    """A comma if numbers have one and none has a point; with tabs or spaces not if they may be thousands."""
+    if layout.delimiter == ",":
+        return "."
+    texts = [text.strip() for _, fields in layout.rows for text in fields]
+    commas = [text for text in texts if _COMMA_NUMBER.fullmatch(text)]
+    if not commas or any(_POINT_NUMBER.fullmatch(text) for text in texts):
+        return "."
+    thousands = layout.delimiter != ";" and all(_THREE_DIGITS.fullmatch(text) for text in commas)
+    return "." if thousands else ","
+
+
+def _unit(name: str) -> str | None:
+    """The unit in brackets at the end of a name.
+
+    >>> _unit("lon [deg]"), _unit("phi (radians)"), _unit("x (m)")
+    ('deg', 'rad', None)
+    """
+    match = _IN_BRACKETS.search(name)
+    return _UNITS.get(match[1].lower()) if match else None
+
+
+def _is_unit_line(fields: list[str], width: int) -> bool:
+    return len(fields) == width and _units_only(fields)
+
+
+def _units_only(fields: list[str]) -> bool:
+    words = [text.strip().lower() for text in fields]
+    known = all(word in _UNITS or word in _OTHER_UNITS or _RULE.fullmatch(word) for word in words)
+    return known and any(word and not word.isdigit() for word in words)

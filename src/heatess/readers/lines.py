@@ -1,0 +1,210 @@
+"""Text line by line: slow, careful, and able to name the line of whatever is wrong."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO
+
+import numpy as np
+
+from ..arrays import FloatArray
+from ..errors import InputError
+
+#: What stands for a missing number.
+MISSING = (
+    *("", "NA", "N/A", "na", "n/a", "NaN", "nan", "NAN", "NULL", "Null", "null"),
+    *("None", "none", "<NA>", "#N/A", "--"),
+)
+COMMENTS = ("#", "%", "//")
+
+#: No line of text has more characters.
+LONGEST = 2**26
+
+_MISSING = frozenset(MISSING)
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}([,. ']\d{3})+([.,]\d+)?")
+_CHUNK = 65_536
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written.
+
+    Attributes
+    ----------
+    source : str
+        The file, for messages.
+    delimiter : str
+        One character; a space stands for runs of spaces and tabs.
+    names : list of str
+        One per column; empty where the header has none.
+    skip : int
+        Lines before the first row.
+    named : bool
+        Whether the names are from the file.
+    decimal : str
+        "." or ",".
+    encoding : str
+        "utf-8-sig", "latin-1" or "utf-16".
+    units : dict
+        "deg" or "rad" for the columns of which the file says so.
+    odd : bool
+        Whether lines do not end in the byte 10: UTF-16, or the line ends of old Macs.
+    """
+
+    source: str
+    delimiter: str
+    names: list[str]
+    skip: int
+    named: bool = True
+    decimal: str = "."
+    encoding: str = "utf-8-sig"
+    units: dict[str, str] = field(default_factory=dict)
+    odd: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows: one array per wanted column, and the line of each row."""
+
+    columns: list[FloatArray]
+    lines: Sequence[int]
+
+
+def records(lines: Iterable[str], delimiter: str, source: str, before: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """The fields of every row and the line in which it ends; comments and blank lines are left out.
+
+    *before* is the number of lines that came before. Quoted fields may hold the delimiter and line breaks.
+    """
+    if delimiter == " ":
+        for number, line in enumerate(lines, before + 1):
+            text = line.strip()
+            if text and not text.startswith(COMMENTS):
+                yield number, _spaced(text) if '"' in text else text.split()
+        return
+    number, opened, fresh = before, 0, True
+
+    def feed() -> Iterator[str]:
+        nonlocal number, opened, fresh
+        for line in lines:
+            number += 1
+            if fresh:
+                if line.lstrip().startswith(COMMENTS) or not line.strip():
+                    continue
+                opened, fresh = number, False
+            yield line
+        if not fresh:
+            raise InputError(f"{source} line {opened}: a quote is opened and never closed; close it, or remove it")
+
+    reader = csv.reader(feed(), delimiter=delimiter)
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            where = f"{source} line {max(opened, 1)}"
+            raise InputError(f"{where} cannot be split into fields ({error}); save it as plain CSV") from None
+        if row is None:
+            return
+        fresh = True
+        yield number, row
+
+
+def _spaced(text: str) -> list[str]:
+    return next(csv.reader([text.replace("\t", " ")], delimiter=" ", skipinitialspace=True))
+
+
+def text_lines(stream: IO[str], source: str) -> Iterator[str]:
+    """The lines of a stream; one without end is refused before it fills the memory."""
+    number = 0
+    while line := stream.readline(LONGEST):
+        number += 1
+        if len(line) == LONGEST:
+            raise InputError(f"{source} line {number} is longer than {LONGEST:,} characters; check that this is text")
+        yield line
+
+
+def careful(rows: Iterator[tuple[int, list[str]]], dialect: Dialect, wanted: Sequence[int]) -> Iterator[Block]:
+    """The numbers in the *wanted* columns of some rows; an `InputError` names the line of what is not a number."""
+    values, lines = array("d"), array("q")
+    width, decimal = len(dialect.names), dialect.decimal
+    for line, row in rows:
+        if len(row) != width:
+            if not any(text.strip() for text in row):
+                continue
+            _refuse_ragged(line, row, dialect)
+        try:
+            values.extend([number(row[column], decimal) for column in wanted])
+        except ValueError:
+            raise _not_a_number(line, row, dialect, wanted) from None
+        lines.append(line)
+        if len(lines) == _CHUNK:
+            yield _block(values, lines, len(wanted))
+            values, lines = array("d"), array("q")
+    if lines:
+        yield _block(values, lines, len(wanted))
+
+
+def _block(values: array[float], lines: array[int], width: int) -> Block:
+    table = np.frombuffer(values).reshape(len(lines), width) if values else np.empty((len(lines), width))
+    return Block([np.ascontiguousarray(column) for column in table.T], lines)
+
+
+def number(text: str, decimal: str = ".") -> float:
+    """The number in *text*, nan if it is missing; unlike in Python, 1_0 is refused, because in a file it is an error.
+
+    >>> number("1,5", decimal=","), number(" -2e-3"), number("NA")
+    (1.5, -0.002, nan)
+    """
+    if decimal == ",":
+        if "." in text:
+            raise ValueError(text)
+        text = text.replace(",", ".", 1)
+    try:
+        if "_" in text:
+            raise ValueError(text)
+        return float(text)
+    except ValueError:
+        if text.strip() in _MISSING:
+            return math.nan
+        raise
+
+
+def is_number(text: str, decimal: str = ".") -> bool:
+    """Whether *text* is a number that is not missing."""
+    try:
+        return not math.isnan(number(text, decimal))
+    except ValueError:
+        return False
+
+
+def _refuse_ragged(line: int, row: list[str], dialect: Dialect) -> None:
+    width = len(dialect.names)
+    if len(row) < width or any(text.strip() for text in row[width:]):
+        shown = ", ".join(dialect.names[:8]) + (", ..." if width > 8 else "")
+        expected = f"the header has {width} ({shown})" if dialect.named else f"the first row has {width}"
+        found = f"has {len(row)} field{'s' * (len(row) != 1)}, but {expected}"
+        advice = "fix that line, and quote any field that contains the delimiter"
+        raise InputError(f"{dialect.source} line {line} {found}; {advice}")
+
+
+def _not_a_number(line: int, row: list[str], dialect: Dialect, wanted: Sequence[int]) -> InputError:
+    """The error for the first of the wanted fields that is not a number."""
+    for column in wanted:
+        try:
+            number(row[column], dialect.decimal)
+        except ValueError:
+            break
+    text = row[column].strip()
+    other = "," if dialect.decimal == "." else "."
+    hint = ""
+    if _THOUSANDS.fullmatch(text) and (dialect.delimiter != ";" or dialect.decimal == ","):
+        hint = "; write thousands without a separator, and decimals with a point"
+    elif other in text and is_number(text.replace(".", ","), ","):
+        hint = "; write decimals with a point, not a comma" if other == "," else "; other rows have a decimal comma"
+    name = dialect.names[column] or f"number {column + 1}"
+    what = f"column {name} is {text[:40]!r}, not a number{hint}"
+    return InputError(f"{dialect.source} line {line}: {what}; drop or fix that row")

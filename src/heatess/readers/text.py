@@ -1,0 +1,287 @@
+"""Text tables: CSV, TSV and columns between spaces, plain or compressed, with and without a header."""
+
+from __future__ import annotations
+
+import io
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from ..errors import InputError
+from ..tables.table import Piece, Place, Rows, Table
+from .dialect import dialect_of, quaternions_at_end, sample_rows
+from .lines import LONGEST, MISSING, Block, Dialect, careful, records, text_lines
+from .streams import Source, packed
+
+SUFFIXES = packed((".csv", ".tsv", ".tab", ".txt", ".dat"))
+
+#: Bytes parsed at a time, and how many are too few to load pyarrow for.
+BLOCK = 2**24
+SMALL = 2**18
+
+_TUM = ["timestamp", "tx", "ty", "tz", "qx", "qy", "qz", "qw"]
+_COMMENT = re.compile(rb"(?m)^[ \t]*(?:#|%|//)")
+
+
+def table(path: Path) -> Table:
+    r"""The columns of a text file, or of standard input if *path* is `-`.
+
+    The delimiter is found from the first lines, and so are the header, below titles or in a comment such as `# x,y,z`,
+    and a decimal comma. Comments (#, %, //) are left out. Without a header, eight numbers that end in a unit
+    quaternion are a TUM trajectory; other numbers are rows.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "cities.txt"
+    >>> _ = path.write_text("Some cities\nname;lon;lat\nParis;2,35;48,86\nTokyo;139,69;\n", encoding="utf-8")
+    >>> found = table(path)
+    >>> found.names
+    ['name', 'lon', 'lat']
+    >>> [piece] = found.pieces(["lon", "lat"], None)
+    >>> piece.columns
+    [array([  2.35, 139.69]), array([48.86,   nan])]
+    """
+    source = Source(path)
+    dialect = dialect_of(source, path)
+    if dialect.named:
+        return TextTable(source, dialect)
+    if len(dialect.names) == 8 and quaternions_at_end(sample_rows(source, dialect)):
+        return TextTable(source, Dialect(**vars(dialect) | {"names": _TUM}), note="TUM trajectory")
+    return TextRows(TextTable(source, dialect))
+
+
+class TextTable(Table):
+    """The columns of a text file; only those that are wanted are parsed."""
+
+    def __init__(self, source: Source, dialect: Dialect, note: str = "") -> None:
+        self._file, self._dialect = source, dialect
+        self.source, self.units = source.name, dialect.units
+        self.names = list(dict.fromkeys(filter(None, dialect.names)))
+        self.note = note or ("numbers with a decimal comma" if dialect.decimal == "," else "")
+
+    def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
+        """The numbers in some columns, and the line of each row."""
+        wanted = [self._index(name) for name in names]
+        held: list[Block] = []
+        count, empty, done = 0, True, 1.0
+        for block, done in self._blocks(wanted):
+            empty = False
+            held.append(block)
+            count += len(block.lines)
+            while rows is not None and count >= rows:
+                part, held = _cut(held, rows)
+                count -= rows
+                yield _piece(part, self.source, done)
+        if held and count:
+            yield _piece(held, self.source, done)
+        if empty:
+            header = ", ".join(self._dialect.names)
+            raise InputError(f"{self.source} has a header ({header}) but no rows; at least one point is needed")
+
+    def _index(self, name: str) -> int:
+        places = [place for place, other in enumerate(self._dialect.names) if other == name]
+        if len(places) > 1:
+            numbers = " and ".join(str(place + 1) for place in places)
+            raise InputError(
+                f"{self.source} has {len(places)} columns {name!r} (columns {numbers}); rename one of them"
+            )
+        return places[0]
+
+    def _blocks(self, wanted: list[int]) -> Iterator[tuple[Block, float]]:
+        if self._dialect.odd:
+            yield from self._slow(wanted)
+            return
+        with self._file.opened() as (stream, done):
+            for block in _parsed(stream, self._dialect, wanted):
+                yield block, done()
+
+    def _slow(self, wanted: list[int]) -> Iterator[tuple[Block, float]]:
+        with self._file.text(self._dialect.encoding) as (text, done):
+            lines = text_lines(text, self.source)
+            for _ in range(self._dialect.skip):
+                next(lines)
+            rows = records(lines, self._dialect.delimiter, self.source, self._dialect.skip)
+            for block in careful(rows, self._dialect, wanted):
+                yield block, done()
+
+
+class TextRows(Rows):
+    """Numbers without a header: rows, with columns called 0, 1, 2, ..."""
+
+    def __init__(self, table: TextTable) -> None:
+        self._table, self.source, self.names, self.note = table, table.source, table.names, table.note
+        self.lists = ["rows"]
+
+    def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
+        """Rows, whole or some of their entries."""
+        wanted = self.names if "rows" in names else list(names)
+        for piece in self._table.pieces(wanted, rows):
+            values = dict(zip(wanted, piece.columns, strict=True))
+            columns = [np.column_stack(piece.columns) if name == "rows" else values[name] for name in names]
+            yield piece._replace(columns=columns)
+
+
+def _parsed(stream: BinaryIO, dialect: Dialect, wanted: list[int]) -> Iterator[Block]:
+    """The blocks of a file: by pyarrow where they are simple, else line by line."""
+    before = dialect.skip
+    fast: Callable[[bytes, list[int], int], Block | None] | None = None
+    for place, chunk in enumerate(_chunks(stream, dialect)):
+        if chunk.count(b"\r") != chunk.count(b"\r\n") or _opens_quote(chunk):
+            rest = io.BufferedReader(_Chained(chunk, stream))
+            text: Any = io.TextIOWrapper(rest, dialect.encoding, errors="backslashreplace", newline="")
+            rows = records(text_lines(text, dialect.source), dialect.delimiter, dialect.source, before)
+            yield from careful(rows, dialect, wanted)
+            return
+        if not place and len(chunk) >= SMALL:
+            fast = arrow_parser(dialect)
+        block = fast(chunk, wanted, before) if fast else None
+        if block:
+            yield block
+        else:
+            text = io.TextIOWrapper(io.BytesIO(chunk), dialect.encoding, errors="backslashreplace", newline="")
+            yield from careful(records(text, dialect.delimiter, dialect.source, before), dialect, wanted)
+        before += chunk.count(b"\n")
+
+
+def _chunks(stream: BinaryIO, dialect: Dialect) -> Iterator[bytes]:
+    """The bytes after the header in chunks of whole lines."""
+    skip, kept = dialect.skip, b""
+    while data := stream.read(BLOCK):
+        kept, start = kept + data, 0
+        while skip and (end := kept.find(b"\n", start)) >= 0:
+            start, skip = end + 1, skip - 1
+        kept = kept[start:]
+        end = kept.rfind(b"\n") + 1
+        if end and not skip:
+            yield kept[:end]
+            kept = kept[end:]
+        elif len(kept) > LONGEST:
+            raise InputError(f"{dialect.source} has a line of more than {LONGEST:,} bytes; check that this is text")
+    if kept and not skip:
+        yield kept
+
+
+def _opens_quote(chunk: bytes) -> bool:
+    """Whether some line has an odd number of quotes, so that a field may go on in the next line."""
+    if b'"' not in chunk:
+        return False
+    codes = np.frombuffer(chunk, np.uint8)
+    lines = np.searchsorted(np.flatnonzero(codes == ord("\n")), np.flatnonzero(codes == ord('"')))
+    return bool((np.bincount(lines) % 2).any())
+
+
+class _Chained(io.RawIOBase):
+    """Some bytes, then the rest of a stream."""
+
+    def __init__(self, head: bytes, tail: BinaryIO) -> None:
+        self._head, self._tail = head, tail
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._head[: len(buffer)] or self._tail.read(len(buffer))
+        self._head = self._head[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def arrow_parser(dialect: Dialect) -> Callable[[bytes, list[int], int], Block | None] | None:
+    """The parser of simple chunks, or None without pyarrow. It returns None for a chunk that needs more care."""
+    try:
+        import pyarrow
+        from pyarrow import csv
+    except ImportError:
+        return None
+    names = [str(column) for column in range(len(dialect.names))]
+    reading = csv.ReadOptions(column_names=names, block_size=2**21)
+    parsing = csv.ParseOptions(delimiter=dialect.delimiter)
+
+    def parse(chunk: bytes, wanted: list[int], before: int) -> Block | None:
+        chunk = chunk.rstrip(b"\r\n")
+        simple = _spaced(chunk) if dialect.delimiter == " " else chunk
+        if simple is None or _has_comments(chunk):
+            return None
+        chosen = [str(column) for column in dict.fromkeys(wanted)]
+        converting = csv.ConvertOptions(
+            column_types=dict.fromkeys(chosen, pyarrow.float64()),
+            include_columns=chosen or names[:1],
+            null_values=list(MISSING),
+            decimal_point=dialect.decimal,
+        )
+        try:
+            found = csv.read_csv(pyarrow.BufferReader(simple), reading, parsing, converting)
+        except (pyarrow.ArrowException, ValueError):
+            return None
+        count = chunk.count(b"\n") + 1
+        if found.num_rows != count:
+            return None
+        columns = [found.column(str(column)).to_numpy() for column in wanted]
+        for column, name in zip(columns, wanted, strict=True):
+            if np.count_nonzero(np.isnan(column)) != found.column(str(name)).null_count:
+                return None
+        return Block(columns, range(before + 1, before + 1 + count))
+
+    return parse
+
+
+def _has_comments(chunk: bytes) -> bool:
+    return (b"#" in chunk or b"%" in chunk or b"//" in chunk) and bool(_COMMENT.search(chunk))
+
+
+def _spaced(chunk: bytes) -> bytes | None:
+    """Columns between runs of spaces and tabs as columns between single spaces, unless there are quotes."""
+    if b'"' in chunk:
+        return None
+    if b"\t" in chunk:
+        chunk = chunk.replace(b"\t", b" ")
+    if b"  " in chunk:
+        chunk = re.sub(rb" +", b" ", chunk)
+    if b" \r\n" in chunk:
+        chunk = chunk.replace(b" \r\n", b"\r\n")
+    if b" \n" in chunk:
+        chunk = chunk.replace(b" \n", b"\n")
+    if b"\n " in chunk:
+        chunk = chunk.replace(b"\n ", b"\n")
+    return chunk.strip(b" ")
+
+
+def _cut(held: list[Block], rows: int) -> tuple[list[Block], list[Block]]:
+    """The first *rows* rows of some blocks, and the others."""
+    part: list[Block] = []
+    for place, block in enumerate(held):
+        count = len(block.lines)
+        if count > rows:
+            part.append(Block([column[:rows] for column in block.columns], block.lines[:rows]))
+            rest = Block([column[rows:] for column in block.columns], block.lines[rows:])
+            return part, [rest, *held[place + 1 :]]
+        part.append(block)
+        rows -= count
+        if not rows:
+            return part, held[place + 1 :]
+    return part, []
+
+
+def _piece(blocks: list[Block], source: str, done: float) -> Piece:
+    place = _places(source, [block.lines for block in blocks])
+    if len(blocks) == 1:
+        return Piece(list(blocks[0].columns), place, done)
+    columns = []
+    for column in range(len(blocks[0].columns)):
+        columns.append(np.concatenate([block.columns[column] for block in blocks]))
+        for block in blocks:  # never two copies of more than one column
+            block.columns[column] = np.empty(0)
+    return Piece(columns, place, done)
+
+
+def _places(source: str, lines: list[Sequence[int]]) -> Place:
+    starts = np.cumsum([0, *(len(part) for part in lines)]).tolist()
+
+    def place(row: int) -> str:
+        part = bisect_right(starts, row) - 1
+        return f"{source} line {lines[part][row - starts[part]]:,}"
+
+    return place

@@ -1,0 +1,416 @@
+"""Tables from files of every format, and from data frames: right values, or one helpful error."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heatess.errors import InputError, MissingExtraError
+from heatess.readers import text
+from heatess.tables.table import Rows
+
+NAN = math.nan
+
+
+def read(found, names=None, rows=None):
+    """All columns asked for, pieces joined, and the place of the last row."""
+    names = names or [*found.lists, *found.names]
+    pieces = list(found.pieces(names, rows))
+    assert all(rows is None or len(piece.columns[0]) <= rows for piece in pieces)
+    assert pieces[-1].done == pytest.approx(1.0)
+    assert [piece.done for piece in pieces] == sorted(piece.done for piece in pieces)
+    place = pieces[-1].place(len(pieces[-1].columns[0]) - 1)
+    return [np.concatenate([piece.columns[k] for piece in pieces]) for k in range(len(names))], place
+
+
+def outcome(path, names):
+    """The values and the last place as text, or the message: everything that a user can see."""
+    try:
+        found = text.table(path)
+        columns, place = read(found, names)
+    except InputError as error:
+        return str(error)
+    return repr(
+        [found.names, list(found.lists), found.note, dict(found.units), np.column_stack(columns).tolist(), place]
+    )
+
+
+@pytest.fixture
+def ways(monkeypatch):
+    """Runs a function in every way text is parsed: small files, pyarrow, without pyarrow, in small blocks."""
+
+    def run(function):
+        results = [function()]
+        for parser in (text.arrow_parser, lambda dialect: None):
+            for block in (2**24, 64):
+                with monkeypatch.context() as patch:
+                    patch.setattr(text, "SMALL", 0)
+                    patch.setattr(text, "BLOCK", block)
+                    patch.setattr(text, "arrow_parser", parser)
+                    results.append(function())
+        assert len(set(results)) == 1, "\n".join(sorted(set(results)))
+        return results[0]
+
+    return run
+
+
+# name: (suffix, contents, wanted columns, values by row)
+GOOD = {
+    "plain": (".csv", "x,y,z\n1,0,0\n0,1,0\n", "x y z", [[1, 0, 0], [0, 1, 0]]),
+    "columns in another order": (".csv", "x,y,z\n1,2,3\n", "z x", [[3, 1]]),
+    "the same column twice": (".csv", "x,y\n1,2\n", "y y", [[2, 2]]),
+    "no newline at the end": (".csv", "x,y\n1,2\n3,4", "x y", [[1, 2], [3, 4]]),
+    "newlines at the end": (".csv", "x,y\n1,2\n3,4\n\n\n\n", "x y", [[1, 2], [3, 4]]),
+    "carriage returns": (".csv", "x,y\r\n1,2\r\n3,4\r\n", "x y", [[1, 2], [3, 4]]),
+    "lines of an old Mac": (".csv", "x,y\r1,2\r3,4\r", "x y", [[1, 2], [3, 4]]),
+    "mixed line ends": (".csv", "x,y\n1,2\r\n3,4\r5,6\n", "x y", [[1, 2], [3, 4], [5, 6]]),
+    "byte order mark": (".csv", "\ufeffx,y\n1,2\n", "x y", [[1, 2]]),
+    "byte order mark, no header": (".csv", "\ufeff1.5,2\n3,4\n", "0 1", [[1.5, 2], [3, 4]]),
+    "quotes": (".csv", '"x","city","y"\n"1","Paris, France",2\n3,"a ""b""",4\n', "x y", [[1, 2], [3, 4]]),
+    "line break in a field": (".csv", 'x,c,y\n1,"a\nb",2\n3,c,4\n', "x y", [[1, 2], [3, 4]]),
+    "rows within a quoted field": (".csv", 'x,y,c\n1,2,"a\n9,9,b"\n3,4,c\n', "x y", [[1, 2], [3, 4]]),
+    "comment sign within a quoted field": (".csv", 'x,y,c\n1,2,"a\n# b"\n3,4,c\n', "x y", [[1, 2], [3, 4]]),
+    "a quote within a word": (".csv", 'x,c,y\n1,5" pipe,2\n3,c,4\n', "x y", [[1, 2], [3, 4]]),
+    "quotes that end early": (".csv", 'x,c,y\n1,"New" York,2\n3,c,4\n', "x y", [[1, 2], [3, 4]]),
+    "semicolons": (".csv", "x;y\n1;2\n", "x y", [[1, 2]]),
+    "pipes": (".txt", "x|y\n1|2\n", "x y", [[1, 2]]),
+    "tabs": (".tsv", "x\ty\n1\t2\n", "x y", [[1, 2]]),
+    "tabs under .csv": (".csv", "x\tsome name\ty\n1\ta b\t2\n", "x y", [[1, 2]]),
+    "commas under .tsv": (".tsv", "x,y\n1,2\n", "x y", [[1, 2]]),
+    "spaces": (".txt", "x y z\n1 2 3\n4 5 6\n", "x y z", [[1, 2, 3], [4, 5, 6]]),
+    "runs of spaces and tabs": (".dat", "  x   y\tz \n  1   2 \t 3  \n 4 5 6\n", "x y z", [[1, 2, 3], [4, 5, 6]]),
+    "spaces and quotes": (".txt", 'name x y\n"New York" 1 2\nParis 3 4\n', "x y", [[1, 2], [3, 4]]),
+    "spaces after commas": (".csv", "x, y, z\n1, 2, 3\n", "x y z", [[1, 2, 3]]),
+    "spaces in names": (".csv", "lon (deg), lat (deg)\n1.0, 2.0\n", ["lon (deg)", "lat (deg)"], [[1, 2]]),
+    "commented header": (".csv", "# x,y,z\n1,2,3\n", "x y z", [[1, 2, 3]]),
+    "header and remarks in comments": (".txt", "# made by me, today\n# x y z\n1 2 3\n", "x y z", [[1, 2, 3]]),
+    "percent comments": (".txt", "% a remark\nx y\n% another\n1 2\n%3 4\n5 6\n", "x y", [[1, 2], [5, 6]]),
+    "slash comments": (".csv", "// a remark\nx,y\n1,2\n// 3,4\n5,6\n", "x y", [[1, 2], [5, 6]]),
+    "a row commented out": (".csv", "n,x,y\na,1,2\n# b,3,4\nc,5,6\n", "x y", [[1, 2], [5, 6]]),
+    "an indented comment": (".csv", "n,x,y\na,1,2\n  # b,3,4\nc,5,6\n", "x y", [[1, 2], [5, 6]]),
+    "comment signs within fields": (".csv", "n,u,x\na#1,http://a,1\nb%,c,2\n", "x", [[1], [2]]),
+    "blank lines": (".csv", "\n\nx,y\n\n1,2\n\n\n3,4\n", "x y", [[1, 2], [3, 4]]),
+    "lines of delimiters": (".csv", "x,y\n1,2\n,,,\n3,4\n", "x y", [[1, 2], [3, 4]]),
+    "a title": (".csv", "Cities of the world\nname,lon,lat\nParis,2.35,48.86\n", "lon lat", [[2.35, 48.86]]),
+    "titles with delimiters": (".csv", "Cities, 2024\n\nname,lon,lat\nParis,2,48\n", "lon lat", [[2, 48]]),
+    "a title above spaces": (".txt", "Ground truth three\nx y z\n1 2 3\n", "x y z", [[1, 2, 3]]),
+    "MagIC": (
+        ".txt",
+        "tab \tsites\nsite\tdir_dec\tdir_inc\nA\t350.5\t-41\nB\t\t12\n",
+        "dir_dec dir_inc",
+        [[350.5, -41], [NAN, 12]],
+    ),
+    "a line of units": (".csv", "t,lat,lon\nUTC,degrees_north,degrees_east\n1,2,3\n", "lat lon", [[2, 3]]),
+    "units and dashes": (".tsv", "#VizieR\n\nRA\tDE\ndeg\tdeg\n-----\t-----\n1.5\t2.5\n", "RA DE", [[1.5, 2.5]]),
+    "decimal comma": (".csv", "x;y\n1,5;-2,25e-1\n3;NA\n", "x y", [[1.5, -0.225], [3, NAN]]),
+    "decimal comma of three digits": (".csv", "lat;lon\n48,853;2,349\n", "lat lon", [[48.853, 2.349]]),
+    "decimal comma and tabs": (".tsv", "x\ty\n1,5\t2\n", "x y", [[1.5, 2]]),
+    "decimal comma without header": (".csv", "1,5;2,5\n3,5;4,5\n", "0 1", [[1.5, 2.5], [3.5, 4.5]]),
+    "missing in every spelling": (
+        ".csv",
+        "x,y\n1,NA\n2,nan\n3,\n4, \n5,null\n6,N/A\n7,None\n8,--\n9,-nan\n",
+        "x y",
+        [[k, NAN] for k in range(1, 10)],
+    ),
+    "numbers in every spelling": (
+        ".csv",
+        "x,y\n1e-3,+2\n-.5,5.\n 7 ,1E5\ninf,-Infinity\n0.1,1e400\n",
+        "x y",
+        [[1e-3, 2], [-0.5, 5], [7, 1e5], [math.inf, -math.inf], [0.1, math.inf]],
+    ),
+    "all digits": (
+        ".csv",
+        "x,y\n0.1234567890123456789,2.2250738585072011e-308\n",
+        "x y",
+        [[0.12345678901234568, 2.2250738585072011e-308]],
+    ),
+    "huge integers": (
+        ".csv",
+        "id,x\n123456789012345678901234567890,1\n",
+        "id x",
+        [[123456789012345678901234567890.0, 1]],
+    ),
+    "text in other columns": (".csv", "a,x,b\nfoo,1,\n,2,2024-01-01\n", "x", [[1], [2]]),
+    "rows of text first": (
+        ".csv",
+        "name,lon,lat\nParis,,\nRome,,\nOslo,10.7,59.9\n",
+        "lon lat",
+        [[NAN, NAN], [NAN, NAN], [10.7, 59.9]],
+    ),
+    "few numbers among text": (".csv", "a,b,c,d,x\np,q,r,s,1\np,q,r,s,2\n", "x", [[1], [2]]),
+    "a name that is a year": (".csv", "lon,lat,2020\n1.5,2,3\n", "lon lat 2020", [[1.5, 2, 3]]),
+    "an index without a name": (".csv", ",x,y\n0,1,2\n1,3,4\n", "x y", [[1, 2], [3, 4]]),
+    "names that are numbers": (".csv", "0,1,2\n0.5,0.25,1\n", "0 1 2", [[0.5, 0.25, 1]]),
+    "empty fields at the end": (".csv", "x,y\n1,2,,\n3,4,\n", "x y", [[1, 2], [3, 4]]),
+    "other columns twice": (".csv", "x,note,note,y\n1,a,b,2\n", "x y", [[1, 2]]),
+    "no header": (".csv", "1,0,0\n0,1,0\n", "0 1 2", [[1, 0, 0], [0, 1, 0]]),
+    "no header, spaces": (".txt", "1 0 0.5\n  0 1 0\n", "2 0", [[0.5, 1], [0, 0]]),
+    "no header, remarks": (".dat", "# something about it\n\n1 0 0.5\n0 1 0\n", "0 1 2", [[1, 0, 0.5], [0, 1, 0]]),
+    "one column": (".csv", "phi\n0.5\n1.5\n\n2\n", "phi", [[0.5], [1.5], [2]]),
+    "one column with a long name": (".csv", "mean angle\n0.5\n1.5\n", ["mean angle"], [[0.5], [1.5]]),
+    "one column without a name": (".txt", "0.5\n1.5\n", "0", [[0.5], [1.5]]),
+    "one column, commented name": (".txt", "# phi\n0.5\n1.5\n", "phi", [[0.5], [1.5]]),
+    "Latin-1": (".csv", "stadt,lon,lat\nZürich,8.5,47.4\n".encode("latin-1"), "lon lat", [[8.5, 47.4]]),
+    "Latin-1 names": (".csv", "länge,breite\n8.5,47.4\n".encode("latin-1"), "länge breite", [[8.5, 47.4]]),
+    "Latin-1 far below": (".csv", b"c,x\n" + b"a,1\n" * 20000 + "ü,2\n".encode("latin-1"), "x", [[1]] * 20000 + [[2]]),
+    "UTF-16": (".csv", "x,y\n1,2\n3,4\n".encode("utf-16"), "x y", [[1, 2], [3, 4]]),
+    "UTF-16, tabs": (".txt", "x\ty\r\n1,5\t2\r\n".encode("utf-16"), "x y", [[1.5, 2]]),
+    "384 columns": (
+        ".csv",
+        ",".join(f"e{k}" for k in range(384)) + "\n" + ",".join(f"{k}.5" for k in range(384)),
+        "e0 e383",
+        [[0.5, 383.5]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("suffix", "contents", "names", "values"), GOOD.values(), ids=GOOD)
+def test_text_is_read_right_in_every_way(tmp_path, ways, suffix, contents, names, values):
+    path = tmp_path / f"cloud{suffix}"
+    path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+    names = names.split() if isinstance(names, str) else names
+    ways(lambda: outcome(path, names))
+    columns, _ = read(text.table(path), names)
+    np.testing.assert_array_equal(np.column_stack(columns), values)
+    pieces, _ = read(text.table(path), names, rows=2)
+    np.testing.assert_array_equal(np.column_stack(pieces), values)
+
+
+# name: (suffix, contents, wanted columns, what the message must say)
+BAD = {
+    "empty": (".csv", "", "x", "is empty; it needs a header"),
+    "blank": (".csv", "\n \n\n", "x", "is empty; it needs a header"),
+    "header only": (".csv", "x,y\n", "x y", "has a header (x, y) but no rows"),
+    "commented header only": (".csv", "# x,y\n", "x y", "has a header (x, y) but no rows"),
+    "one name only": (".csv", "phi\n", "phi", "has a header (phi) but no rows"),
+    "a short row": (".csv", "x,y,z\n1,2,3\n4,5\n", "x y z", "line 3 has 2 fields, but the header has 3 (x, y, z)"),
+    "a long row": (".csv", "x,y\n1,2\n3,4,5\n", "x y", "line 3 has 3 fields, but the header has 2"),
+    "a short header": (".csv", "x,y\n1,2,3\n4,5,6\n", "x y", "line 2 has 3 fields, but the header has 2"),
+    "a short row after a comment": (".csv", "x,y\n# a\n\n1,2\n3\n", "x y", "line 5 has 1 field, but"),
+    "a short row of spaces": (".txt", "x y z\n1 2 3\n4 5\n", "x y z", "line 3 has 2 fields, but the header has 3"),
+    "a short row without header": (
+        ".csv",
+        "1.5,2,3\n4,5,6\n7,8\n",
+        "0 1 2",
+        "line 3 has 2 fields, but the first row has 3",
+    ),
+    "cut short": (".csv", "x,y,z\n1,2,3\n4,5,6\n7,", "x y z", "line 4 has 2 fields"),
+    "a row after a line break in a field": (".csv", 'x,c\n1,"a\nb"\noops,d\n', "x", "line 4: column x is 'oops'"),
+    "an open quote": (".csv", 'x,c\n1,"a\n2,b\n3,c\n', "x", "line 2: a quote is opened and never closed"),
+    "text": (".csv", "x,y\n1,2\n3,four\n", "x y", "line 3: column y is 'four', not a number; drop or fix that row"),
+    "text in spaces": (".txt", "x y\n1 2\n3 four\n", "x y", "line 3: column y is 'four', not a number"),
+    "text far below": (".csv", "x,y\n" + "1,2\n" * 5000 + "1,zwei\n", "x y", "line 5002: column y is 'zwei'"),
+    "text after comments": (".csv", "x,y\n1,2\n# remark\n\n3,four\n", "x y", "line 5: column y is 'four'"),
+    "text without header": (".csv", "1.5,2\n" * 70 + "3,four\n", "0 1", "line 71: column 1 is 'four'"),
+    "text and numbers without header": (
+        ".csv",
+        "Paris,2.35,48.86\nRome,12.5,41.9\n",
+        "x",
+        "line 1 holds numbers and text, but a header",
+    ),
+    "a date": (".csv", "t,x\n2024-01-01,1\n", "t x", "line 2: column t is '2024-01-01', not a number"),
+    "true and false": (".csv", "x,y\n1,true\n", "x y", "column y is 'true', not a number"),
+    "underscores": (".csv", "x,y\n1_0,2\n", "x y", "column x is '1_0', not a number"),
+    "hexadecimal": (".csv", "x,y\n0x10,2\n", "x y", "column x is '0x10', not a number"),
+    "nan with more": (".csv", "x,y\nnan(1),2\n1.5,2\n", "x y", "column x is 'nan(1)', not a number"),
+    "a quoted decimal comma": (
+        ".csv",
+        'x,y\n"1,5",2\n',
+        "x y",
+        "column x is '1,5', not a number; write decimals with a point",
+    ),
+    "quoted thousands": (".csv", 'x,y\n"1,234,567",2\n', "x y", "'1,234,567', not a number; write thousands without"),
+    "thousands in tabs": (".tsv", "n\tx\n1,234\t2\n", "n x", "'1,234', not a number; write thousands without"),
+    "thousands beside points": (
+        ".tsv",
+        "n\tx\n2,165,423\t48.85\n",
+        "n x",
+        "'2,165,423', not a number; write thousands",
+    ),
+    "thousands beside decimal commas": (
+        ".csv",
+        "n;x\n1.234,5;2,5\n",
+        "n x",
+        "'1.234,5', not a number; write thousands",
+    ),
+    "points beside decimal commas": (
+        ".csv",
+        "x;y\n" + "1,5;2,5\n" * 80 + "1.5;2,5\n",
+        "x y",
+        "'1.5', not a number; other rows have a decimal comma",
+    ),
+    "decimal commas after points": (
+        ".csv",
+        "x;y\n1.5;2\n1,25;2\n",
+        "x y",
+        "'1,25', not a number; write decimals with a point",
+    ),
+    "a decimal comma in commas": (
+        ".csv",
+        "angle\n1,5\n2,5\n",
+        "angle",
+        "line 2 has 2 fields, but the header has 1 (angle)",
+    ),
+    "a minus that is a dash": (".csv", "x,y\n1.5,−2\n", "x y", "column y is '−2', not a number"),
+    "the wanted column twice": (
+        ".csv",
+        "x,y,x\n1,2,3\n",
+        "x y",
+        "has 2 columns 'x' (columns 1 and 3); rename one of them",
+    ),
+    "0,1 that may be a header": (
+        ".csv",
+        "0,1\n0.6,0.8\n",
+        "0 1",
+        "may be the names of columns or the first row; name the columns",
+    ),
+    "0,1,2 among integers": (".csv", "0,1,2\n3,4,5\n", "0 1", "may be the names of columns or the first row"),
+    "NUL bytes": (".csv", b"x,y\n1,2\n\0\0\0\0", "x y", "holds NUL bytes"),
+    "NUL bytes far below": (".csv", b"x,y\n" + b"1,2\n" * 200 + b"\0\0\0\0\n", "x y", "line 202 has 1 field"),
+    "a NUL in a number": (".csv", b"x,y\n" + b"1,2\n" * 200 + b"1,2\0\n", "x y", r"line 202: column y is '2\x00'"),
+    "UTF-16 without a mark": (".csv", "x,y\n1,2\n".encode("utf-16-le"), "x y", "holds NUL bytes, as UTF-16"),
+    "Latin-1 in a number": (".csv", b"x,y\n1,2\xb0\n", "x y", "column y is '2°', not a number"),
+    "bad UTF-8 in a number far below": (
+        ".csv",
+        b"x,y\n" + b"1,2\n" * 20000 + b"1,2\xb0\n",
+        "x y",
+        r"column y is '2\\xb0'",
+    ),
+    "Parquet": (".csv", b"PAR1" + bytes(20), "x", "holds Parquet data, not text"),
+    "Excel": (".csv", b"PK\x03\x04" + bytes(20), "x", "holds a zip archive or an Excel workbook, not text"),
+    "numpy": (".txt", b"\x93NUMPY" + bytes(20), "x", "holds an array of numpy.save, not text"),
+    "a PDF": (".dat", b"%PDF-1.7\n1 0 obj\n", "x", "holds a PDF, not text"),
+    "gzip cut short": (".csv.gz", gzip.compress(b"x,y\n" + b"1.25,2\n" * 500)[:-20], "x y", "is damaged or cut short"),
+    "gzip of noise": (".csv.gz", b"\x1f\x8b\x08\x00" + bytes(range(60)), "x", "is damaged or cut short"),
+    "bzip2 cut short": (".csv.bz2", bz2.compress(b"x,y\n" + b"1.25,2\n" * 500)[:-20], "x y", "is damaged or cut short"),
+    "xz cut short": (".csv.xz", lzma.compress(b"x,y\n" + b"1.25,2\n" * 500)[:-20], "x y", "is damaged or cut short"),
+}
+
+
+@pytest.mark.parametrize(("suffix", "contents", "names", "message"), BAD.values(), ids=BAD)
+def test_bad_text_is_refused_with_the_same_message_in_every_way(tmp_path, ways, suffix, contents, names, message):
+    path = tmp_path / f"cloud{suffix}"
+    path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+    found = ways(lambda: outcome(path, names.split()))
+    assert message in found
+    assert found.startswith(str(path))
+    assert "\n" not in found
+
+
+def write(path, contents):
+    path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+    return path
+
+
+def test_there_are_enough_odd_files():
+    assert len(GOOD) + len(BAD) > 100
+
+
+TUM = "1305031098.6659 1.3563 0.6305 1.6380 0.5 -0.5 0.5 0.5\n1305031098.6758 1.3543 0.6306 1.6360 0 0 0.6 0.8\n"
+
+
+def test_trajectories_without_header_are_recognised(tmp_path):
+    found = text.table(write(tmp_path / "groundtruth.txt", "# made by hand\n" + TUM))
+    assert found.names == ["timestamp", "tx", "ty", "tz", "qx", "qy", "qz", "qw"]
+    assert found.note == "TUM trajectory"
+    columns, place = read(found, ["tx", "qx", "qw"])
+    assert np.column_stack(columns).tolist() == [[1.3563, 0.5, 0.5], [1.3543, 0, 0.8]]
+    assert place.endswith("groundtruth.txt line 3")
+
+
+def test_eight_numbers_that_end_in_no_quaternion_are_rows(tmp_path):
+    found = text.table(write(tmp_path / "rows.txt", TUM + "1 2 3 4 5 6 7 8\n"))
+    assert isinstance(found, Rows)
+    assert found.names == [str(column) for column in range(8)]
+    [rows], _ = read(found, ["rows"])
+    assert rows.shape == (3, 8)
+    assert rows[2].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_a_header_of_a_trajectory_is_believed(tmp_path):
+    contents = "# ground truth trajectory\n# file: 'a.bag'\n# timestamp tx ty tz qx qy qz qw\n" + TUM
+    found = text.table(write(tmp_path / "groundtruth.txt", contents))
+    assert found.names == ["timestamp", "tx", "ty", "tz", "qx", "qy", "qz", "qw"]
+    assert read(found, ["qw"])[0][0].tolist() == [0.5, 0.8]
+
+
+def test_units_are_taken_from_names_and_lines(tmp_path):
+    found = text.table(write(tmp_path / "a.csv", "lon [deg],phi (rad),x [m],y\n1,2,3,4\n"))
+    assert found.units == {"lon [deg]": "deg", "phi (rad)": "rad"}
+    found = text.table(write(tmp_path / "b.csv", "t,lat,phi\nUTC,degrees_north,rad\n1,2,3\n"))
+    assert found.units == {"lat": "deg", "phi": "rad"}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst"])
+def test_compressed_text_is_read(tmp_path, ways, suffix):
+    import pyarrow
+
+    rows = np.random.default_rng(1).normal(size=(3000, 2)).tolist()
+    contents = ("x,y\n" + "".join(f"{x!r},{y!r}\n" for x, y in rows)).encode()
+    pack = {".csv": bytes, ".csv.gz": gzip.compress, ".csv.bz2": bz2.compress, ".csv.xz": lzma.compress}
+    pack[".csv.zst"] = lambda data: pyarrow.compress(data, "zstd", asbytes=True)
+    path = write(tmp_path / f"a{suffix}", pack[suffix](contents))
+    assert suffix in text.SUFFIXES
+    assert repr(rows) in ways(lambda: outcome(path, ["x", "y"]))
+
+
+def test_zst_cut_short_or_without_pyarrow_is_refused(tmp_path, monkeypatch):
+    import pyarrow
+
+    packed = pyarrow.compress(b"x,y\n" + b"1.25,2\n" * 500, "zstd", asbytes=True)
+    with pytest.raises(InputError, match=r"a\.csv\.zst is damaged or cut short"):
+        read(text.table(write(tmp_path / "a.csv.zst", packed[:-9])))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    if sys.version_info < (3, 14):
+        with pytest.raises(MissingExtraError, match=r"heatess\[table\]"):
+            text.table(tmp_path / "a.csv.zst")
+
+
+def test_standard_input_is_read_more_than_once(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"x,y\n1,2\n3,oops\n"))))
+    found = text.table(Path("-"))
+    for _ in range(2):
+        assert read(found, ["x"])[0][0].tolist() == [1, 3]
+    with pytest.raises(InputError, match="standard input line 3: column y is 'oops'"):
+        read(found, ["y"])
+
+
+def test_without_pyarrow_text_is_read(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setattr(text, "SMALL", 0)
+    assert read(text.table(write(tmp_path / "a.csv", "x,y\n1,2\n")))[0] == [[1], [2]]
+
+
+def test_pieces_of_text_know_their_lines(tmp_path, ways, monkeypatch):
+    lines = ["x,c"] + [f"{k},{'# no' if k % 3 else 'a'}" for k in range(100)]
+    lines[50:50] = ["# a remark", ""]
+    path = write(tmp_path / "a.csv", "\n".join(lines) + "\n")
+    where = {float(line.split(",")[0]): place for place, line in enumerate(lines, 1) if line[:1].isdigit()}
+
+    def run():
+        pieces = list(text.table(path).pieces(["x"], 7))
+        assert [len(piece.columns[0]) for piece in pieces] == [7] * 14 + [2]
+        return repr([(x, piece.place(row)) for piece in pieces for row, x in enumerate(piece.columns[0].tolist())])
+
+    assert ways(run) == repr([(x, f"{path} line {place:,}") for x, place in where.items()])
+
+
+def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
+    from heatess.readers import lines
+
+    for module in (lines, text):
+        monkeypatch.setattr(module, "LONGEST", 1000)
+    monkeypatch.setattr(text, "BLOCK", 512)
+    with pytest.raises(InputError, match="line 1 is longer than 1,000 characters"):
+        text.table(write(tmp_path / "a.csv", "1," * 2000))
+    found = text.table(write(tmp_path / "b.csv", "x,y\n" + "1,2\n" * 100 + "1," * 2000))
+    with pytest.raises(InputError, match="line of more than 1,000 bytes"):
+        read(found)
