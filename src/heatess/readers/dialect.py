@@ -136,6 +136,8 @@ def _layout(sample: list[str], mark: str, source: str) -> Layout | None:
     share = counts[width] / counts.total()
     first = next(place for place, (_, fields) in enumerate(rows) if len(fields) == width)
     if _is_header(rows[first][1]):
+        if any(other in text for other in "\t;|" for text in rows[first][1]):
+            return None
         while mark == " " and first + 1 < len(rows) and _follows(rows[first + 1][1], width):
             first += 1
         return Layout(mark, rows[first][1], rows[first][0], True, share, rows[first + 1 :])
