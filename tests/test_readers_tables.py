@@ -5,16 +5,18 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import math
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from heatess.errors import InputError, MissingExtraError
-from heatess.readers import text
+from heatess.readers import arrays, jsons, text
 from heatess.tables.table import Rows
 
 NAN = math.nan
@@ -414,3 +416,266 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     found = text.table(write(tmp_path / "b.csv", "x,y\n" + "1,2\n" * 100 + "1," * 2000))
     with pytest.raises(InputError, match="line of more than 1,000 bytes"):
         read(found)
+
+
+# JSON
+
+
+def geo(*features, **more):
+    return json.dumps({"type": "FeatureCollection", "features": list(features), **more})
+
+
+def point(*position, **properties):
+    return {"type": "Feature", "geometry": {"type": "Point", "coordinates": position}, "properties": properties}
+
+
+JSON_GOOD = {
+    "records": (".json", '[{"x": 1, "y": 2.5}, {"y": null, "x": -3e-2}]', "x y", [[1, 2.5], [-0.03, NAN]]),
+    "missing entries": (".json", '[{"x": 1}, {"y": 2}]', "x y", [[1, NAN], [NAN, 2]]),
+    "columns": (".json", '{"title": "a", "x": [1, 2], "y": [3, NaN], "c": ["a", "b"]}', "x y", [[1, 3], [2, NAN]]),
+    "columns and data": (".json", '{"columns": ["x", "y"], "index": [0], "data": [[1, 2]]}', "y x", [[2, 1]]),
+    "a table of pandas": (".json", '{"x": {"0": 1, "1": 2}, "y": {"0": 3, "1": null}}', "x y", [[1, 3], [2, NAN]]),
+    "records under data": (".json", '{"schema": {}, "data": [{"x": 1}, {"x": 2}]}', "x", [[1], [2]]),
+    "rows": (".json", "[[1, 2], [3, 4]]", "0 1", [[1, 2], [3, 4]]),
+    "lines": (".jsonl", '{"x": 1}\n\n{"x": 2}\r\n', "x", [[1], [2]]),
+    "lines of rows": (".ndjson", "[1, 2]\n[3, null]", "0 1", [[1, 2], [3, NAN]]),
+    "lines of features": (".jsonl", json.dumps(point(1, 2, m=3)) + "\n", "lon lat m", [[1, 2, 3]]),
+    "points": (
+        ".geojson",
+        geo(point(2.35, 48.86, 35, pop=9, name="a"), point(1, 2)),
+        "lon lat pop",
+        [[2.35, 48.86, 9], [1, 2, NAN]],
+    ),
+    "points without place": (
+        ".geojson",
+        geo({"type": "Feature", "geometry": None}, point(1, 2)),
+        "lon lat",
+        [[NAN, NAN], [1, 2]],
+    ),
+    "points in degrees by name": (
+        ".json",
+        geo(point(1, 2, lon=99), crs={"properties": {"name": "urn:ogc:def:crs:OGC:1.3:CRS84"}}),
+        "lon lat",
+        [[1, 2]],
+    ),
+    "UTF-8 with a mark": (".json", '\ufeff[{"x": 1}]', "x", [[1]]),
+    "UTF-16": (".json", '[{"x": 1}]'.encode("utf-16"), "x", [[1]]),
+    "gzip": (".json.gz", gzip.compress(b'[{"x": 1}]'), "x", [[1]]),
+    "xz lines": (".jsonl.xz", lzma.compress(b'{"x": 1}\n{"x": 2}\n'), "x", [[1], [2]]),
+    "huge integers": (".json", '[{"x": 123456789012345678901}]', "x", [[123456789012345678901.0]]),
+}
+
+
+@pytest.mark.parametrize(("suffix", "contents", "names", "values"), JSON_GOOD.values(), ids=JSON_GOOD)
+def test_json_is_read_right(tmp_path, suffix, contents, names, values):
+    path = write(tmp_path / f"cloud{suffix}", contents)
+    assert suffix in jsons.SUFFIXES
+    for rows in (None, 1):
+        columns, _ = read(jsons.table(path), names.split(), rows)
+        np.testing.assert_array_equal(np.column_stack(columns), values)
+
+
+JSON_BAD = {
+    "empty": (".json", "", "is empty; it needs records"),
+    "empty lines": (".jsonl", "\n\n", "is empty; it needs records"),
+    "cut short": (".json", '[{"x": 1}, {"x"', "is not valid JSON ("),
+    "a bad line": (".jsonl", '{"x": 1}\n{"x": \n', "line 2 is not valid JSON ("),
+    "nested": (".json", "[" * 200_000, "nested too deeply"),
+    "Latin-1": (".json", '[{"ü": 1}]'.encode("latin-1"), "is not UTF-8 text"),
+    "NUL bytes": (".json", bytes(20), "is not valid JSON"),
+    "a number": (".json", "3", "holds 3, not a table; write a list of records"),
+    "text": (".json", '"abc"', 'holds "abc", not a table'),
+    "nothing": (".json", "[]", "holds an empty list; at least one record"),
+    "an empty record": (".json", "{}", "no columns (found: nothing)"),
+    "other things": (".json", '{"a": {"b": [1]}, "c": 2}', "no columns (found: a, c)"),
+    "mixed": (".json", '[{"x": 1}, 2]', "record 1 (counted from 0): 2, not a record like the others"),
+    "text for a number": (
+        ".json",
+        '[{"x": 1}, {"x": "2"}]',
+        'record 1 (counted from 0): column x is "2", not a number',
+    ),
+    "true for a number": (".jsonl", '{"x": 1}\n\n{"x": true}', "line 3: column x is true, not a number"),
+    "a list for a number": (
+        ".json",
+        '[{"x": 1}, {"x": [2]}]',
+        "record 1 (counted from 0): column x is a list, not a number",
+    ),
+    "lists of two lengths": (".json", '[{"x": [1, 2]}, {"x": [1]}]', "column x holds 1 numbers, but 2 in"),
+    "text in a list": (".json", '[{"x": [1, "a"]}]', 'column x entry 1 is "a", not a number'),
+    "rows of two lengths": (".json", "[[1, 2], [3]]", "the row holds 1 numbers, but 2 in"),
+    "columns of two lengths": (".json", '{"x": [1, 2], "y": [1]}', "columns of different lengths (x 2, y 1)"),
+    "a short row": (".json", '{"columns": ["x", "y"], "data": [[1]]}', "1 entries, but there are 2 columns"),
+    "a column twice": (".json", '{"columns": ["x", "x"], "data": [[1, 2]]}', "has 2 columns 'x'; rename one"),
+    "a number too large": (".json", '[{"x": 1' + "0" * 400 + "}]", "column x is a number too large to hold"),
+    "digits without end": (".json", '[{"x": ' + "1" * 5000 + "}]", "is not valid JSON"),
+    "a polygon": (
+        ".geojson",
+        geo({"type": "Feature", "geometry": {"type": "Polygon", "coordinates": []}}),
+        "feature 0 (counted from 0): the geometry is Polygon, not Point",
+    ),
+    "text for a coordinate": (".geojson", geo(point("a", 1)), 'column lon is "a", not a number'),
+    "no features": (".geojson", '{"type": "FeatureCollection"}', "without a list of features"),
+    "metres": (".geojson", geo(point(1, 2), crs={"properties": {"name": "EPSG:3857"}}), "coordinates in EPSG:3857"),
+    "gzip cut short": (".json.gz", gzip.compress(b'[{"x": 1}]')[:-6], "is damaged or cut short"),
+}
+
+
+@pytest.mark.parametrize(("suffix", "contents", "message"), JSON_BAD.values(), ids=JSON_BAD)
+def test_bad_json_is_refused(tmp_path, suffix, contents, message):
+    path = write(tmp_path / f"cloud{suffix}", contents)
+    with pytest.raises(InputError) as caught:
+        read(jsons.table(path))
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_geojson_says_that_it_is_the_earth_in_degrees(tmp_path):
+    found = jsons.table(write(tmp_path / "a.geojson", geo(point(1, 2, pop=3, name="b"))))
+    assert (found.about, found.units) == ("earth", {"lon": "deg", "lat": "deg"})
+    assert found.names == ["lon", "lat", "pop"]
+
+
+def test_lists_in_json_are_vectors(tmp_path):
+    found = jsons.table(write(tmp_path / "a.jsonl", '{"e": [1, 2], "w": 3}\n{"e": null, "w": 4}\n{"e": [5, null]}\n'))
+    assert (found.lists, found.names) == (["e"], ["w"])
+    [vectors, weights], place = read(found)
+    np.testing.assert_array_equal(vectors, [[1, 2], [NAN, NAN], [5, NAN]])
+    np.testing.assert_array_equal(weights, [3, 4, NAN])
+    assert place.endswith("a.jsonl line 3")
+
+
+# Arrays
+
+
+@pytest.mark.parametrize("dtype", ["f2", "<f4", ">f4", "f8", ">f8", "i4", "u1"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_are_read_with_their_precision(tmp_path, dtype, order):
+    array = np.arange(12).reshape(4, 3).astype(dtype, order=order)
+    np.save(tmp_path / "a.npy", array)
+    found = arrays.table(tmp_path / "a.npy")
+    assert isinstance(found, Rows)
+    [rows, last], place = read(found, ["rows", "2"], 3)
+    np.testing.assert_array_equal(rows, array)
+    np.testing.assert_array_equal(last, [2, 5, 8, 11])
+    expected = np.dtype(dtype).newbyteorder("=") if np.dtype(dtype).kind == "f" else np.dtype("f8")
+    assert rows.dtype == last.dtype == expected
+    assert place.endswith("a.npy row 3 (counted from 0)")
+
+
+def test_arrays_are_mapped_and_not_loaded(tmp_path):
+    array = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", np.float64, (2**31, 3))  # a sparse file of 48 GiB
+    array[0] = [1, 2, 3]
+    del array
+    piece = next(arrays.table(tmp_path / "a.npy").pieces(["rows"], 10))
+    assert piece.columns[0][0].tolist() == [1, 2, 3]
+
+
+def test_numbers_in_one_array_and_named_fields_are_columns(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([0.5, 1.5]))
+    assert read(arrays.table(tmp_path / "a.npy"), ["0"])[0][0].tolist() == [0.5, 1.5]
+    records = np.array([(1, 2.5, "a"), (3, 4.5, "b")], dtype=[("lon", "i4"), ("lat", "f8"), ("name", "U1")])
+    np.save(tmp_path / "b.npy", records)
+    found = arrays.table(tmp_path / "b.npy")
+    assert found.names == ["lon", "lat"]
+    assert np.column_stack(read(found)[0]).tolist() == [[1, 2.5], [3, 4.5]]
+
+
+def test_archives_are_columns_by_name(tmp_path):
+    path = tmp_path / "a.npz"
+    points = np.arange(6, dtype="f4").reshape(3, 2)
+    np.savez(path, points)
+    assert read(arrays.table(path), ["rows"])[0][0].tolist() == points.tolist()
+    np.savez_compressed(path, emb=points, w=[1, 2, 3], labels=np.array(["a", "b", "c"]), seed=3)
+    found = arrays.table(path)
+    assert (found.lists, found.names) == (["emb"], ["w"])
+    [vectors, weights], _ = read(found, rows=2)
+    assert vectors.tolist() == points.tolist()
+    assert vectors.dtype == np.float32
+    assert weights.tolist() == [1, 2, 3]
+    np.savez(path, lon=[1.5, 2], lat=[3, 4])
+    assert np.column_stack(read(arrays.table(path), ["lon", "lat"])[0]).tolist() == [[1.5, 3], [2, 4]]
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def npz(**members):
+    stream = io.BytesIO()
+    np.savez(stream, **members)
+    return stream.getvalue()
+
+
+def zipped(**members):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(f"{name}.npy", data)
+    return stream.getvalue()
+
+
+def huge():
+    """An array that says it has 10^15 rows."""
+    header = str({"descr": "<f8", "fortran_order": False, "shape": (10**15, 3)}).ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+
+
+ARRAYS_BAD = {
+    "empty": (".npy", b"", "is empty; write it with numpy.save"),
+    "a zip": (".npy", npz(a=[1]), "is a zip archive; write it with numpy.save"),
+    "text": (".npy", b"x,y\n1,2\n", "does not hold .npy data"),
+    "cut short": (".npy", npy(np.zeros((9, 3)))[:-8], "is damaged or cut short"),
+    "cut in the header": (".npy", npy(np.zeros((9, 3)))[:40], "is damaged or cut short"),
+    "ten to the fifteen rows": (".npy", huge() + bytes(48), "is damaged or cut short"),
+    "no points": (".npy", npy(np.zeros((0, 3))), "holds no points (shape (0, 3))"),
+    "no columns": (".npy", npy(np.zeros((3, 0))), "has shape (3, 0), not (n, d)"),
+    "three dimensions": (".npy", npy(np.zeros((2, 3, 4))), "has shape (2, 3, 4), not (n, d)"),
+    "one number": (".npy", npy(np.float64(3)), "has shape (), not (n, d)"),
+    "complex numbers": (".npy", npy(np.ones((2, 2), complex)), "holds complex128, not real numbers"),
+    "words": (".npy", npy(np.array([["a"]])), "holds <U1, not real numbers"),
+    "an empty archive": (".npz", b"", "is empty; write it again with numpy.savez"),
+    "an archive cut short": (".npz", npz(a=np.ones((99, 3)))[:-30], "is damaged, cut short or too large"),
+    "an archive of text": (".npz", b"x,y\n1,2\n", "is damaged, cut short or too large"),
+    "an archive of nothing": (".npz", npz(), "holds nothing, but one array of points (n, d)"),
+    "an archive of a huge header": (".npz", zipped(a=huge()), "should have 24,000,000,000,000,128 bytes, but has"),
+    "an archive of noise": (".npz", zipped(a=b"noise"), "is damaged, cut short or too large"),
+    "two arrays of points": (
+        ".npz",
+        npz(train=np.ones((2, 3)), test=np.ones((2, 3))),
+        "holds train (2, 3), test (2, 3), but one array",
+    ),
+    "two lengths": (".npz", npz(x=np.ones(2), w=np.ones(3)), "holds x (2,), w (3,), but one array"),
+    "a complex array": (".npz", npz(x=np.ones(2), z=np.ones(2, complex)), "holds x (2,), z (2,), but"),
+    "only words": (".npz", npz(a=np.array(["a", "b"])), "holds a (2,), but one array of points"),
+    "empty columns": (".npz", npz(x=np.ones(0), y=np.ones(0)), "holds no points"),
+}
+
+
+@pytest.mark.parametrize(("suffix", "contents", "message"), ARRAYS_BAD.values(), ids=ARRAYS_BAD)
+def test_bad_arrays_are_refused(tmp_path, suffix, contents, message):
+    path = write(tmp_path / f"cloud{suffix}", contents)
+    with pytest.raises(InputError) as caught:
+        read(arrays.table(path))
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+class Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("a pickle was loaded",))
+
+
+def test_python_objects_are_never_loaded(tmp_path):
+    bomb = np.array([Bomb(), Bomb()], dtype=object)
+    np.save(tmp_path / "a.npy", bomb, allow_pickle=True)
+    with pytest.raises(InputError, match="holds Python objects, which are never loaded"):
+        arrays.table(tmp_path / "a.npy")
+    np.savez(tmp_path / "a.npz", x=[1, 2], bomb=bomb)
+    assert read(arrays.table(tmp_path / "a.npz"), ["0"])[0][0].tolist() == [1, 2]
+    np.savez(tmp_path / "b.npz", bomb=bomb)
+    with pytest.raises(InputError, match=r"holds bomb \(2,\), but one array of points"):
+        arrays.table(tmp_path / "b.npz")

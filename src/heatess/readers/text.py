@@ -238,8 +238,8 @@ def _spaced(chunk: bytes) -> bytes | None:
         return None
     if b"\t" in chunk:
         chunk = chunk.replace(b"\t", b" ")
-    if b"  " in chunk:
-        chunk = re.sub(rb" +", b" ", chunk)
+    while b"  " in chunk:
+        chunk = chunk.replace(b"  ", b" ")
     if b" \r\n" in chunk:
         chunk = chunk.replace(b" \r\n", b"\r\n")
     if b" \n" in chunk:

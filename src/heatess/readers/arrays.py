@@ -1,0 +1,151 @@
+"""NumPy files: .npy, mapped into memory, and .npz archives. Pickled objects are never loaded."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..tables.table import Columns, Piece, Rows, Table
+
+SUFFIXES = (".npy", ".npz")
+
+
+class Header(NamedTuple):
+    """What an archive says about an array before it is loaded."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+def table(path: Path) -> Table:
+    """The rows of one array (n, d), or the columns of several.
+
+    An archive with one array is that array. Several of one length are columns by their names: numbers (n,) and at
+    most one array of vectors (n, d). Single numbers and text in an archive are left out.
+    """
+    return _archive(path) if path.suffix.lower() == ".npz" else _of_array(_mapped(path), str(path))
+
+
+def _of_array(array: NDArray[Any], source: str) -> Table:
+    if array.dtype.names:
+        _refuse_empty(array.shape, source)
+        fields = {name: array[name] for name in array.dtype.names if array.dtype[name].base.kind in "fiu"}
+        return Columns(fields, source)
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{source} holds {array.dtype}, not real numbers; save it as numbers: array.astype(float)")
+    if array.ndim not in (1, 2) or 0 in array.shape[1:]:
+        raise InputError(f"{source} has shape {array.shape}, not (n, d); save one point per row")
+    _refuse_empty(array.shape, source)
+    return Rows(array.reshape(len(array), -1), source)
+
+
+def _refuse_empty(shape: tuple[int, ...], source: str) -> None:
+    if not shape or not shape[0]:
+        raise InputError(f"{source} holds no points (shape {shape}); at least one is needed")
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    """The array of a .npy file, mapped into memory."""
+    with path.open("rb") as stream:
+        magic = stream.read(6)
+    if magic != b"\x93NUMPY":
+        found = "is empty" if not magic else "is a zip archive" if magic[:2] == b"PK" else "does not hold .npy data"
+        raise InputError(f"{path} {found}; write it with numpy.save(path, array)")
+    try:
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (ValueError, EOFError, OverflowError, SyntaxError) as error:
+        if "object" in str(error).lower():
+            reason = "holds Python objects, which are never loaded; save it as numbers: array.astype(float)"
+        else:
+            reason = f"is damaged or cut short ({_short(error)}); write it again with numpy.save(path, array)"
+        raise InputError(f"{path} {reason}") from None
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:120]
+
+
+class Archive(Table):
+    """Columns in an archive, loaded when they are wanted."""
+
+    def __init__(self, path: Path, headers: dict[str, Header]) -> None:
+        self._path, self.source = path, str(path)
+        self.names = [name for name, header in headers.items() if len(header.shape) == 1]
+        self.lists = [name for name, header in headers.items() if len(header.shape) == 2]
+
+    def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
+        """Slices of the arrays."""
+        arrays = {name: _loaded(self._path, name) for name in names}
+        return Columns(arrays, self.source).pieces(names, rows)
+
+
+def _archive(path: Path) -> Table:
+    headers = _headers(path)
+    shown = ", ".join(f"{name} {header.shape}" for name, header in headers.items()) or "nothing"
+    numeric = {name: header for name, header in headers.items() if header.dtype.kind in "fiu" and header.shape}
+    others = [header for header in headers.values() if header.shape and header.dtype.kind in "cbV"]
+    if len(numeric) == 1 and not others:
+        return _of_array(_loaded(path, next(iter(numeric))), str(path))
+    lengths = {header.shape[0] for header in numeric.values()}
+    shapes = [len(header.shape) for header in numeric.values()]
+    if others or len(lengths) != 1 or max(shapes) > 2 or shapes.count(2) > 1:
+        expected = "one array of points (n, d), or arrays of n numbers each, or both"
+        advice = "save those alone: numpy.savez(path, points=points, weights=weights)"
+        raise InputError(f"{path} holds {shown}, but {expected} are needed; {advice}")
+    _refuse_empty((lengths.pop(),), str(path))
+    return Archive(path, numeric)
+
+
+def _headers(path: Path) -> dict[str, Header]:
+    """Name, shape and type of each array; only the first bytes of each are read."""
+    from numpy.lib import format as npy
+
+    headers = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                if not info.filename.endswith(".npy"):
+                    continue
+                with archive.open(info) as stream:
+                    version = npy.read_magic(stream)
+                    read: Any = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+                    shape, _, dtype = read(stream)
+                    size = stream.tell() + math.prod(shape) * dtype.itemsize
+                if dtype.kind != "O" and size != info.file_size:
+                    raise ValueError(f"{info.filename} should have {size:,} bytes, but has {info.file_size:,}")
+                headers[info.filename.removesuffix(".npy")] = Header(shape, dtype)
+    except (ValueError, EOFError, OverflowError, SyntaxError, zipfile.BadZipFile, *_DAMAGE) as error:
+        raise _damaged(path, error) from None
+    return headers
+
+
+def _loaded(path: Path, name: str) -> NDArray[Any]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            array: NDArray[Any] = archive[name]
+            return array
+    except (ValueError, EOFError, OverflowError, MemoryError, zipfile.BadZipFile, *_DAMAGE) as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    empty = path.stat().st_size == 0
+    found = "is empty" if empty else f"is damaged, cut short or too large ({_short(error) or type(error).__name__})"
+    return InputError(f"{path} {found}; write it again with numpy.savez(path, points=points)")
+
+
+def _damages() -> tuple[type[Exception], ...]:
+    import zlib
+    from lzma import LZMAError
+
+    return zlib.error, LZMAError, NotImplementedError, RuntimeError, OSError, KeyError
+
+
+_DAMAGE = _damages()
