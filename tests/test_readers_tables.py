@@ -8,15 +8,21 @@ import io
 import json
 import lzma
 import math
+import struct
 import sys
 import zipfile
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 
 from heatess.errors import InputError, MissingExtraError
-from heatess.readers import arrays, jsons, text
+from heatess.readers import arrays, arrow, jsons, parquet, text
+from heatess.tables.frames import frame_table
 from heatess.tables.table import Rows
 
 NAN = math.nan
@@ -679,3 +685,190 @@ def test_python_objects_are_never_loaded(tmp_path):
     np.savez(tmp_path / "b.npz", bomb=bomb)
     with pytest.raises(InputError, match=r"holds bomb \(2,\), but one array of points"):
         arrays.table(tmp_path / "b.npz")
+
+
+# Parquet and Arrow
+
+
+def save(path, columns, metadata=None, **options):
+    table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+    table = table.replace_schema_metadata(metadata) if metadata else table
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, **options)
+    elif path.suffix == ".feather":
+        feather.write_feather(table, path, chunksize=2, **options)
+    else:
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=2)
+    return path
+
+
+def opened(path):
+    return (parquet if path.suffix == ".parquet" else arrow).table(path)
+
+
+SUFFIXES = [".parquet", ".feather", ".arrow"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64(), pa.int8(), pa.uint16(), pa.int64()])
+def test_numbers_of_every_arrow_type_are_read(tmp_path, suffix, kind):
+    columns = {"x": pa.array([1, 2, 3], kind), "c": ["a", "b", "c"], "y": pa.array([4, None, 6], kind)}
+    path = save(tmp_path / f"a{suffix}", columns)
+    for rows in (None, 1, 2, 10):
+        [x, y], place = read(opened(path), ["x", "y"], rows)
+        assert x.tolist() == [1, 2, 3]
+        np.testing.assert_array_equal(y, [4, NAN, 6])
+        assert x.dtype == (kind.to_pandas_dtype() if pa.types.is_floating(kind) else np.float64)
+        assert place == f"{path} row 2 (counted from 0)"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("inner", [pa.float16(), pa.float32(), pa.float64(), pa.int32()])
+@pytest.mark.parametrize("kind", [pa.list_, pa.large_list, lambda inner: pa.list_(inner, 2)])
+def test_lists_of_every_arrow_type_are_vectors(tmp_path, suffix, inner, kind):
+    values = [[1, 2], None, [3, 4], [5, None], [6, 7]]
+    columns = {"e": pa.array(values, kind(inner)), "w": [1.0, 2, 3, 4, 5]}
+    path = save(tmp_path / f"a{suffix}", columns)
+    found = opened(path)
+    assert (found.lists, found.names) == (["e"], ["w"])
+    for rows in (None, 2, 3):
+        [e, w], _ = read(found, ["e", "w"], rows)
+        np.testing.assert_array_equal(e, [[1, 2], [NAN, NAN], [3, 4], [5, NAN], [6, 7]])
+        assert w.tolist() == [1, 2, 3, 4, 5]
+    if pa.types.is_floating(inner):
+        assert e.dtype == inner.to_pandas_dtype()
+
+
+@pytest.mark.parametrize("rows", [None, 2, 3, 7])
+def test_slices_of_lists_are_read_from_where_they_start(rows):
+    values = pa.array([[9.0, 9.0]] * 3 + [[float(k), k + 0.5] for k in range(8)], pa.list_(pa.float64(), 2))
+    for column in (values, values.cast(pa.list_(pa.float64())), values.cast(pa.large_list(pa.float64()))):
+        found = frame_table(pa.table({"e": column}).slice(3, 7))
+        [e], _ = read(found, ["e"], rows)
+        assert e.tolist() == [[k, k + 0.5] for k in range(7)]
+
+
+def test_members_of_structs_have_names_with_a_point(tmp_path):
+    quaternions = [{"x": 0.0, "y": 0.6, "z": 0.0, "w": 0.8}, None, {"x": 1.0, "y": 0.0, "z": 0.0, "w": None}]
+    path = save(tmp_path / "a.parquet", {"orientation": quaternions, "t": [1, 2, 3]})
+    names = [f"orientation.{axis}" for axis in "xyzw"]
+    assert set(opened(path).names) == {*names, "t"}
+    for rows in (None, 2):
+        columns, _ = read(opened(path), names, rows)
+        np.testing.assert_array_equal(np.column_stack(columns), [[0, 0.6, 0, 0.8], [NAN] * 4, [1, 0, 0, NAN]])
+
+
+def wkb(x, y, order="<", kind=1, more=b""):
+    return struct.pack(order + "BI", order == "<", kind) + more + struct.pack(order + "dd", x, y)
+
+
+GEO = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": {"encoding": "WKB"}}}
+POINTS = {
+    "WKB": pa.array([wkb(1, 2), None, wkb(3, 4, ">"), wkb(5, 6, kind=1001) + bytes(8)], pa.binary()),
+    "large WKB": pa.array([wkb(1, 2), None, wkb(3, 4), wkb(5, 6)], pa.large_binary()),
+    "PostGIS": pa.array([wkb(1, 2, kind=0x20000001, more=bytes(4)), None, wkb(3, 4), wkb(5, 6)], pa.binary()),
+    "struct": pa.array([{"x": 1.0, "y": 2.0}, None, {"x": 3.0, "y": 4.0}, {"x": 5.0, "y": 6.0}]),
+    "pairs": pa.array([[1.0, 2.0], None, [3.0, 4.0], [5.0, 6.0]], pa.list_(pa.float64(), 2)),
+}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("points", POINTS.values(), ids=POINTS)
+def test_points_of_geoparquet_are_longitude_and_latitude(tmp_path, suffix, points):
+    columns = {"pop": [1, 2, 3, 4], "geometry": points}
+    path = save(tmp_path / f"a{suffix}", columns, {"geo": json.dumps(GEO)})
+    found = opened(path)
+    assert (found.about, found.units) == ("earth", {"lon": "deg", "lat": "deg"})
+    for rows in (None, 1, 3):
+        found, _ = read(opened(path), ["lat", "pop", "lon"], rows)
+        np.testing.assert_array_equal(np.column_stack(found), [[2, 1, 1], [NAN, 2, NAN], [4, 3, 3], [6, 4, 5]])
+
+
+def test_other_geometries_are_refused(tmp_path):
+    def message(*values):
+        path = save(tmp_path / "a.parquet", {"geometry": pa.array(values, pa.binary())}, {"geo": json.dumps(GEO)})
+        with pytest.raises(InputError) as caught:
+            read(parquet.table(path), ["lon"], 2)
+        return str(caught.value)
+
+    assert "row 3 (counted from 0): column geometry holds Polygon, not Point" in message(
+        wkb(1, 2), wkb(1, 2), wkb(1, 2), wkb(0, 0, kind=3)
+    )
+    assert "row 0 (counted from 0): column geometry holds no point" in message(b"abc")
+    assert "holds a point cut short" in message(wkb(1, 2, kind=0x20000001))
+
+
+@pytest.mark.parametrize("crs", [{"type": "ProjectedCRS", "id": {"authority": "EPSG", "code": 3857}}, None])
+def test_geometries_in_metres_are_not_longitude_and_latitude(tmp_path, crs):
+    geo = GEO | {"columns": {"geometry": {"encoding": "WKB", "crs": crs}}}
+    path = save(tmp_path / "a.parquet", {"geometry": [wkb(1e6, 2e6)], "x": [1.5]}, {"geo": json.dumps(geo)})
+    found = parquet.table(path)
+    assert "lon" not in found.names
+    assert (
+        found.note == f"column geometry is in {'EPSG:3857' if crs else 'an unknown system'}, not longitude and latitude"
+    )
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (["a", "b"], "column x holds string, not numbers; convert it"),
+        ([True, False], "column x holds bool, not numbers"),
+        (pa.array(["a", "b"]).dictionary_encode(), "column x holds dictionary<"),
+        ([Decimal("1.5"), Decimal("2.5")], "column x holds decimal128"),
+        (pa.array([1, 2], pa.timestamp("s")), "column x holds timestamp["),
+        ([[1.0, 2.0], [3.0]], "row 1 (counted from 0): column x holds 1 numbers, but 2 in rows before"),
+        (pa.array([[], []], pa.list_(pa.float64())), "row 0 (counted from 0): column x holds an empty list"),
+        ([["a"], ["b"]], "column x holds list<"),
+        (pa.array([None, None], pa.list_(pa.float64())), "column x is empty; drop those rows"),
+        (pa.array([], pa.float64()), "has no rows; at least one point is needed"),
+    ],
+)
+def test_bad_columns_are_refused(tmp_path, suffix, column, message):
+    path = save(tmp_path / f"a{suffix}", {"x": column})
+    with pytest.raises(InputError) as caught:
+        read(opened(path), ["x"])
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)
+
+
+def test_lengths_that_change_between_pieces_are_refused(tmp_path):
+    path = save(tmp_path / "a.parquet", {"e": [[1.0, 2.0]] * 4 + [[1.0]] * 4})
+    with pytest.raises(InputError, match=r"row 4 \(counted from 0\): column e holds 1 numbers, but 2"):
+        read(parquet.table(path), ["e"], 4)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_damaged_arrow_files_are_refused(tmp_path, suffix):
+    path = save(tmp_path / f"a{suffix}", {"x": np.arange(1000.0)})
+    data = path.read_bytes()
+    for contents in (b"", b"x,y\n1,2\n", data[: len(data) // 2], data[:3]):
+        path.write_bytes(contents)
+        with pytest.raises(InputError, match="cannot be read as"):
+            read(opened(path), ["x"])
+
+
+def test_a_column_twice_is_refused_only_if_wanted(tmp_path):
+    table = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0]), pa.array([3.0])], ["x", "x", "y"])
+    path = save(tmp_path / "a.parquet", table)
+    assert read(parquet.table(path), ["y"])[0][0].tolist() == [3]
+    with pytest.raises(InputError, match="has 2 columns 'x'; rename one of them"):
+        read(parquet.table(path), ["x"])
+
+
+def test_row_groups_are_read_in_pieces(tmp_path):
+    path = save(tmp_path / "a.parquet", {"x": np.arange(100.0)}, row_group_size=30)
+    [x], place = read(parquet.table(path), ["x"], 7)
+    assert x.tolist() == list(range(100))
+    assert place.endswith("row 99 (counted from 0)")
+    assert list(parquet.table(save(tmp_path / "b.parquet", {"x": pa.array([], pa.float64())})).pieces(["x"], 10)) == []
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
+def test_without_pyarrow_the_install_line_is_given(tmp_path, monkeypatch, name):
+    path = save(tmp_path / name, {"x": [1.0]})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"heatess\[table\]"):
+        opened(path)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
+from lzma import LZMAError
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +17,22 @@ from ..errors import InputError
 from ..tables.table import Columns, Piece, Rows, Table
 
 SUFFIXES = (".npy", ".npz")
+
+#: What a damaged archive may raise.
+_DAMAGE = (
+    *(
+        ValueError,
+        EOFError,
+        OverflowError,
+        SyntaxError,
+        MemoryError,
+        NotImplementedError,
+        RuntimeError,
+        OSError,
+        KeyError,
+    ),
+    *(zipfile.BadZipFile, zlib.error, LZMAError),
+)
 
 
 class Header(NamedTuple):
@@ -121,7 +139,7 @@ def _headers(path: Path) -> dict[str, Header]:
                 if dtype.kind != "O" and size != info.file_size:
                     raise ValueError(f"{info.filename} should have {size:,} bytes, but has {info.file_size:,}")
                 headers[info.filename.removesuffix(".npy")] = Header(shape, dtype)
-    except (ValueError, EOFError, OverflowError, SyntaxError, zipfile.BadZipFile, *_DAMAGE) as error:
+    except _DAMAGE as error:
         raise _damaged(path, error) from None
     return headers
 
@@ -131,7 +149,7 @@ def _loaded(path: Path, name: str) -> NDArray[Any]:
         with np.load(path, allow_pickle=False) as archive:
             array: NDArray[Any] = archive[name]
             return array
-    except (ValueError, EOFError, OverflowError, MemoryError, zipfile.BadZipFile, *_DAMAGE) as error:
+    except _DAMAGE as error:
         raise _damaged(path, error) from None
 
 
@@ -139,13 +157,3 @@ def _damaged(path: Path, error: Exception) -> InputError:
     empty = path.stat().st_size == 0
     found = "is empty" if empty else f"is damaged, cut short or too large ({_short(error) or type(error).__name__})"
     return InputError(f"{path} {found}; write it again with numpy.savez(path, points=points)")
-
-
-def _damages() -> tuple[type[Exception], ...]:
-    import zlib
-    from lzma import LZMAError
-
-    return zlib.error, LZMAError, NotImplementedError, RuntimeError, OSError, KeyError
-
-
-_DAMAGE = _damages()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, as_float64, shown
-from ..errors import InputError, InputTypeError, missing_extra
-from ..files import repeated
+from ..arrays import FloatArray
+from ..errors import InputError, missing_extra
+from ..tables.frames import ArrowTable, Root
+from ..tables.table import Table
 from .cloud import Cloud, Place, ReadOptions, refuse, row_places
 from .columns import Columns
 
@@ -112,9 +112,39 @@ def batches(
         columns.finish()
 
 
-def _refuse_rows(path: Path, found: int, claimed: int) -> None:
-    if found != claimed:
-        raise InputError(f"{path} is damaged: it claims {claimed:,} rows but holds {found:,}; write it again")
+def table(path: Path) -> Table:
+    """The columns of a file, from its footer; rows are read when they are wanted, in pieces within row groups."""
+    with _opened(path) as file:
+        return ParquetTable(path, file.schema_arrow)
+
+
+class ParquetTable(ArrowTable):
+    """A Parquet file: only wanted columns are read."""
+
+    def __init__(self, path: Path, schema: Any) -> None:
+        super().__init__(schema, str(path))
+        self._path = path
+
+    def _parts(self, roots: list[Root], rows: int | None) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
+        with _opened(self._path) as file:
+            if rows is None:  # column by column, so that two copies of all of them never exist
+                if file.metadata.num_rows:
+                    yield lambda root: file.read(columns=[_selected(root)]).column(0), 0, 1.0
+                return
+            start, total = 0, file.metadata.num_rows
+            chosen = list(dict.fromkeys(_selected(root) for root in roots))
+            for batch in file.iter_batches(rows, columns=chosen, use_threads=False):
+                if batch.num_rows:
+                    yield _columns_of(batch), start, (start + batch.num_rows) / total
+                    start += batch.num_rows
+
+
+def _selected(root: Root) -> str:
+    return root.column if root.kind in ("lon", "lat") else root.path
+
+
+def _columns_of(batch: Any) -> Callable[[Root], Any]:
+    return lambda root: batch.column(root.column)
 
 
 @contextmanager

@@ -1,0 +1,80 @@
+"""Arrow files: Feather (version 2), and the stream and file formats of Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..blocks import slices
+from ..errors import InputError, missing_extra
+from ..tables.frames import ArrowTable, Root
+from ..tables.table import Table
+
+SUFFIXES = (".feather", ".arrow", ".ipc")
+
+
+def table(path: Path) -> Table:
+    """The columns of an Arrow file, which is mapped into memory."""
+    with _opened(path, None) as (schema, _):
+        return ArrowFile(path, schema)
+
+
+class ArrowFile(ArrowTable):
+    """An Arrow file: only wanted columns are read."""
+
+    def __init__(self, path: Path, schema: Any) -> None:
+        super().__init__(schema, str(path))
+        self._path = path
+
+    def _parts(self, roots: list[Root], rows: int | None) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
+        import pyarrow
+
+        wanted = sorted({self._fields.index(root.column) for root in roots})
+        with _opened(self._path, wanted) as (schema, batches):
+            if rows is None:
+                whole = pyarrow.Table.from_batches([batch for batch, _ in batches], schema)
+                if whole.num_rows:
+                    yield _columns_of(whole), 0, 1.0
+                return
+            start = 0
+            for batch, done in batches:
+                for part in slices(batch.num_rows, rows):
+                    yield _columns_of(batch.slice(part.start, part.stop - part.start)), start + part.start, done
+                start += batch.num_rows
+
+
+def _columns_of(part: Any) -> Callable[[Root], Any]:
+    return lambda root: part.column(root.column)
+
+
+@contextmanager
+def _opened(path: Path, fields: list[int] | None) -> Iterator[tuple[Any, Iterator[tuple[Any, float]]]]:
+    """The schema, and the batches with the share of the file up to each."""
+    try:
+        import pyarrow
+        from pyarrow import ipc
+    except ImportError:
+        raise missing_extra("pyarrow", "table") from None
+    try:
+        with pyarrow.memory_map(str(path)) as mapped:
+            options = ipc.IpcReadOptions(included_fields=fields or [])
+            if mapped.read(4) == b"FEA1":
+                raise InputError(f"{path} is a Feather file of version 1; write it again with pyarrow.feather")
+            mapped.seek(0)
+            if mapped.read(6) == b"ARROW1":
+                reader = ipc.open_file(mapped, options=options)
+                count = max(reader.num_record_batches, 1)
+                yield (
+                    reader.schema,
+                    ((reader.get_batch(place), (place + 1) / count) for place in range(reader.num_record_batches)),
+                )
+            else:
+                mapped.seek(0)
+                stream = ipc.open_stream(mapped, options=options)
+                found = list(stream) if fields else []
+                yield stream.schema, ((batch, (place + 1) / len(found)) for place, batch in enumerate(found))
+    except (pyarrow.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path} cannot be read as Arrow ({reason}); write it again or leave it out") from None
