@@ -28,16 +28,13 @@ class ArrowFile(ArrowTable):
         super().__init__(schema, str(path))
         self._path = path
 
-    def _parts(self, roots: list[Root], rows: int | None) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
-        import pyarrow
+    def _count(self) -> int:
+        with _opened(self._path, [0]) as (_, batches):
+            return sum(batch.num_rows for batch, _ in batches)
 
+    def _parts(self, roots: list[Root], rows: int) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
         wanted = sorted({self._fields.index(root.column) for root in roots})
-        with _opened(self._path, wanted) as (schema, batches):
-            if rows is None:
-                whole = pyarrow.Table.from_batches([batch for batch, _ in batches], schema)
-                if whole.num_rows:
-                    yield _columns_of(whole), 0, 1.0
-                return
+        with _opened(self._path, wanted) as (_, batches):
             start = 0
             for batch, done in batches:
                 for part in slices(batch.num_rows, rows):

@@ -125,12 +125,12 @@ class ParquetTable(ArrowTable):
         super().__init__(schema, str(path))
         self._path = path
 
-    def _parts(self, roots: list[Root], rows: int | None) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
+    def _count(self) -> int:
         with _opened(self._path) as file:
-            if rows is None:  # column by column, so that two copies of all of them never exist
-                if file.metadata.num_rows:
-                    yield lambda root: file.read(columns=[_selected(root)]).column(0), 0, 1.0
-                return
+            return int(file.metadata.num_rows)
+
+    def _parts(self, roots: list[Root], rows: int) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
+        with _opened(self._path) as file:
             start, total = 0, file.metadata.num_rows
             chosen = list(dict.fromkeys(_selected(root) for root in roots))
             for batch in file.iter_batches(rows, columns=chosen, use_threads=False):

@@ -19,6 +19,7 @@ from ..errors import InputError
 from .table import Columns, Piece, Place, Table
 
 _DEGREES = ("deg", "degree", "degrees", "degrees_north", "degrees_east", "degree_north", "degree_east")
+_ROWS = 2**18  #: of Arrow, converted at a time
 _RADIANS = ("rad", "radian", "radians")
 
 
@@ -107,7 +108,7 @@ def _of_objects(column: NDArray[Any], name: str, source: str) -> NDArray[Any] | 
         numbers = np.full(len(column), np.nan)
         numbers[~missing] = present.astype(np.float64)
         return numbers
-    if isinstance(present[0], str | bytes) or not all(hasattr(value, "__len__") for value in present):
+    if not all(isinstance(value, list | tuple) or hasattr(value, "__array__") for value in present):
         return None
     return _stacked(column, missing, name, source)
 
@@ -117,10 +118,10 @@ def _stacked(column: NDArray[Any], missing: NDArray[np.bool_], name: str, source
     vectors = [np.asarray(column[row]) for row in rows]
     if any(vector.dtype.kind not in "fiu" and vector.dtype != object for vector in vectors):
         return None
-    width = len(vectors[0])
+    width = vectors[0].size
     for row, vector in zip(rows.tolist(), vectors, strict=True):
         if vector.shape != (width,):
-            found = f"{len(column[row])} numbers, but row {int(rows[0]):,} holds {width}"
+            found = f"{vector.size} numbers, but row {int(rows[0]):,} holds {width}"
             raise InputError(
                 f"{source} row {row:,} (counted from 0): column {name} holds {found}; drop or fix that row"
             )
@@ -245,14 +246,32 @@ class ArrowTable(Table):
         self.lists = [name for name, root in self._roots.items() if root.kind == "list"]
 
     @abstractmethod
-    def _parts(self, roots: list[Root], rows: int | None) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
+    def _parts(self, roots: list[Root], rows: int) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
         """A function that gives a column, the number of its first row, and the share read; for some rows each."""
+
+    @abstractmethod
+    def _count(self) -> int:
+        """The number of rows."""
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """Numbers and vectors as NumPy arrays; missing ones are nan."""
+        if rows is not None:
+            yield from self._some(names, rows)
+            return
+        count, start = self._count(), 0
+        columns: list[NDArray[Any]] = []
+        for piece in self._some(names, _ROWS):
+            columns = columns or [np.empty((count, *part.shape[1:]), part.dtype) for part in piece.columns]
+            for column, part in zip(columns, piece.columns, strict=True):
+                column[start : start + len(part)] = part
+            start += len(piece.columns[0]) if piece.columns else 0
+        if not count:
+            raise InputError(f"{self.source} has no rows; at least one point is needed")
+        yield Piece(columns, self._places(0), 1.0)
+
+    def _some(self, names: Sequence[str], rows: int) -> Iterator[Piece]:
         roots = [self._checked(name) for name in names]
         widths: dict[str, int] = {}
-        done = 0.0
         for get, start, done in self._parts(roots, rows):
             place = self._places(start)
             points: dict[str, NDArray[Any]] = {}
@@ -268,8 +287,6 @@ class ArrowTable(Table):
                 else:
                     columns.append(arrow_numbers(_member(get(root), root), f"{self.source}: column {name}"))
             yield Piece(columns, place, done)
-        if rows is None and not done:
-            raise InputError(f"{self.source} has no rows; at least one point is needed")
 
     def _checked(self, name: str) -> Root:
         root = self._roots[name]
@@ -295,9 +312,12 @@ class ArrowFrame(ArrowTable):
         self._table = table
         self.names = [name for name in self.names if self._roots[name].kind != "other"]
 
-    def _parts(self, roots: list[Root], rows: int | None) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
-        count = self._table.num_rows
-        for part in slices(count, rows or max(count, 1)):
+    def _count(self) -> int:
+        return int(self._table.num_rows)
+
+    def _parts(self, roots: list[Root], rows: int) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
+        count = self._count()
+        for part in slices(count, rows):
             yield self._getter(part), part.start, part.stop / count
 
     def _getter(self, part: slice) -> Callable[[Root], Any]:
@@ -341,7 +361,7 @@ def arrow_vectors(column: Any, name: str, place: Place, width: int | None = None
     chunks = column.chunks if hasattr(column, "chunks") else [column]
     width = width or getattr(column.type, "list_size", None)
     found: NDArray[Any] | None = None
-    start = 0
+    start, dtype = 0, np.dtype(np.float64)
     for chunk in chunks:
         valid = np.asarray(chunk.is_valid())
         lengths = np.asarray(chunk.value_lengths().fill_null(0))
@@ -359,15 +379,16 @@ def arrow_vectors(column: Any, name: str, place: Place, width: int | None = None
                 f"{place(start + row)}: {what} ({int(bad.sum()):,} such rows here); drop or fix those rows"
             )
         flat = arrow_numbers(chunk.flatten(), f"column {name}")
+        dtype = flat.dtype
         if len(chunks) == 1 and valid.all() and width:
             return flat.reshape(len(chunk), width)
         if width:
             if found is None:  # rows so far, if any, are null
-                found = np.full((len(column), width), np.nan, dtype=flat.dtype)
+                found = np.full((len(column), width), np.nan, dtype)
             found[start : start + len(chunk)][valid] = flat.reshape(-1, width)
         start += len(chunk)
     if found is None and width:
-        found = np.full((len(column), width), np.nan)
+        found = np.full((len(column), width), np.nan, dtype)
     if found is None:
         raise InputError(f"{place(0)} and the next {len(column) - 1:,}: column {name} is empty; drop those rows")
     return found
