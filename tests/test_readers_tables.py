@@ -85,6 +85,7 @@ GOOD = {
     "quotes": (".csv", '"x","city","y"\n"1","Paris, France",2\n3,"a ""b""",4\n', "x y", [[1, 2], [3, 4]]),
     "line break in a field": (".csv", 'x,c,y\n1,"a\nb",2\n3,c,4\n', "x y", [[1, 2], [3, 4]]),
     "rows within a quoted field": (".csv", 'x,y,c\n1,2,"a\n9,9,b"\n3,4,c\n', "x y", [[1, 2], [3, 4]]),
+    "fields of many lines": (".csv", "x,y,c\n" + '1,2,"a\n9,9,b"\n3,4,c\n' * 9, "x y", [[1, 2], [3, 4]] * 9),
     "comment sign within a quoted field": (".csv", 'x,y,c\n1,2,"a\n# b"\n3,4,c\n', "x y", [[1, 2], [3, 4]]),
     "a quote within a word": (".csv", 'x,c,y\n1,5" pipe,2\n3,c,4\n', "x y", [[1, 2], [3, 4]]),
     "quotes that end early": (".csv", 'x,c,y\n1,"New" York,2\n3,c,4\n', "x y", [[1, 2], [3, 4]]),
@@ -213,6 +214,7 @@ BAD = {
     "cut short": (".csv", "x,y,z\n1,2,3\n4,5,6\n7,", "x y z", "line 4 has 2 fields"),
     "a row after a line break in a field": (".csv", 'x,c\n1,"a\nb"\noops,d\n', "x", "line 4: column x is 'oops'"),
     "an open quote": (".csv", 'x,c\n1,"a\n2,b\n3,c\n', "x", "line 2: a quote is opened and never closed"),
+    "an open quote in the header": (".csv", 'x,"y\n1,2\n3,4\n', "x", "line 1: a quote is opened and never closed"),
     "text": (".csv", "x,y\n1,2\n3,four\n", "x y", "line 3: column y is 'four', not a number; drop or fix that row"),
     "text in spaces": (".txt", "x y\n1 2\n3 four\n", "x y", "line 3: column y is 'four', not a number"),
     "text far below": (".csv", "x,y\n" + "1,2\n" * 5000 + "1,zwei\n", "x y", "line 5002: column y is 'zwei'"),
@@ -316,6 +318,48 @@ def test_bad_text_is_refused_with_the_same_message_in_every_way(tmp_path, ways, 
 def write(path, contents):
     path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
     return path
+
+
+PIECES = [
+    b",",
+    b";",
+    b"\t",
+    b" ",
+    b'"',
+    b"\n",
+    b"\r",
+    b"#",
+    b"\0",
+    b"1",
+    b".",
+    b"nan",
+    b"e5",
+    b"\xff",
+    b"//",
+    b"1,5",
+    b"|",
+]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_mutations_of_text_are_read_the_same_in_every_way(tmp_path, ways, seed):
+    rng = np.random.default_rng(seed)
+    pool = [case[1] for case in [*GOOD.values(), *BAD.values()] if len(case[1]) < 1000]
+    case = pool[rng.integers(len(pool))]
+    data = bytearray(case if isinstance(case, bytes) else case.encode())
+    for _ in range(rng.integers(1, 5)):
+        place, cut = rng.integers(len(data) + 1), rng.integers(3)
+        data[place : place + cut] = PIECES[rng.integers(len(PIECES))] if rng.random() < 0.7 else b""
+    path = write(tmp_path / f"cloud{['.csv', '.tsv', '.txt'][seed % 3]}", bytes(data))
+
+    def run():
+        try:
+            names = text.table(path).names
+        except InputError as error:
+            return str(error)
+        return " ".join([outcome(path, names), *(outcome(path, [name]) for name in names[:4])])
+
+    ways(run)
 
 
 def test_there_are_enough_odd_files():

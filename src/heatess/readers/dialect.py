@@ -129,7 +129,7 @@ def _layout(sample: list[str], mark: str, source: str) -> Layout | None:
     counts = Counter(len(fields) for _, fields in rows if any(is_number(text) or _comma(text) for text in fields))
     counts = counts or Counter(len(fields) for _, fields in rows)
     if not counts:
-        return _only_comments(sample, mark)
+        return _only_comments(sample, mark) if all(_is_comment(line) or not line.strip() for line in sample) else None
     width = max(counts, key=lambda width: (counts[width], width))
     if width < 2 or (mark == "\t" and any(_holds_more(text) for _, fields in rows for text in fields)):
         return None
@@ -225,17 +225,17 @@ def _numbered(layout: Layout, width: int, source: str) -> Layout:
 
 def _plain(sample: list[str], marks: list[str], source: str) -> Layout:
     """One column; or a table in which something is wrong, so that reading it shows the line."""
-    rows = _split(sample, marks[0], source)
-    if not rows:
+    splits = {mark: rows for mark in [*marks, " "] if (rows := _split(sample, mark, source))}
+    if not splits:
         header = _bare(next(line for line in sample if line.strip()), marks[0])
         return Layout(marks[0], header or [""], len(sample), True, 1.0, [])
-    mark = max([*marks, " "], key=lambda mark: (len(_split(sample, mark, source)[0][1]), mark != " "))
-    rows = _split(sample, mark, source)
-    single = all(len(fields) == 1 for _, fields in _split(sample, " ", source)[1:]) and not any(
-        mark in text for mark in marks for _, fields in rows for text in fields
-    )
-    if single:
-        rows = _split(sample, ",", source)
+    if "," not in splits:  # a quote in the first row is never closed, and the error says so
+        list(records(sample, ",", source))
+    mark = max(splits, key=lambda mark: (len(splits[mark][0][1]), mark != " "))
+    rows = splits[mark]
+    delimited = any(mark in text for mark in marks for _, fields in rows for text in fields)
+    if not delimited and all(len(fields) == 1 for _, fields in splits[" "][1:]):
+        rows = splits[","]
         line, fields = rows[0]
         if _is_header(fields):
             return Layout(",", fields, line, True, 1.0, rows[1:])

@@ -128,9 +128,10 @@ def _parsed(stream: BinaryIO, dialect: Dialect, wanted: list[int]) -> Iterator[B
     """The blocks of a file: by pyarrow where they are simple, else line by line."""
     before = dialect.skip
     fast: Callable[[bytes, list[int], int], Block | None] | None = None
-    for place, chunk in enumerate(_chunks(stream, dialect)):
+    chunks = _chunks(stream, dialect)
+    for place, chunk in enumerate(chunks):
         if chunk.count(b"\r") != chunk.count(b"\r\n") or _opens_quote(chunk):
-            rest = io.BufferedReader(_Chained(chunk, stream))
+            rest = io.BufferedReader(_Chained(chunk, chunks), 2**16)
             text: Any = io.TextIOWrapper(rest, dialect.encoding, errors="backslashreplace", newline="")
             rows = records(text_lines(text, dialect.source), dialect.delimiter, dialect.source, before)
             yield from careful(rows, dialect, wanted)
@@ -174,16 +175,17 @@ def _opens_quote(chunk: bytes) -> bool:
 
 
 class _Chained(io.RawIOBase):
-    """Some bytes, then the rest of a stream."""
+    """Some bytes, then chunks of bytes."""
 
-    def __init__(self, head: bytes, tail: BinaryIO) -> None:
-        self._head, self._tail = head, tail
+    def __init__(self, head: bytes, chunks: Iterator[bytes]) -> None:
+        self._head, self._chunks = head, chunks
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._head[: len(buffer)] or self._tail.read(len(buffer))
+        self._head = self._head or next(self._chunks, b"")
+        data = self._head[: len(buffer)]
         self._head = self._head[len(data) :]
         buffer[: len(data)] = data
         return len(data)

@@ -167,10 +167,18 @@ def _of_polars(series: Any) -> Any:
 
 
 def _of_astropy(table: Any) -> Table:
-    columns = {name: getattr(table[name], "value", table[name]) for name in table.colnames}
-    columns = {name: values if np.ndim(values) else np.array([], dtype=str) for name, values in columns.items()}
+    columns = {name: _of_astropy_column(table[name]) for name in table.colnames}
     units = {name: _unit(getattr(table[name], "unit", None)) for name in table.colnames}
     return _columns(columns, [], "the table", {name: unit for name, unit in units.items() if unit})
+
+
+def _of_astropy_column(column: Any) -> Any:
+    """Plain, masked and with a unit; coordinates and times are no numbers."""
+    if not isinstance(column, np.ndarray):
+        return np.array([], dtype=str)
+    mask = getattr(column, "mask", None)
+    values = np.asarray(getattr(column, "unmasked", column))
+    return values if mask is None else np.ma.masked_array(values, np.asarray(mask))
 
 
 def _unit(unit: Any) -> str | None:
