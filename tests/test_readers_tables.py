@@ -53,16 +53,16 @@ def outcome(path, names):
 
 @pytest.fixture
 def ways(monkeypatch):
-    """Runs a function in every way text is parsed: small files, pyarrow, without pyarrow, in small blocks."""
+    """Runs a function in every way text is parsed: small files, pyarrow, NumPy, line by line, in small blocks."""
 
     def run(function):
         results = [function()]
-        for parser in (text.arrow_parser, lambda dialect: None):
+        for parser in (text.arrow_parser, text.numpy_parser, lambda dialect: None):
             for block in (2**24, 64):
                 with monkeypatch.context() as patch:
                     patch.setattr(text, "SMALL", 0)
                     patch.setattr(text, "BLOCK", block)
-                    patch.setattr(text, "arrow_parser", parser)
+                    patch.setattr(text, "fast_parser", parser)
                     results.append(function())
         assert len(set(results)) == 1, "\n".join(sorted(set(results)))
         return results[0]
@@ -164,6 +164,7 @@ GOOD = {
     "no header, spaces": (".txt", "1 0 0.5\n  0 1 0\n", "2 0", [[0.5, 1], [0, 0]]),
     "no header, remarks": (".dat", "# something about it\n\n1 0 0.5\n0 1 0\n", "0 1 2", [[1, 0, 0.5], [0, 1, 0]]),
     "one column": (".csv", "phi\n0.5\n1.5\n\n2\n", "phi", [[0.5], [1.5], [2]]),
+    "a long gap": (".csv", "phi\n0.5\n1.5\n" + " \n" * 100 + "2\n", "phi", [[0.5], [1.5], [2]]),
     "one column with a long name": (".csv", "mean angle\n0.5\n1.5\n", ["mean angle"], [[0.5], [1.5]]),
     "one column without a name": (".txt", "0.5\n1.5\n", "0", [[0.5], [1.5]]),
     "one column, commented name": (".txt", "# phi\n0.5\n1.5\n", "phi", [[0.5], [1.5]]),

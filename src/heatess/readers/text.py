@@ -127,7 +127,7 @@ class TextRows(Rows):
 def _parsed(stream: BinaryIO, dialect: Dialect, wanted: list[int]) -> Iterator[Block]:
     """The blocks of a file: by pyarrow where they are simple, else line by line."""
     before = dialect.skip
-    fast: Callable[[bytes, list[int], int], Block | None] | None = None
+    fast: Parser | None = None
     chunks = _chunks(stream, dialect)
     for place, chunk in enumerate(chunks):
         if chunk.count(b"\r") != chunk.count(b"\r\n") or _opens_quote(chunk):
@@ -137,7 +137,7 @@ def _parsed(stream: BinaryIO, dialect: Dialect, wanted: list[int]) -> Iterator[B
             yield from careful(rows, dialect, wanted)
             return
         if not place and len(chunk) >= SMALL:
-            fast = arrow_parser(dialect)
+            fast = fast_parser(dialect)
         block = fast(chunk, wanted, before) if fast else None
         if block:
             yield block
@@ -191,8 +191,17 @@ class _Chained(io.RawIOBase):
         return len(data)
 
 
-def arrow_parser(dialect: Dialect) -> Callable[[bytes, list[int], int], Block | None] | None:
-    """The parser of simple chunks, or None without pyarrow. It returns None for a chunk that needs more care."""
+#: Parses a chunk of whole lines that come after some lines: None if the chunk needs more care.
+Parser = Callable[[bytes, list[int], int], Block | None]
+
+
+def fast_parser(dialect: Dialect) -> Parser | None:
+    """The parser of simple chunks: pyarrow, or NumPy without it."""
+    return arrow_parser(dialect) or numpy_parser(dialect)
+
+
+def arrow_parser(dialect: Dialect) -> Parser | None:
+    """The parser of pyarrow, on all cores; None if it is not installed."""
     try:
         import pyarrow
         from pyarrow import csv
@@ -203,9 +212,8 @@ def arrow_parser(dialect: Dialect) -> Callable[[bytes, list[int], int], Block | 
     parsing = csv.ParseOptions(delimiter=dialect.delimiter)
 
     def parse(chunk: bytes, wanted: list[int], before: int) -> Block | None:
-        chunk = chunk.rstrip(b"\r\n")
-        simple = _spaced(chunk) if dialect.delimiter == " " else chunk
-        if simple is None or _has_comments(chunk):
+        simple = _simple(chunk, dialect)
+        if simple is None:
             return None
         chosen = [str(column) for column in dict.fromkeys(wanted)]
         converting = csv.ConvertOptions(
@@ -218,7 +226,7 @@ def arrow_parser(dialect: Dialect) -> Callable[[bytes, list[int], int], Block | 
             found = csv.read_csv(pyarrow.BufferReader(simple), reading, parsing, converting)
         except (pyarrow.ArrowException, ValueError):
             return None
-        count = chunk.count(b"\n") + 1
+        count = simple.count(b"\n") + 1
         if found.num_rows != count:
             return None
         columns = [found.column(str(column)).to_numpy() for column in wanted]
@@ -228,6 +236,42 @@ def arrow_parser(dialect: Dialect) -> Callable[[bytes, list[int], int], Block | 
         return Block(columns, range(before + 1, before + 1 + count))
 
     return parse
+
+
+def numpy_parser(dialect: Dialect) -> Parser | None:
+    """The parser of NumPy, for numbers with a decimal point alone: missing ones and quotes need more care."""
+    if dialect.decimal == ",":
+        return None
+    mark, width = ord(dialect.delimiter), len(dialect.names)
+
+    def parse(chunk: bytes, wanted: list[int], before: int) -> Block | None:
+        simple = _simple(chunk, dialect)
+        if simple is None or not wanted or b'"' in simple:
+            return None
+        codes = np.frombuffer(simple, np.uint8)
+        ends = np.append(np.flatnonzero(codes == ord("\n")), len(codes))
+        fields = np.bincount(np.searchsorted(ends, np.flatnonzero(codes == mark)), minlength=len(ends)) + 1
+        if (fields != width).any():
+            return None
+        text = io.StringIO(simple.decode("latin-1"))
+        try:
+            found = np.loadtxt(text, delimiter=dialect.delimiter, usecols=wanted, comments=None, ndmin=2)
+        except ValueError:
+            return None
+        if len(found) != len(ends) or np.isnan(found).any():
+            return None
+        columns = [np.ascontiguousarray(column) for column in found.T]
+        return Block(columns, range(before + 1, before + 1 + len(ends)))
+
+    return parse
+
+
+def _simple(chunk: bytes, dialect: Dialect) -> bytes | None:
+    """A chunk without blank lines at its end; None if it holds comments, or nothing."""
+    chunk = chunk.rstrip(b"\r\n")
+    if _has_comments(chunk) or not chunk.strip():
+        return None
+    return _spaced(chunk) if dialect.delimiter == " " else chunk
 
 
 def _has_comments(chunk: bytes) -> bool:
