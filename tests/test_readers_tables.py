@@ -157,6 +157,17 @@ GOOD = {
     "few numbers among text": (".csv", "a,b,c,d,x\np,q,r,s,1\np,q,r,s,2\n", "x", [[1], [2]]),
     "a name that is a year": (".csv", "lon,lat,2020\n1.5,2,3\n", "lon lat 2020", [[1.5, 2, 3]]),
     "an index without a name": (".csv", ",x,y\n0,1,2\n1,3,4\n", "x y", [[1, 2], [3, 4]]),
+    "an index and numbers for names": (".csv", ",0,1\n0,0.5,0.25\n1,3,4\n", "0 1", [[0.5, 0.25], [3, 4]]),
+    "a note to Excel": (".csv", "sep=;\nlon;lat\n1,5;2,5\n", "lon lat", [[1.5, 2.5]]),
+    "units and other words": (".csv", "S,LAT,LON\n ,degrees_north,East\na,10.9,80.3\n", "LAT LON", [[10.9, 80.3]]),
+    "a first row that looks like units": (".csv", "sex,x,y\nm,,\nf,1,2\n", "x y", [[NAN, NAN], [1, 2]]),
+    "lists in another column": (".csv", 'id,emb\n1,"[0.1, 0.2]"\n2,(deg)\n', "id", [[1], [2]]),
+    "output of Stan": (
+        ".csv",
+        "# method = sample\nlp__,t.1\n# Step size = 0.8\n# 0.66, 0.5\n-7.1,0.9\n# \n",
+        "t.1",
+        [[0.9]],
+    ),
     "names that are numbers": (".csv", "0,1,2\n0.5,0.25,1\n", "0 1 2", [[0.5, 0.25, 1]]),
     "empty fields at the end": (".csv", "x,y\n1,2,,\n3,4,\n", "x y", [[1, 2], [3, 4]]),
     "other columns twice": (".csv", "x,note,note,y\n1,a,b,2\n", "x y", [[1, 2]]),
@@ -226,6 +237,13 @@ BAD = {
         "Paris,2.35,48.86\nRome,12.5,41.9\n",
         "x",
         "line 1 holds numbers and text, but a header",
+    ),
+    "one row and no header": (".txt", "1\tEl Tarter\t42.5\t1.6\n", "x", "line 1 holds numbers and text, but a header"),
+    "lists in brackets": (
+        ".csv",
+        'id,emb\n1,"[0.1, 0.2]"\n',
+        "id emb",
+        "line 2: column emb is '[0.1, 0.2]', not a number",
     ),
     "a date": (".csv", "t,x\n2024-01-01,1\n", "t x", "line 2: column t is '2024-01-01', not a number"),
     "true and false": (".csv", "x,y\n1,true\n", "x y", "column y is 'true', not a number"),
@@ -395,6 +413,13 @@ def test_a_header_of_a_trajectory_is_believed(tmp_path):
     assert read(found, ["qw"])[0][0].tolist() == [0.5, 0.8]
 
 
+def test_rows_below_an_index_of_pandas_are_rows(tmp_path):
+    found = text.table(write(tmp_path / "a.csv", ",0,1,2\n0,0.5,0.25,1\n1,2,3,4\n"))
+    assert isinstance(found, Rows)
+    assert found.names == ["0", "1", "2"]
+    assert read(found, ["rows"])[0][0].tolist() == [[0.5, 0.25, 1], [2, 3, 4]]
+
+
 def test_units_are_taken_from_names_and_lines(tmp_path):
     found = text.table(write(tmp_path / "a.csv", "lon [deg],phi (rad),x [m],y\n1,2,3,4\n"))
     assert found.units == {"lon [deg]": "deg", "phi (rad)": "rad"}
@@ -486,6 +511,7 @@ JSON_GOOD = {
     "columns": (".json", '{"title": "a", "x": [1, 2], "y": [3, NaN], "c": ["a", "b"]}', "x y", [[1, 3], [2, NAN]]),
     "columns and data": (".json", '{"columns": ["x", "y"], "index": [0], "data": [[1, 2]]}', "y x", [[2, 1]]),
     "a table of pandas": (".json", '{"x": {"0": 1, "1": 2}, "y": {"0": 3, "1": null}}', "x y", [[1, 3], [2, NAN]]),
+    "records by row": (".json", '{"0": {"x": 1, "y": 3}, "1": {"x": 2, "y": 4}}', "x y", [[1, 3], [2, 4]]),
     "records under data": (".json", '{"schema": {}, "data": [{"x": 1}, {"x": 2}]}', "x", [[1], [2]]),
     "rows": (".json", "[[1, 2], [3, 4]]", "0 1", [[1, 2], [3, 4]]),
     "lines": (".jsonl", '{"x": 1}\n\n{"x": 2}\r\n', "x", [[1], [2]]),

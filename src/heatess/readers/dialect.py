@@ -26,8 +26,7 @@ _POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _DEGREES = ("deg", "degree", "degrees", "degrees_north", "degrees_east", "degree_north", "degree_east", "°")
 _UNITS = dict.fromkeys(_DEGREES, "deg") | dict.fromkeys(("rad", "radian", "radians"), "rad")
-_OTHER_UNITS = {"", "1", "m", "km", "s", "ns", "h", "min", "utc", "mas", "mag", "kg", "k", "count", "none"}
-_RULE = re.compile(r"[-=]{2,}|[(\[][^)\]]*[)\]]")
+_RULE = re.compile(r"[-=]{2,}|[(\[][^)\]\d]*[)\]]")
 _IN_BRACKETS = re.compile(r"[(\[]\s*([^)\]]*?)\s*[)\]]\s*$")
 
 Row = tuple[int, list[str]]
@@ -163,8 +162,9 @@ def _follows(fields: list[str], width: int) -> bool:
 def _split(sample: list[str], mark: str, source: str) -> list[Row]:
     rows: list[Row] = []
     try:
-        for row in records(sample, mark, source):
-            rows.append(row)
+        for line, fields in records(sample, mark, source):
+            if line > 1 or not fields[0].lower().startswith("sep="):  # a note to Excel
+                rows.append((line, fields))
     except InputError:  # an open quote at the end of the sample, or in lines that are not for this mark
         pass
     return rows
@@ -214,7 +214,10 @@ def _numbered(layout: Layout, width: int, source: str) -> Layout:
     """Rows of numbers without a header; a first line 0,1,2 may be the header of a numbered table."""
     numbers = [str(column) for column in range(width)]
     line, fields = layout.rows[0]
-    if [text.strip() for text in fields] != numbers:
+    words = [text.strip() for text in fields]
+    if words == ["", *numbers[:-1]]:  # pandas writes an index without a name
+        return layout._replace(names=words, skip=line, rows=layout.rows[1:])
+    if words != numbers:
         return layout._replace(names=numbers)
     others = layout.rows[1:]
     if width > 2 and others and all(any(_POINT_NUMBER.fullmatch(text.strip()) for text in row) for _, row in others):
@@ -233,7 +236,7 @@ def _plain(sample: list[str], marks: list[str], source: str) -> Layout:
         list(records(sample, ",", source))
     mark = max(splits, key=lambda mark: (len(splits[mark][0][1]), mark != " "))
     rows = splits[mark]
-    delimited = any(mark in text for mark in marks for _, fields in rows for text in fields)
+    delimited = any(mark in line for mark in marks for line in sample if not _is_comment(line))
     if not delimited and all(len(fields) == 1 for _, fields in splits[" "][1:]):
         rows = splits[","]
         line, fields = rows[0]
@@ -278,6 +281,7 @@ def _is_unit_line(fields: list[str], width: int) -> bool:
 
 
 def _units_only(fields: list[str]) -> bool:
-    words = [text.strip().lower() for text in fields]
-    known = all(word in _UNITS or word in _OTHER_UNITS or _RULE.fullmatch(word) for word in words)
-    return known and any(word and not word.isdigit() for word in words)
+    """Whether a line below the header has degrees or radians among words without a number, or is a rule of dashes."""
+    words = [word for text in fields if (word := text.strip().lower())]
+    units = any(word in _UNITS for word in words) and not any(map(_is_numeric, words))
+    return bool(words) and (units or all(_RULE.fullmatch(word) for word in words))

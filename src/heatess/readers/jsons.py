@@ -159,6 +159,8 @@ def _of_columns(contents: dict[str, Any], source: str, place: Place) -> Table:
     nested = {name: values for name, values in contents.items() if isinstance(values, dict)}
     if nested and len(nested) == len(contents):
         keys = [list(values) for values in nested.values()]
+        if all(map(str.isdigit, nested)) and not all(map(str.isdigit, keys[0])):  # one record per row
+            return _of_list(list(nested.values()), source, place)
         if all(key == keys[0] for key in keys):
             lists = {name: list(values.values()) for name, values in nested.items()}
     lengths = {name: len(values) for name, values in lists.items()}

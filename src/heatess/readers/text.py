@@ -66,7 +66,7 @@ class TextTable(Table):
         """The numbers in some columns, and the line of each row."""
         wanted = [self._index(name) for name in names]
         held: list[Block] = []
-        count, empty, done = 0, True, 1.0
+        count, empty = 0, True
         for block, done in self._blocks(wanted):
             empty = False
             held.append(block)
@@ -76,7 +76,7 @@ class TextTable(Table):
                 count -= rows
                 yield _piece(part, self.source, done)
         if held and count:
-            yield _piece(held, self.source, done)
+            yield _piece(held, self.source, 1.0)
         if empty:
             header = ", ".join(self._dialect.names)
             raise InputError(f"{self.source} has a header ({header}) but no rows; at least one point is needed")
