@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import json
@@ -919,6 +920,27 @@ def test_damaged_arrow_files_are_refused(tmp_path, suffix):
         path.write_bytes(contents)
         with pytest.raises(InputError, match="cannot be read as"):
             read(opened(path), ["x"])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_damage_of_any_byte_is_refused_or_does_no_harm(tmp_path, seed):
+    columns = {"x": np.arange(50.0), "e": [[1.0, 2.0], None] * 25, "geometry": [wkb(1, 2)] * 50}
+    rng = np.random.default_rng(seed)
+    for suffix in [*SUFFIXES, ".npy", ".npz"]:
+        path = tmp_path / f"a{suffix}"
+        if suffix in SUFFIXES:
+            save(path, columns, {"geo": json.dumps(GEO)})
+        else:
+            path.write_bytes(npy(np.ones((9, 3))) if suffix == ".npy" else npz(x=np.ones(9), w=np.ones(9)))
+        data = bytearray(path.read_bytes())
+        for place in rng.integers(len(data), size=3):
+            data[place] = rng.integers(256)
+        path.write_bytes(data)
+        with contextlib.suppress(InputError):
+            found = arrays.table(path) if suffix[:3] == ".np" else opened(path)
+            for name in [*found.names, *found.lists]:
+                with contextlib.suppress(InputError):
+                    list(found.pieces([name], 7))
 
 
 def test_a_column_twice_is_refused_only_if_wanted(tmp_path):

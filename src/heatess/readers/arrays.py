@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from lzma import LZMAError
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ _DAMAGE = (
         OSError,
         KeyError,
     ),
-    *(zipfile.BadZipFile, zlib.error, LZMAError),
+    *(zipfile.BadZipFile, zlib.error, LZMAError, TokenError),
 )
 
 
@@ -48,6 +49,10 @@ def table(path: Path) -> Table:
     An archive with one array is that array. Several of one length are columns by their names: numbers (n,) and at
     most one array of vectors (n, d). Single numbers and text in an archive are left out.
     """
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from None
     return _archive(path) if path.suffix.lower() == ".npz" else _of_array(_mapped(path), str(path))
 
 
@@ -78,7 +83,7 @@ def _mapped(path: Path) -> NDArray[Any]:
         raise InputError(f"{path} {found}; write it with numpy.save(path, array)")
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (ValueError, EOFError, OverflowError, SyntaxError) as error:
+    except _DAMAGE as error:
         if "object" in str(error).lower():
             reason = "holds Python objects, which are never loaded; save it as numbers: array.astype(float)"
         else:

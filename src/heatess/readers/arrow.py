@@ -37,6 +37,7 @@ class ArrowFile(ArrowTable):
         with _opened(self._path, wanted) as (_, batches):
             start = 0
             for batch, done in batches:
+                batch.validate(full=True)  # damaged offsets would be followed to anywhere in memory
                 for part in slices(batch.num_rows, rows):
                     yield _columns_of(batch.slice(part.start, part.stop - part.start)), start + part.start, done
                 start += batch.num_rows
@@ -72,6 +73,6 @@ def _opened(path: Path, fields: list[int] | None) -> Iterator[tuple[Any, Iterato
                 stream = ipc.open_stream(mapped, options=options)
                 found = list(stream) if fields else []
                 yield stream.schema, ((batch, (place + 1) / len(found)) for place, batch in enumerate(found))
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path} cannot be read as Arrow ({reason}); write it again or leave it out") from None

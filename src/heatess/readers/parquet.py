@@ -159,7 +159,7 @@ def _opened(path: Path) -> Iterator[Any]:
             yield file
     except FileNotFoundError:
         raise InputError(f"{path} does not exist; check the name") from None
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path} cannot be read as Parquet ({reason}); write it again or leave it out") from None
 
