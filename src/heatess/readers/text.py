@@ -130,7 +130,7 @@ def _parsed(stream: BinaryIO, dialect: Dialect, wanted: list[int]) -> Iterator[B
     fast: Parser | None = None
     chunks = _chunks(stream, dialect)
     for place, chunk in enumerate(chunks):
-        if chunk.count(b"\r") != chunk.count(b"\r\n") or _opens_quote(chunk):
+        if (b"\r" in chunk and chunk.count(b"\r") != chunk.count(b"\r\n")) or _opens_quote(chunk):
             rest = io.BufferedReader(_Chained(chunk, chunks), 2**16)
             text: Any = io.TextIOWrapper(rest, dialect.encoding, errors="backslashreplace", newline="")
             rows = records(text_lines(text, dialect.source), dialect.delimiter, dialect.source, before)
@@ -144,7 +144,7 @@ def _parsed(stream: BinaryIO, dialect: Dialect, wanted: list[int]) -> Iterator[B
         else:
             text = io.TextIOWrapper(io.BytesIO(chunk), dialect.encoding, errors="backslashreplace", newline="")
             yield from careful(records(text, dialect.delimiter, dialect.source, before), dialect, wanted)
-        before += chunk.count(b"\n")
+        before += _breaks(chunk)
 
 
 def _chunks(stream: BinaryIO, dialect: Dialect) -> Iterator[bytes]:
@@ -226,7 +226,7 @@ def arrow_parser(dialect: Dialect) -> Parser | None:
             found = csv.read_csv(pyarrow.BufferReader(simple), reading, parsing, converting)
         except (pyarrow.ArrowException, ValueError):
             return None
-        count = simple.count(b"\n") + 1
+        count = _breaks(simple) + (not simple.endswith(b"\n"))
         if found.num_rows != count:
             return None
         columns = [found.column(str(column)).to_numpy() for column in wanted]
@@ -248,6 +248,7 @@ def numpy_parser(dialect: Dialect) -> Parser | None:
         simple = _simple(chunk, dialect)
         if simple is None or not wanted or b'"' in simple:
             return None
+        simple = simple.rstrip(b"\r\n")
         codes = np.frombuffer(simple, np.uint8)
         ends = np.append(np.flatnonzero(codes == ord("\n")), len(codes))
         fields = np.bincount(np.searchsorted(ends, np.flatnonzero(codes == mark)), minlength=len(ends)) + 1
@@ -268,14 +269,20 @@ def numpy_parser(dialect: Dialect) -> Parser | None:
 
 def _simple(chunk: bytes, dialect: Dialect) -> bytes | None:
     """A chunk without blank lines at its end; None if it holds comments, or nothing."""
-    chunk = chunk.rstrip(b"\r\n")
-    if _has_comments(chunk) or not chunk.strip():
+    if chunk.endswith((b"\n\n", b"\n\r\n")):
+        chunk = chunk.rstrip(b"\r\n")
+    if _has_comments(chunk) or not chunk or chunk.isspace():
         return None
     return _spaced(chunk) if dialect.delimiter == " " else chunk
 
 
 def _has_comments(chunk: bytes) -> bool:
-    return (b"#" in chunk or b"%" in chunk or b"//" in chunk) and bool(_COMMENT.search(chunk))
+    return (b"#" in chunk or b"%" in chunk or b"/" in chunk) and bool(_COMMENT.search(chunk))
+
+
+def _breaks(chunk: bytes) -> int:
+    """The number of line breaks; many times faster than bytes.count."""
+    return int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == ord("\n")))
 
 
 def _spaced(chunk: bytes) -> bytes | None:
