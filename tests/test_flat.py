@@ -24,9 +24,9 @@ SPACES = {
     "plane": he.Euclidean(2),
     "space": he.Euclidean(3),
     "R5": he.Euclidean(5),
-    "T1": he.Circle(),
+    "T1": he.Circle(units="rad"),
     "T2 uneven": he.Torus(2, (1.0, 7.5)),
-    "T3": he.Torus(3),
+    "T3": he.Torus(3, units="rad"),
     "T3 uneven": he.Torus(3, (9.0, 1.0, 2.0)),
     "T5": he.Torus(5, (1.0, 2.0, 3.0, 4.0, 2.5)),
 }

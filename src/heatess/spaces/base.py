@@ -36,6 +36,12 @@ class Space(ABC):
     #: True when distances are angles, so that scales are given in degrees.
     angular: bool = True
 
+    #: What a row of numbers is: "vectors", "quaternions", "angles", "poses" or plain "numbers".
+    form: str = "numbers"
+
+    #: "deg" or "rad" where the numbers are angles and the user said so.
+    units: str | None = None
+
     #: False where the volume is infinite: then only gESS is defined.
     compact: bool = True
 
@@ -117,6 +123,11 @@ class Space(ABC):
     def scalar_curvature(self) -> float:
         """Scalar curvature, a constant on a homogeneous space."""
         return self._curvature
+
+    @property
+    def has_resolutions(self) -> bool:
+        """Whether a resolution, the distance at which two atoms overlap by 1/e, is defined."""
+        return self.series is not None or type(self).times_of_resolutions is not Space.times_of_resolutions
 
     def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
         """The times at which the overlap at each distance is 1/e."""

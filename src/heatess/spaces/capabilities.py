@@ -267,9 +267,13 @@ class AxisEmbedding(VectorEmbedding):
 
 
 class FlatEmbedding(Embedding):
-    """Cartesian coordinates, some of them periodic: the overlap of neighbours is exp(-r^2 / 8t)."""
+    """Cartesian coordinates, some of them periodic: the overlap of neighbours is exp(-r^2 / 8t).
 
-    def __init__(self, periods: FloatArray) -> None:
+    One step of a coordinate is *unit* long; *periods* are lengths.
+    """
+
+    def __init__(self, periods: FloatArray, unit: float = 1.0) -> None:
+        self._unit = unit
         self.dim = self.columns = len(periods)
         self.periods: FloatArray = periods
         self.open = bool(np.isinf(periods).all())
@@ -277,8 +281,8 @@ class FlatEmbedding(Embedding):
             self.size = float(periods[np.isfinite(periods)].max())
 
     def coordinates(self, points: NDArray[Any]) -> FloatArray:
-        """The coordinates themselves."""
-        return points
+        """The coordinates themselves, as lengths."""
+        return points if self._unit == 1 else np.asarray(points * self._unit)
 
     def chord(self, distance: Any) -> FloatArray:
         """The distance itself."""

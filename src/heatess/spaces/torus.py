@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray, numeric_array
+from ..directions import check_units
 from ..errors import InputError
 from ..heat import theta
 from ..heat.radial import PairTerms, radial, resolutions_of_times
@@ -36,7 +37,7 @@ class Torus(Space):
 
     The metric is that of the coordinates: the distance is sqrt(sum_j d_j^2) with d_j the shorter way round
     coordinate j, in the coordinates' own unit. The eigenvalues are sum_j (2 pi k_j / T_j)^2 over all whole
-    vectors k, each a level mode of its own. With the default period 2 pi coordinates are angles in radians,
+    vectors k, each a level mode of its own. By default coordinates are angles, in radians or degrees as *units* says,
     and one degree is one degree along any one of them; with other periods scales are given as `resolutions`
     or `times`, in the unit of the coordinates.
 
@@ -47,14 +48,23 @@ class Torus(Space):
     ----------
     dim : int
         Number of coordinates.
-    periods : float or sequence of float
-        One period for all coordinates, or one for each, from 1e-30 to 1e30.
+    periods : float or sequence of float, optional
+        One period for all coordinates, or one for each, from 1e-30 to 1e30. Default: a whole turn, 2 pi or 360; with
+        *units* no other.
+    units : {"deg", "rad"}, optional
+        Unit of angles. Without it angles are radians, and numbers beyond two turns, 4 pi, are refused, because they
+        are probably degrees.
 
     Examples
     --------
-    Twenty-four hours a day, so that 23:30 and 00:30 are an hour apart:
+    Two pairs of torsion angles in degrees, seen at 20 degrees:
 
     >>> import heatess as he
+    >>> round(he.gess([[-60, -45], [-65, -40]], space=he.Torus(2, units="deg"), angle=20), 4)
+    1.0624
+
+    Twenty-four hours a day, so that 23:30 and 00:30 are an hour apart:
+
     >>> day = he.Torus(1, periods=24)
     >>> float(day.distance([23.5], [0.5]))
     1.0
@@ -62,32 +72,49 @@ class Torus(Space):
     1.879
     """
 
-    def __init__(self, dim: int, periods: Any = 2 * math.pi) -> None:
+    def __init__(self, dim: int, periods: Any = None, units: str | None = None) -> None:
         self._dim = check_dimension(dim, "Torus", "the circle is Torus(1)")
-        values = numeric_array(periods, "periods").astype(np.float64)
+        if units is not None:
+            check_units(units)
+        turn = 360.0 if units == "deg" else 2 * math.pi
+        values = numeric_array(turn if periods is None else periods, "periods").astype(np.float64)
         if values.shape not in ((), (int(dim),)):
             raise InputError(f"periods must be one number or {dim}, one per coordinate, but have shape {values.shape}")
         if not ((values >= 1e-30) & (values <= 1e30)).all():
             raise InputError(f"periods must be positive and finite (1e-30 to 1e30), but are {values.tolist()}")
         self._periods = np.broadcast_to(values, (self._dim,))
-        self.angular = bool((self._periods == 2 * math.pi).all())
+        if units is None and (self._periods == 360).all():
+            units = "deg"
+        if units is not None and not (self._periods == (360.0 if units == "deg" else turn)).all():
+            raise InputError(
+                f"with units={units!r} every period is a whole turn, {turn:.6g}, but periods are {values.tolist()}; "
+                "leave out periods=, or leave out units= for coordinates of another kind"
+            )
+        self.units = units
+        self.angular = units is not None or bool((self._periods == 2 * math.pi).all())
+        self.form = "angles" if self.angular else "numbers"
         self.directional = self._dim == 1
-        self.embedding = FlatEmbedding(self._periods)
+        # Lengths are in radians where coordinates are angles; one step of a coordinate is so long.
+        self._unit = math.pi / 180 if units == "deg" else 1.0
+        self._lengths = np.full(self._dim, 2 * math.pi) if units == "deg" else self._periods
+        lengths = tuple(self._lengths.tolist())
+        self.embedding = FlatEmbedding(self._lengths, self._unit)
         self.harmonics = tuple(
-            Harmonics(1, 1, period / (2 * math.pi), slice(j, j + 1), period) for j, period in enumerate(self.periods)
+            Harmonics(1, 1, lengths[j] / (2 * math.pi), slice(j, j + 1), period)
+            for j, period in enumerate(self.periods)
         )
         if self._dim == 1:  # a function of the distance, with levels
-            series, low = SphereSeries(1, radius=self.periods[0] / (2 * math.pi)), AngleMoments(self._angle)
+            series, low = SphereSeries(1, radius=lengths[0] / (2 * math.pi)), AngleMoments(self._angle)
             self.series, self.low_moments = series, low
             self.transform = CircleTransform(series, low, self._angle, "sum of w exp(2 pi i l x / T), l >= 0")
             self.pair_kernel = ZonalPairs(series, 1, rows=plain_rows, cosines=self._cosines, distance=self.distance)
         else:
-            self.pair_kernel = TorusPairs(self.periods)
-            self.transform = TorusTransform(self.periods) if self._dim <= 3 else None
+            self.pair_kernel = TorusPairs(lengths, self._unit)
+            self.transform = TorusTransform(lengths, self._unit) if self._dim <= 3 else None
 
     def __repr__(self) -> str:
         if self.angular:
-            return f"Torus({self.dim})"
+            return f"Torus({self.dim})" if self.units is None else f"Torus({self.dim}, units={self.units!r})"
         same = bool((self._periods == self._periods[0]).all())
         shown = float(self._periods[0]) if same else tuple(self._periods.tolist())
         return f"Torus({self.dim}, periods={shown})"
@@ -106,23 +133,25 @@ class Torus(Space):
     @property
     def diameter(self) -> float:
         """Half the diagonal of the box of periods."""
-        return float(np.linalg.norm(self._periods) / 2)
+        return float(np.linalg.norm(self._lengths) / 2)
 
     @property
     def log_volume(self) -> float:
         """Sum of the logarithms of the periods."""
-        return float(np.log(self._periods).sum())
+        return float(np.log(self._lengths).sum())
 
     @property
     def volume(self) -> float:
         """Product of the periods."""
-        return float(np.prod(self._periods))
+        return float(np.prod(self._lengths))
 
     # Points.
 
     def check(self, points: Any) -> NDArray[Any]:
         """Coordinates, shape (n, dim), or (n,) if dim is 1; reduced, without rounding, to half a period around zero."""
         array = coordinate_rows(points, self.dim, repr(self)).astype(np.float64)
+        if self.angular and self.units is None:
+            self._refuse_degrees(array)
         far = (np.abs(array) > MOST_TURNS * self._periods).any(axis=1)
         if far.any():
             row = int(np.argmax(far))
@@ -132,6 +161,21 @@ class Torus(Space):
                 f"({int(far.sum())} of {len(array)} rows); reduce them before they are rounded"
             )
         return self._reduced(array)
+
+    def _refuse_degrees(self, array: FloatArray) -> None:
+        """Angles of unknown unit beyond two turns of radians."""
+        far = (np.abs(array) > 4 * math.pi + 1e-9).any(axis=1)
+        if far.any():
+            row = int(np.argmax(far))
+            raise InputError(
+                f"points of {self!r} are angles in radians, but row {row} is {array[row][:4].tolist()}, more than two "
+                f"turns from zero ({int(far.sum())} of {len(array)} rows); say units='deg' if they are degrees, or "
+                f"units='rad' if they are radians counted over many turns: {self._named_with_units()}",
+                row=row,
+            )
+
+    def _named_with_units(self) -> str:
+        return f"he.Torus({self.dim}, units=...)"
 
     def _reduced(self, x: FloatArray) -> FloatArray:
         x = np.fmod(x, self._periods)  # exact, as are the subtractions below
@@ -146,7 +190,7 @@ class Torus(Space):
         11.459156
         """
         left, right = (self._reduced(np.asarray(value, dtype=np.float64)) for value in (x, y))
-        gaps = theta.gap_between(left, right, self._periods)
+        gaps = theta.gap_between(left, right, self._periods) * self._unit
         return np.asarray(np.sqrt(np.einsum("...j,...j->...", gaps, gaps)))
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
@@ -166,7 +210,7 @@ class Torus(Space):
 
     def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
         """The times at which two atoms that far apart along the longest coordinate overlap by 1/e."""
-        period = max(self.periods)
+        period = float(self._lengths.max())
         if (distances > period / 2).any():
             raise InputError(
                 f"resolutions on {self!r} are distances along its longest coordinate, at most half a period "
@@ -176,7 +220,7 @@ class Torus(Space):
 
     def resolutions_of_times(self, times: FloatArray) -> FloatArray:
         """The distance along the longest coordinate at which the overlap falls to 1/e; nan where it does not."""
-        return resolutions_of_times(SphereSeries(1, radius=max(self.periods) / (2 * math.pi)), times)
+        return resolutions_of_times(SphereSeries(1, radius=float(self._lengths.max()) / (2 * math.pi)), times)
 
 
 class TorusPairs(PairKernel):
@@ -184,13 +228,14 @@ class TorusPairs(PairKernel):
 
     accuracy = 1e-13
 
-    def __init__(self, periods: tuple[float, ...]) -> None:
-        self.periods, self.width = periods, len(periods)
+    def __init__(self, periods: tuple[float, ...], unit: float = 1.0) -> None:
+        self.periods, self.width, self._unit = periods, len(periods), unit
 
     def _gaps(self, left: FloatArray, right: FloatArray) -> list[FloatArray]:
         """The distances along each coordinate of all pairs."""
-        columns = enumerate(self.periods)
-        return [theta.gap_between(left[:, j, None], right[None, :, j], period) for j, period in columns]
+        unit = self._unit
+        columns = enumerate(period / unit for period in self.periods)
+        return [unit * theta.gap_between(left[:, j, None], right[None, :, j], period) for j, period in columns]
 
     def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
         """The distances along each coordinate once, for all times."""
@@ -232,7 +277,7 @@ class TorusPairs(PairKernel):
 
 
 class Circle(Torus):
-    """The circle of angles in radians, any real number: `Torus(1)` by its usual name.
+    """The circle of angles, in radians or as *units* says: `Torus(1)` by its usual name.
 
     Distance is the shorter way round, eigenvalues are k^2 (k = 0 once, every other twice), one degree is one
     degree of arc. Unit vectors in the plane are points of `Sphere(1)`, which is the same space.
@@ -244,8 +289,11 @@ class Circle(Torus):
     1.8
     """
 
-    def __init__(self) -> None:
-        super().__init__(1)
+    def __init__(self, units: str | None = None) -> None:
+        super().__init__(1, units=units)
 
     def __repr__(self) -> str:
-        return "Circle()"
+        return "Circle()" if self.units is None else f"Circle(units={self.units!r})"
+
+    def _named_with_units(self) -> str:
+        return "he.Circle(units=...)"

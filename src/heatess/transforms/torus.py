@@ -73,10 +73,14 @@ class BoxSpectrum(Spectrum):
 
 
 class TorusTransform(Transform):
-    """Fourier coefficients a_k = sum w exp(2 pi i sum_j k_j x_j / T_j) for |k_j| <= degree T_j / max T."""
+    """Fourier coefficients a_k = sum w exp(2 pi i sum_j k_j x_j / T_j) for |k_j| <= degree T_j / max T.
 
-    def __init__(self, periods: tuple[float, ...]) -> None:
+    One step of a coordinate is *unit* long; *periods* are lengths.
+    """
+
+    def __init__(self, periods: tuple[float, ...], unit: float = 1.0) -> None:
         self.periods = periods
+        self._steps = [period / unit for period in periods]
         self.basis = "sum of w exp(2 pi i sum_j k_j x_j / T_j), |k_j| <= max_degree T_j / max T"
         self._ratios = [period / max(periods) for period in periods]
 
@@ -135,7 +139,7 @@ class TorusTransform(Transform):
                 forward=False,
                 epsilon=epsilon,
                 nthreads=threads,
-                periodicity=list(self.periods),
+                periodicity=self._steps,
                 out=part,
             )
             if part is not modes:
@@ -144,7 +148,7 @@ class TorusTransform(Transform):
 
     def low_sums(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
         """For each axis, sum w cos and sum w sin of 2 pi x_j / T_j."""
-        angles = (points[:, j] * (2 * math.pi / period) for j, period in enumerate(self.periods))
+        angles = (points[:, j] * (2 * math.pi / period) for j, period in enumerate(self._steps))
         return np.array([weights @ wave(angle) for angle in angles for wave in (np.cos, np.sin)])
 
     def spectrum(
@@ -178,7 +182,7 @@ class TorusTransform(Transform):
             forward=False,
             epsilon=epsilon,
             nthreads=threads,
-            periodicity=list(self.periods),
+            periodicity=self._steps,
         )
         return np.asarray(found.real)
 
