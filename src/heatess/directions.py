@@ -106,7 +106,7 @@ def from_euler(angles: Any, *, convention: str, units: str | None = None) -> Flo
     from scipy.spatial.transform import Rotation
 
     axes = CONVENTIONS.get(convention.lower() if isinstance(convention, str) else convention, convention)
-    if not isinstance(axes, str) or len(axes) != 3 or set(axes) - set("xyz") and set(axes) - set("XYZ"):
+    if not isinstance(axes, str) or len(axes) != 3 or (set(axes) - set("xyz") and set(axes) - set("XYZ")):
         known = ", ".join(CONVENTIONS)
         raise InputError(f"convention must be one of {known}, or axes such as 'ZYZ' or 'xyz', but is {convention!r}")
     (array,) = _angles({"angles": angles}, units)
@@ -136,7 +136,9 @@ def _angles(named: dict[str, Any], units: str | None) -> list[FloatArray]:
         bad = ~np.isfinite(array)
         if bad.any():
             row = int(np.argwhere(bad)[0][0])
-            raise InputError(f"{name} must be finite, but row {row} is not ({int(bad.sum())} of {len(bad)} rows)")
+            raise InputError(
+                f"{name} must be finite, but row {row} is not ({int(bad.sum())} of {len(bad)} rows)", row=row
+            )
     return found
 
 
@@ -150,7 +152,8 @@ def _within(angle: FloatArray, name: str, units: str | None, low: float, high: f
         value = math.degrees(angle[row]) if degrees else angle[row]
         raise InputError(
             f"{name} must lie between {low * size:.5g} and {high * size:.5g} {unit}, but row {row} is {value:.6g} "
-            f"({int(bad.sum())} of {len(bad)} rows); {hint}" + ("" if degrees else "; are these degrees?")
+            f"({int(bad.sum())} of {len(bad)} rows); {hint}" + ("" if degrees else "; are these degrees?"),
+            row=row,
         )
 
 

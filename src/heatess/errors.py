@@ -8,7 +8,14 @@ from pathlib import Path
 
 
 class InputError(ValueError):
-    """Bad data or a bad argument: what was expected, what was found, where, and what to do."""
+    """Bad data or a bad argument: what was expected, what was found, where, and what to do.
+
+    `row` is the first row of the data that is wrong, counted from 0; None if no single row is.
+    """
+
+    def __init__(self, message: str, *, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class InputTypeError(InputError, TypeError):
@@ -54,8 +61,8 @@ class MissingExtraError(ImportError):
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:
-    """The error for an absent optional *package*, with the line that installs it."""
-    return MissingExtraError(f"this needs {package}, which is not installed: pip install 'heatess[{extra}]'")
+    """The error for an absent optional *package*, with the line that installs it, and the extra that brings it."""
+    return MissingExtraError(f"this needs {package}, which is not installed: pip install {package} (extra: {extra})")
 
 
 _PACKAGE, _IMPORTING = str(Path(__file__).parent), "<frozen importlib"

@@ -77,7 +77,7 @@ class ComplexProjective(Space):
         if array.shape[1:] not in ([(width,)] if np.iscomplexobj(array) else [(width,), (2 * width,)]):
             check_unit_vectors(array.real, width, name)  # which refuses the shape
         columns = array if array.shape[1] == 2 * width else np.hstack([array.real, array.imag])
-        vectors = _complex(check_unit_vectors(columns.astype(np.float64), 2 * width, name), width)
+        vectors = _complex(check_unit_vectors(columns.astype(np.float64), 2 * width, name, directions=False), width)
         moduli = np.hypot(vectors.real, vectors.imag)
         leading = np.arange(len(moduli)), np.argmax(moduli >= moduli.max(axis=1, keepdims=True) / 2, axis=1)
         lead, size = vectors[leading], moduli[leading]

@@ -84,6 +84,8 @@ class Product(Space):
                     )
         self._kernels = tuple(space.pair_kernel for space in spaces if space.pair_kernel is not None)
         self._ends = np.cumsum([kernel.width for kernel in self._kernels])
+        if [space.form for space in spaces] == ["numbers", "quaternions"]:
+            self.form = "poses"
         self.angular = all(space.angular for space in spaces)
         self.compact = all(space.compact for space in spaces)
         self._dim = sum(space.dim for space in spaces)

@@ -55,6 +55,8 @@ class Projective(Space):
     1.0
     """
 
+    form = "vectors"
+
     def __init__(self, dim: int) -> None:
         m = self._dim = check_dimension(dim, "Projective", "axes in R^3 are Projective(2)")
         self._curvature = float(m * (m - 1))

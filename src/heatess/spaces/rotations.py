@@ -55,6 +55,7 @@ class Rotations(Space):
     1.8
     """
 
+    form = "quaternions"
     _dim, _curvature = 3, 1.5  # those of the 3-sphere of radius 2
 
     def __init__(self) -> None:
@@ -85,7 +86,7 @@ class Rotations(Space):
             hint = " (for one rotation use points[None])" if single else ""
             raise InputError(f"points on {self!r} have shape {array.shape}{hint}; give {_FORMS}")
         try:
-            unit = check_unit_vectors(array, 4, repr(self))
+            unit = check_unit_vectors(array, 4, repr(self), directions=False)
         except InputError as error:
             message = str(error).replace("unit vectors", "unit quaternions")
             raise InputError(f"{message}. Give {_FORMS}") from None

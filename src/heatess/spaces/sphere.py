@@ -51,6 +51,8 @@ class Sphere(Space):
 
     directional = True
 
+    form = "vectors"
+
     def __init__(self, dim: int) -> None:
         m = self._dim = check_dimension(dim, "Sphere", "S^2 in R^3 is Sphere(2)")
         self._curvature = float(m * (m - 1))

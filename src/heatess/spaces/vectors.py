@@ -16,6 +16,12 @@ NORM_TOLERANCE = 1e-6
 #: More dimensions than any data has.
 MOST_DIMENSIONS = 2**20
 
+#: Rows of at least as many columns are taken for embeddings, of which only the direction matters.
+EMBEDDING = 8
+
+#: In half precision the rounding of the coordinates alone moves a norm by up to 5e-4.
+HALF_TOLERANCE = 1e-3
+
 
 def check_dimension(dim: Any, name: str, example: str) -> int:
     """A whole number of at least one."""
@@ -26,23 +32,27 @@ def check_dimension(dim: Any, name: str, example: str) -> int:
     return int(dim)
 
 
-def check_unit_vectors(points: Any, columns: int, name: str) -> NDArray[Any]:
-    """Unit vectors, shape (n, columns); norms within 1e-6 of one are corrected, others refused.
+def check_unit_vectors(points: Any, columns: int, name: str, *, directions: bool = True) -> NDArray[Any]:
+    """Unit vectors, shape (n, columns); norms within 1e-6 of one (1e-3 in float16) are corrected, others refused.
 
+    Where rows are *directions*, those that are refused are named for what they look like instead.
     float32 rows are kept as they are and corrected as they are read, so that a large array is
     not copied.
     """
     array = numeric_array(points, "points")
     if array.ndim != 2 or array.shape[1] != columns:
         hint = "; for one atom use points[None, :]" if array.ndim == 1 else ""
+        if array.ndim == 2 and array.shape[0] == columns:
+            hint = "; did you mean the transpose, points.T?"
         raise InputError(f"points on {name} must have shape (n, {columns}), but have shape {array.shape}{hint}")
     if not len(array):
         raise InputError("points are empty; at least one atom is needed")
+    tolerance = NORM_TOLERANCE
     if array.dtype == np.float16:
-        array = array.astype(np.float32)
+        array, tolerance = array.astype(np.float32), HALF_TOLERANCE
     off = max(map_rows(lambda rows: _norm_excess(array[rows]), len(array)))
-    if not off <= NORM_TOLERANCE:
-        _refuse_points(array, name)
+    if not off <= tolerance:
+        _refuse_points(array, name, tolerance, directions)
     if array.dtype == np.float32 or off <= 8 * np.finfo(np.float64).eps:
         return array
     return np.asarray(array / np.sqrt(_squares(array))[:, None])
@@ -151,21 +161,70 @@ def refuse_not_finite(array: NDArray[Any]) -> None:
         row = int(np.argmin(finite))
         raise InputError(
             f"points must be finite, but row {row} is {array[row].ravel()[:4].tolist()} "
-            f"({int((~finite).sum())} of {len(array)} rows); drop or fix those rows"
+            f"({int((~finite).sum())} of {len(array)} rows); drop or fix those rows",
+            row=row,
         )
 
 
-def _refuse_points(array: NDArray[Any], name: str) -> None:
+def _refuse_points(array: NDArray[Any], name: str, tolerance: float, directions: bool) -> None:
     refuse_not_finite(array)
     with np.errstate(over="ignore"):
         norms = np.sqrt(_squares(array))
-    off = np.abs(norms - 1) > NORM_TOLERANCE
-    if not norms.all():
-        row = int(np.argmin(norms))
-        raise InputError(f"points on {name} must be unit vectors, but row {row} is zero and has no direction; drop it")
+    off = np.abs(norms - 1) > tolerance
     row, worst = int(np.argmax(off)), int(np.argmax(np.abs(norms - 1)))
+    advice = _advice(array, norms) if directions else ""
+    if not advice and not norms.all():
+        row = int(np.argmin(norms))
+        raise InputError(
+            f"points on {name} must be unit vectors, but row {row} is zero and has no direction; drop it", row=row
+        )
     raise InputError(
-        f"points on {name} must be unit vectors (norm within {NORM_TOLERANCE:g} of 1), but row {row} has norm "
+        f"points on {name} must be unit vectors (norm within {tolerance:g} of 1), but row {row} has norm "
         f"{norms[row]:.8g} ({int(off.sum())} of {len(array)} rows, worst row {worst} with {norms[worst]:.8g}); "
-        "if only the directions matter, divide first: x / numpy.linalg.norm(x, axis=1, keepdims=True)"
+        + (advice or "if only the directions matter, divide first: x / numpy.linalg.norm(x, axis=1, keepdims=True)"),
+        row=row,
     )
+
+
+def _advice(array: NDArray[Any], norms: FloatArray) -> str:
+    """What rows that are no unit vectors look like, with the call that reads them so; empty where dividing is right.
+
+    Dividing by the norm is right where norms are about one, or where there are so many columns that they are an
+    embedding. Angles or positions divided by their norm would give a certified answer to the wrong question.
+    """
+    count, width = array.shape
+    if 2 <= count < width:
+        columns = np.sqrt(np.einsum("ij,ij->j", array, array, dtype=np.float64))
+        if np.abs(columns - 1).max() < HALF_TOLERANCE:
+            return "did you mean the transpose, points.T?"
+    middle = float(np.median(norms))
+    if width >= EMBEDDING or (np.abs(norms - 1) < 0.1).mean() > 0.9:
+        return ""
+    if math.isfinite(float(norms.max())) and np.abs(norms - middle).max() < NORM_TOLERANCE * middle:
+        return f"every row has length {middle:.6g}, a sphere of that radius: divide by it, x / {middle!r}"
+    flat = f"positions, space=he.Euclidean({width})"
+    if width == 2:
+        return f"two columns that look like {_angles_like(array)}{flat}"
+    if width == 3:
+        angles = "Euler angles, he.from_euler(points, convention=..., units=...) with space=he.Rotations()"
+        return f"three columns of such lengths are {flat}, or {angles}"
+    return f"{width} columns of such lengths are {flat}"
+
+
+def _angles_like(array: NDArray[Any]) -> str:
+    """What two columns of angles may be, by how far they reach."""
+    first, second = np.abs(array).max(axis=0).tolist()
+    turn, units = 2 * math.pi + 1e-4, "rad"
+    if max(first, second) > turn:
+        turn, units = 360.0, "deg"
+    one, two, unit = "points[:, 0]", "points[:, 1]", f"units={units!r}"
+    found = []
+    if first <= turn and second <= turn / 4:
+        found.append(f"longitude and latitude, he.from_lonlat({one}, {two}, {unit})")
+    if first <= turn / 4 and second <= turn:
+        found.append(f"latitude and longitude, he.from_lonlat({two}, {one}, {unit})")
+    if array[:, 0].min() >= 0 and first <= turn / 2 and second <= turn:
+        found.append(f"colatitude and azimuth, he.from_spherical({one}, {two}, {unit})")
+    if max(first, second) <= turn:
+        found.append(f"two periodic angles, space=he.Torus(2, {unit})")
+    return "".join(f"{words}, or " for words in found)

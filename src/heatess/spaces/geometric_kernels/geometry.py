@@ -201,7 +201,7 @@ def geometry_of(space: Any) -> Geometry:
     try:
         from geometric_kernels import spaces as theirs
     except ImportError:
-        raise missing_extra("GeometricKernels", "geometric-kernels") from None
+        raise missing_extra("geometric-kernels", "geometric-kernels") from None
 
     def is_a(*names: str) -> bool:
         return isinstance(space, tuple(getattr(theirs, name) for name in names if hasattr(theirs, name)))
