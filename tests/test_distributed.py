@@ -18,6 +18,7 @@ import pytest
 
 import heatess as he
 from heatess.distributed import pair_blocks, parquet, profile_parquet, reduction
+from heatess.scales import DEFAULT_ANGLES
 from test_one_way_out import ICOSAHEDRON, mmd2_on_sphere
 
 dask = pytest.importorskip("dask")
@@ -29,6 +30,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 CURVES = ("gess", "mmd2", "divergence", "volume")
 SCALES = {"resolutions": [15, 40, 80]}
+DEFAULT = {"angles": DEFAULT_ANGLES}  # of data in parts, whose spread is not known beforehand
 
 
 def agree(found, expected, rtol=1e-10):
@@ -49,7 +51,7 @@ def directions(n, width, seed=0):
 @pytest.fixture(scope="module")
 def cloud():
     points, logs = directions(5000, 3)
-    return points, logs, he.heat_profile(points, log_weights=logs)
+    return points, logs, he.heat_profile(points, log_weights=logs, **DEFAULT)
 
 
 def frame(points, logs, **more):
@@ -68,7 +70,7 @@ def test_arrays_in_any_chunks(cloud, chunks):
     agree(he.heat_profile(array, np.exp(logs)[:, None]), expected)
     agree(he.heat_profile(array, log_weights=da.from_array(logs, chunks=123)), expected)
     agree(he.heat_profile(array, da.exp(da.from_array(logs[:, None], chunks=(900, 1)))), expected)
-    agree(he.heat_profile(array), he.heat_profile(points))
+    agree(he.heat_profile(array), he.heat_profile(points, **DEFAULT))
 
 
 def test_one_scale_of_a_dask_array_is_not_pulled_into_memory(cloud, monkeypatch):
@@ -85,7 +87,7 @@ def test_log_weights_of_partitions_are_on_one_scale():
     logs = np.round(logs, 3) + np.repeat([1e6, 1e6 - 3, 0], 1000)
     logs[:10] = -np.inf
     found = he.heat_profile(da.from_array(points, chunks=(500, 3)), log_weights=da.from_array(logs, chunks=500))
-    agree(found, he.heat_profile(points, log_weights=logs - 1e6))
+    agree(found, he.heat_profile(points, log_weights=logs - 1e6, **DEFAULT))
 
 
 @pytest.mark.parametrize("scales", [{"angles": [3, 50]}, {"times": [0.02, 0.5]}, {"resolutions": [10, 100]}])
@@ -104,7 +106,7 @@ def test_data_frames(cloud):
     north = table[table["z"] > 0.9]  # partitions of unknown, and perhaps no, length
     kept = points[:, 2] > 0.9
     found = he.heat_profile(north[["x", "y", "z"]], log_weights=north["logw"])
-    agree(found, he.heat_profile(points[kept], log_weights=logs[kept]))
+    agree(found, he.heat_profile(points[kept], log_weights=logs[kept], **DEFAULT))
 
 
 @pytest.mark.parametrize("width", [4, 20])
@@ -311,8 +313,8 @@ def test_longitude_and_latitude_need_their_unit(tmp_path):
     pq.write_table(pa.table({"ra": lon, "dec": lat, "p": np.ones(1000)}), tmp_path / "a.parquet")
     points = np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
     found = profile_parquet(tmp_path, lon="ra", lat="dec", units="rad", weights="p")
-    agree(found, he.heat_profile(points))
-    with pytest.raises(he.InputError, match=r"a\.parquet holds longitude and latitude; say units='deg' or units='rad'"):
+    agree(found, he.heat_profile(points, **DEFAULT))
+    with pytest.raises(he.InputError, match=r"a\.parquet holds angles, .* say units='deg' or units='rad'"):
         profile_parquet(tmp_path, lon="ra", lat="dec")
     with pytest.raises(he.InputError, match="units must be 'deg' or 'rad'"):
         profile_parquet(tmp_path, lon="ra", lat="dec", units="grad")
@@ -340,15 +342,16 @@ def test_files_that_do_not_fit_are_refused_by_name(folder, tmp_path):
     for columns, message in [
         (
             {"x": [1.0], "y": [0.0], "z": [0.0]},
-            "3 coordinates and no weights, but .*part-0.parquet holds .* and log-weights",
+            r"points of Sphere\(2\) and no weights, but .*part-0.parquet holds .* and log-weights",
         ),
-        ({"lon": [1.0], "lat": [0.0], "logw": [0.0]}, "holds longitude and latitude and log-weights, but"),
-        ({"embedding": [[1.0, 0.0]], "logw": [0.0]}, "vectors with 2 coordinates"),
-        ({"a": [1.0]}, "no columns x, y, z"),
+        ({"lon": [1.0], "lat": [0.0], "logw": [0.0]}, "holds angles, such as lon and lat; say units="),
+        ({"embedding": [[1.0, 0.0]], "logw": [0.0]}, r"points of Sphere\(1\) and log-weights, but .*part-0"),
+        ({"phi (deg)": [1.0], "psi (deg)": [0.0], "logw": [0.0]}, r"points of Torus\(2, units='deg'\)"),
+        ({"a": [1.0]}, "no columns known to hold points"),
         ({"x": ["1"], "y": [0.0], "z": [0.0]}, "column x holds"),
         ({"x": [2.0], "y": [0.0], "z": [0.0], "logw": [0.0]}, "row 0.*length 2"),
         ({"x": [1.0], "y": [0.0], "z": [0.0], "logw": [np.inf]}, "row 0.*logw is inf"),
-        ({"x": [1.0, 1], "y": [0.0, 0], "z": [0.0, None], "logw": [0.0, 0]}, "row 1.*column z is empty"),
+        ({"x": [1.0, 1], "y": [0.0, 0], "z": [0.0, None], "logw": [0.0, 0]}, "row 1.*column z has no number"),
     ]:
         pq.write_table(pa.table(columns), odd)
         with pytest.raises(he.InputError, match=rf"part-7\.parquet.*{message}"):
@@ -436,7 +439,7 @@ def _write_parts(folder, parts, rows):
 @pytest.mark.slow
 def test_twenty_million_atoms_on_a_cluster_that_loses_a_worker(tmp_path):
     whole = _write_parts(tmp_path, 40, 500_000)
-    expected = he.heat_profile(whole)
+    expected = he.heat_profile(whole, **DEFAULT)
     del whole
     with cluster() as client:
         agree(profile_parquet(tmp_path, client=client), expected)
@@ -456,7 +459,7 @@ def test_the_current_client_is_used_and_errors_and_pairs_cross_it(tmp_path):
             he.heat_profile(points, log_weights=logs, method="pairwise", **SCALES),
         )
         three = da.from_array(directions(4000, 3)[0], chunks=(900, 3))
-        agree(he.heat_profile(three), he.heat_profile(directions(4000, 3)[0]))
+        agree(he.heat_profile(three), he.heat_profile(directions(4000, 3)[0], **DEFAULT))
         with pytest.raises(he.InputError, match=r"partition \d: points"):
             he.heat_profile(three * 2)
         whole = _write_parts(tmp_path, 3, 1000)
@@ -465,4 +468,4 @@ def test_the_current_client_is_used_and_errors_and_pairs_cross_it(tmp_path):
             profile_parquet(tmp_path)
         (tmp_path / "part-01.parquet").unlink()
         found = profile_parquet(tmp_path, client=client)
-        agree(found, he.heat_profile(np.concatenate([whole[:1000], whole[2000:]])))
+        agree(found, he.heat_profile(np.concatenate([whole[:1000], whole[2000:]]), **DEFAULT))

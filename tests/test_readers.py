@@ -9,7 +9,9 @@ import pytest
 
 import heatess as he
 from heatess.files import atomic_path, check_writable
-from heatess.readers import Cloud, ReadOptions, read
+from heatess.readers import open_table, read
+from heatess.tables.meaning import Reading
+from heatess.tables.take import Taken, take
 
 AXES = np.eye(3)
 
@@ -26,7 +28,7 @@ def save(tmp_path):
 
 def refused(path: Path, *parts: str, **options: object) -> None:
     with pytest.raises(he.InputError) as caught:
-        read(path, options=ReadOptions(**options))
+        read(path, **options)
     message = str(caught.value)
     for part in parts:
         assert part in message, message
@@ -34,24 +36,34 @@ def refused(path: Path, *parts: str, **options: object) -> None:
     assert "--" not in message
 
 
+def raw(path: Path, **options: object) -> Taken:
+    """Points and weights as they are in the file, before any measure is made of them."""
+    [taken] = take(open_table(path), Reading(**options))
+    return taken
+
+
 # CSV: what is found without being told.
 
 
 @pytest.mark.parametrize("header", ["x,y,z", "X,Y,Z", " x , y , z ", "# x,y,z"])
 def test_unit_vectors_are_found_in_any_case(save, header):
-    cloud = read(save("a.csv", f"{header}\n1,0,0\n0,1,0\n0,0,1\n"))
+    path = save("a.csv", f"{header}\n1,0,0\n0,1,0\n0,0,1\n")
+    cloud = raw(path)
     np.testing.assert_array_equal(cloud.points, AXES)
     assert cloud.weights is None
     assert cloud.log_weights is None
-    assert "3 points" in cloud.description
-    assert cloud.source.endswith("a.csv")
+    origin = read(path).origin
+    assert "3 points from" in origin.description
+    assert "equal weights" in origin.description
+    assert origin.source.endswith("a.csv")
 
 
 @pytest.mark.parametrize("header", ["lon,lat", "longitude,latitude", "lng,lat", "LON,Latitude"])
 def test_longitude_and_latitude_are_degrees(save, header):
     cloud = read(save("a.csv", f"{header}\n0,0\n90,0\n0,90\n"))
     np.testing.assert_allclose(cloud.points, AXES, atol=1e-15)
-    assert "(degrees)" in cloud.description
+    assert "(degrees)" in cloud.origin.description
+    assert cloud.origin.units == "deg"
 
 
 def test_both_longitude_conventions_are_the_same_place(save):
@@ -61,11 +73,12 @@ def test_both_longitude_conventions_are_the_same_place(save):
 
 @pytest.mark.parametrize(("name", "logs"), [("weight", 0), ("Weights", 0), ("w", 0), ("logw", 1), ("log_weight", 1)])
 def test_weight_columns_are_found(save, name, logs):
-    cloud = read(save("a.csv", f"{name},x,y,z\n2,1,0,0\n3,0,1,0\n"))
+    cloud = raw(save("a.csv", f"{name},x,y,z\n2,1,0,0\n3,0,1,0\n"))
     found, other = (cloud.log_weights, cloud.weights) if logs else (cloud.weights, cloud.log_weights)
     np.testing.assert_array_equal(found, [2, 3])
     assert other is None
-    assert f"from column {name}" in cloud.description
+    assert f"weights from {name}" in cloud.origin.description
+    assert cloud.origin.weights == name
 
 
 def test_tabs_semicolons_quotes_blank_lines_and_a_byte_order_mark_are_read(save):
@@ -81,33 +94,38 @@ def test_tabs_semicolons_quotes_blank_lines_and_a_byte_order_mark_are_read(save)
 
 def test_columns_are_chosen_by_name(save):
     path = save("a.csv", "ra,dec,p,logp,weight\n180,0,1,0,9\n0,90,3,-1,9\n")
-    cloud = read(path, options=ReadOptions(lon="ra", lat="DEC", weights="p"))
+    sky = {"lon": "ra", "lat": "DEC"}
+    cloud = raw(path, columns=sky, weights="p")
     np.testing.assert_allclose(cloud.points, [[-1, 0, 0], [0, 0, 1]], atol=1e-15)
     np.testing.assert_array_equal(cloud.weights, [1, 3])
-    logs = read(path, options=ReadOptions(lon="ra", lat="dec", log_weights="logp"))
+    logs = raw(path, columns=sky, log_weights="logp")
     np.testing.assert_array_equal(logs.log_weights, [0, -1])
-    assert read(path, options=ReadOptions(lon="ra", lat="dec", weights="none")).weights is None
+    assert raw(path, columns=sky, weights="none").weights is None
+    np.testing.assert_allclose(read(path, columns=sky, log_weights="logp").weights, [0.7310585786, 0.2689414214])
 
 
 def test_vectors_of_any_dimension_are_chosen_by_name(save):
     path = save("a.csv", "x,y,z,w\n0,0,0,1\n1,0,0,0\n")
-    cloud = read(path, options=ReadOptions(points=("x", "y", "z", "w")))
+    cloud = raw(path, columns=("x", "y", "z", "w"), space=he.Sphere(3))
     assert cloud.points.shape == (2, 4)
     assert cloud.weights is None
 
 
 def test_radians_are_read_when_said(save):
     path = save("a.csv", "lon,lat\n1.5708,0\n0,1.5708\n")
-    cloud = read(path, options=ReadOptions(units="rad"))
+    cloud = read(path, units="rad")
     np.testing.assert_allclose(cloud.points, AXES[1:], atol=1e-5)
-    degrees = read(path, options=ReadOptions(units="deg"))
+    degrees = read(path, units="deg")
     assert np.degrees(np.arccos(degrees.points[0, 0])) == pytest.approx(1.5708)
 
 
 def test_normalize_scales_vectors(save):
-    cloud = read(save("a.csv", "x,y,z\n2,0,0\n0,0.1,0\n"), options=ReadOptions(normalize=True))
+    cloud = read(save("a.csv", "x,y,z\n2,0,0\n0,0.1,0\n"), normalize=True)
     np.testing.assert_allclose(cloud.points, AXES[:2])
-    refused(save("b.csv", "x,y,z\n2,0,0\n0,0,0\n"), "line 3", "zero", normalize=True)
+    refused(save("b.csv", "x,y,z\n2,0,0\n0,0,0\n"), "line 3", "length 0 and no direction", normalize=True)
+    turns = read(save("c.csv", "qx,qy,qz,qw\n0,0,2,2\n0,0,0,-3\n"), normalize=True)
+    assert turns.space == he.Rotations()
+    np.testing.assert_allclose(turns.points, [[0, 0, 0.5**0.5, 0.5**0.5], [0, 0, 0, 1]])
 
 
 def test_what_is_read_gives_the_profile_of_the_arrays(save):
@@ -118,10 +136,8 @@ def test_what_is_read_gives_the_profile_of_the_arrays(save):
     )
     cloud = read(save("a.csv", f"x,y,z,weight\n{rows}\n"))
     np.testing.assert_array_equal(cloud.points, points)
-    np.testing.assert_array_equal(cloud.weights, weights)
-    assert he.gess(cloud.points, cloud.weights, angle=20) == pytest.approx(
-        he.gess(points, weights, angle=20), rel=1e-12
-    )
+    np.testing.assert_allclose(cloud.weights, weights / weights.sum(), rtol=1e-15)
+    assert he.gess(cloud, angle=20) == pytest.approx(he.gess(points, weights, angle=20), rel=1e-12)
 
 
 # CSV: what is refused.
@@ -137,38 +153,55 @@ def test_degrees_or_radians_that_cannot_be_told_are_refused(save):
         ("", ["is empty", "lon,lat"]),
         ("\n\n", ["is empty"]),
         ("lon,lat\n", ["header (lon, lat) but no rows"]),
-        ("1,2,3\n4,5,6\n", ["line 1", "header is needed"]),
+        (
+            "1,2,3\n4,5,6\n",
+            ["line 1", "length 3.7416574, not 1 (2 of 2", "space='euclidean'", "normalize=True if only"],
+        ),
+        ("1,2,3\n4,5\n", ["line 2 has 2 fields", "the first row has 3"]),
         (
             "alpha,beta\n1,2\n",
             [
-                "no columns x, y, z or lon, lat",
-                "lon='COL', lat='COL' or points=('A', 'B', 'C')",
-                "found columns: alpha, beta",
+                "no columns known to hold points (such as lon, lat or ra, dec or x, y, z",
+                "for instance columns={'lon': 'A', 'lat': 'B'}",
+                "found 2 columns: alpha, beta",
             ],
         ),
-        ("x,y,z,lon,lat\n1,0,0,0,0\n", ["both x, y, z and lon, lat", "points=('x', 'y', 'z') or lon='lon', lat='lat'"]),
-        ("lon,longitude,lat\n1,2,3\n", ["lon and longitude", "choose one with lon="]),
-        ("x,x,y,z\n1,1,0,0\n", ["x and x"]),
-        ("x,y,z,w,logw\n1,0,0,1,0\n", ["both w and logw", "weights='w' or log_weights='logw'"]),
+        (
+            "x,y,z,lon,lat\n1,0,0,0,0\n",
+            ["(lon, lat) and (x, y, z)", "columns={'lon': 'lon', 'lat': 'lat'} or columns=('x', 'y', 'z')"],
+        ),
+        (
+            "lon,longitude,lat\n1,2,3\n",
+            ["(lon, lat) and (longitude, lat)", "columns={'lon': 'longitude', 'lat': 'lat'}"],
+        ),
+        ("x,x,y,z\n1,1,0,0\n", ["2 columns 'x' (columns 1 and 2)", "rename one"]),
+        ("x,y,z,w,logw\n1,0,0,1,0\n", ["columns w and logw", "weights='w' or log_weights='logw'"]),
         ("lon,lat\n10,20\n\n100,abc\n", ["line 4", "column lat", "'abc', not a number"]),
-        ("lon,lat\n10,\n", ["line 2", "column lat", "empty"]),
-        ("lon;lat\n10,5;20\n", ["line 2", "column lon", "'10,5'", "a point, not a comma"]),
-        ("x,y,z\n1,0,0\n0,nan,0\n", ["line 3", "column y", "nan", "finite"]),
-        ("lon,lat\n10,inf\n", ["line 2", "column lat", "inf"]),
+        ("lon,lat\n10,\n", ["line 2", "column lat has no number", "drop_missing=True"]),
+        ("lon,lat\n10,5,20\n", ["line 2 has 3 fields", "header has 2"]),
+        ("lon;lat\n1.5;20\n10,5;20\n", ["line 3", "column lon", "'10,5'", "a point, not a comma"]),
+        ("x,y,z\n1,0,0\n0,nan,0\n", ["line 3", "column y has no number", "1 of 2", "drop_missing=True"]),
+        ("lon,lat\n10,inf\n", ["line 2", "column lat is inf, not a finite number"]),
+        ("x,y,z\n1,0,0\n0,-inf,0\n", ["line 3", "column y is -inf"]),
         ("lon,lat\n10,20\n10,95\n", ["line 3", "column lat is 95", "90 degrees"]),
         ("lon,lat\n10,20\n-181,9\n", ["line 3", "column lon is -181", "-180 and 360"]),
         ("lon,lat\n10,20\n361,9\n", ["line 3", "column lon is 361"]),
+        ("dec,inc\n10,20\n20,95\n", ["line 3", "column inc is 95"]),
+        ("colat,lon\n10,20\n-3,95\n", ["line 3", "column colat is -3", "0 and 180"]),
         ("x,y,z\n1,0,0\n0,1\n", ["line 3 has 2 fields", "header has 3 (x, y, z)"]),
         ("x,y,z\n1,0,0\n0,1,0,7\n", ["line 3 has 4 fields"]),
         ("x,y,z\n1,0,0\n0,2,0\n", ["line 3", "length 2", "1 of 2", "normalize=True"]),
+        ("qx,qy,qz,qw\n0,0,0,1\n0,0,1,1\n", ["line 3", "quaternion qx, qy, qz, qw has length 1.4142136"]),
         ("x,y,z,w\n1,0,0,1\n0,1,0,-3\n", ["line 3", "w is -3", "log_weights='w'"]),
-        ("x,y,z,w\n1,0,0,nan\n", ["line 2", "w is nan"]),
-        ("x,y,z,w\n1,0,0,0\n", ["every other row", "zero"]),
+        ("x,y,z,w\n1,0,0,inf\n", ["line 2", "w is inf"]),
+        ("x,y,z,w\n1,0,0,-inf\n", ["line 2", "w is -inf", "log_weights='w'"]),
+        ("x,y,z,w\n1,0,0,nan\n", ["line 2", "column w has no number"]),
+        ("x,y,z,w\n1,0,0,0\n", ["weights sum to zero", "at least one must be positive"]),
         ("x,y,z,logw\n1,0,0,inf\n", ["line 2", "logw is inf"]),
-        ("x,y,z,logw\n1,0,0,-inf\n", ["every other row", "zero"]),
-        ("x,y,z,w\n.5,.5,.5,.5\n0,.6,0,.8\n", ["unit quaternions"]),
-        (b"lon,lat,n\xe9\n1,2,3\n", ["not UTF-8"]),
-        ('x,y,z\n1,0,"0\n', ["not a CSV file"]),
+        ("x,y,z,logw\n1,0,0,-inf\n", ["all -inf", "at least one must be positive"]),
+        ("lon_deg,lat_rad\n100,1\n", ["column lon_deg is in degrees, but column lat_rad in radians"]),
+        ("lon_rad,lat\n1,10\n", ["line 2", "column lat is 10", "1.5708 radians"]),
+        ('x,y,z\n1,0,"0\n', ["line 2: a quote is opened and never closed"]),
     ],
 )
 def test_bad_tables_are_refused_with_the_place_and_the_remedy(save, text, parts):
@@ -182,13 +215,20 @@ def test_line_numbers_survive_blank_lines_and_quoted_line_breaks(save):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ({"lon": "ra"}, ["no column 'ra', asked for by lon=", "found columns: x, y, z, w"]),
-        ({"weights": "p"}, ["no column 'p', asked for by weights="]),
-        ({"log_weights": "p"}, ["asked for by log_weights="]),
-        ({"points": ("x", "y", "q")}, ["no column 'q', asked for by points=('x', 'y', 'q')"]),
-        ({"points": ("x",)}, ["at least two columns"]),
-        ({"points": ("x", "y"), "lon": "x"}, ["not both"]),
-        ({"units": "rad"}, ["units= is for longitude and latitude"]),
+        ({"columns": {"lon": "ra"}}, ["has the roles lon", "lon, lat; ra, dec"]),
+        ({"columns": {"lon": "ra", "lat": "x"}}, ["no column 'ra'", "found 4 columns: x, y, z, w"]),
+        ({"columns": {"lon": 1, "lat": "x"}}, ["columns must be names"]),
+        ({"weights": "p"}, ["no column 'p'"]),
+        ({"log_weights": "p"}, ["no column 'p'"]),
+        ({"weights": "w", "log_weights": "w"}, ["weights or log_weights, not both"]),
+        ({"columns": ("x", "y", "q")}, ["no column 'q'"]),
+        ({"columns": ("x", "y", "x")}, ["names x twice"]),
+        ({"columns": ("x",)}, ["two or more"]),
+        ({"columns": "z:x"}, ["the range z:x is empty", "left to right"]),
+        ({"units": "rad"}, ["units= is for angles"]),
+        ({"units": "grad"}, ["units must be 'deg' or 'rad'", "'grad'"]),
+        ({"space": "ball"}, ["space must be one of sphere", "'ball'"]),
+        ({"space": "rotations", "columns": ("x", "y")}, ["four columns, x, y, z, w, but 2 were named"]),
     ],
 )
 def test_wrong_column_choices_are_refused(save, options, parts):
@@ -196,7 +236,10 @@ def test_wrong_column_choices_are_refused(save, options, parts):
 
 
 def test_degrees_read_as_radians_are_refused(save):
-    refused(save("a.csv", "lon,lat\n10,20\n"), "line 2", "column lat is 20", "give units='deg'", units="rad")
+    refused(save("a.csv", "lon,lat\n10,20\n"), "line 2", "column lat is 20", "say units='deg'", units="rad")
+    refused(save("b.csv", "ra (rad),dec (rad)\n200,0.5\n"), "line 2", "column ra (rad) is 200", "say units='deg'")
+    right = read(save("b.csv", "ra (rad),dec (rad)\n200,0.5\n"), units="deg")
+    np.testing.assert_allclose(right.points, he.from_lonlat([200], [0.5], units="deg"))
 
 
 # NumPy files.
@@ -206,10 +249,9 @@ def test_degrees_read_as_radians_are_refused(save):
 def test_arrays_are_read_with_their_precision(tmp_path, dtype):
     np.save(tmp_path / "a.npy", AXES.astype(dtype))
     cloud = read(str(tmp_path / "a.npy"))
-    assert isinstance(cloud, Cloud)
     np.testing.assert_array_equal(cloud.points, AXES)
     assert cloud.points.dtype == (np.float32 if dtype == "f4" else np.float64)
-    assert "3 unit vectors with 3 coordinates" in cloud.description
+    assert cloud.origin.description == "3 points with 3 coordinates; equal weights"
 
 
 def test_weights_of_an_array_come_from_a_second_array(tmp_path):
@@ -217,24 +259,37 @@ def test_weights_of_an_array_come_from_a_second_array(tmp_path):
     np.save(tmp_path / "w.npy", np.array([[1.0], [2], [3]]))
     np.save(tmp_path / "short.npy", np.ones(2))
     weights = str(tmp_path / "w.npy")
-    np.testing.assert_array_equal(read(tmp_path / "a.npy", options=ReadOptions(weights=weights)).weights, [1, 2, 3])
-    logs = read(tmp_path / "a.npy", options=ReadOptions(log_weights=weights))
-    np.testing.assert_array_equal(logs.log_weights, [1, 2, 3])
-    assert "log-weights from" in logs.description
-    refused(tmp_path / "a.npy", "shape (2,)", "3 points", weights=str(tmp_path / "short.npy"))
-    refused(tmp_path / "a.npy", "takes a .npy file of 3 numbers", weights="mass")
+    plain = read(tmp_path / "a.npy", weights=weights)
+    np.testing.assert_allclose(plain.weights, np.array([1, 2, 3]) / 6)
+    assert "weights from" in plain.origin.description
+    assert "w.npy" in plain.origin.description
+    logs = read(tmp_path / "a.npy", log_weights=weights)
+    np.testing.assert_allclose(logs.weights, np.exp([1, 2, 3]) / np.exp([1, 2, 3]).sum())
+    assert "log-weights from" in logs.origin.description
+    refused(tmp_path / "a.npy", "a.npy", "3 points but 2 weights", weights=str(tmp_path / "short.npy"))
+    refused(tmp_path / "a.npy", "no column 'mass'", weights="mass")
+    bad = str(tmp_path / "bad.npy")
+    for value in (-3.0, np.inf, np.nan):
+        np.save(bad, np.array([1, value, 2]))
+        refused(tmp_path / "a.npy", f"bad.npy row 1 (counted from 0): the number is {value:g}", weights=bad)
+    np.save(bad, np.array([-np.inf, np.inf, 2]))
+    refused(tmp_path / "a.npy", "bad.npy row 1 (counted from 0): the number is inf", log_weights=bad)
+    np.save(bad, np.zeros(3))
+    refused(tmp_path / "a.npy", "a.npy: weights sum to zero over 3 atoms", weights=bad)
     refused(tmp_path / "a.npy", "does not exist", log_weights=str(tmp_path / "none.npy"))
 
 
 @pytest.mark.parametrize(
     ("array", "parts"),
     [
-        (np.ones(3), ["shape (3,)", "one unit vector per row"]),
-        (np.ones((3, 1)), ["shape (3, 1)"]),
+        (np.ones(3), ["one number a row", "two or more"]),
+        (np.ones((3, 1)), ["one number a row", "two or more"]),
+        (np.ones((3, 3, 2)), ["shape (3, 3, 2)", "one point per row"]),
         (np.ones((0, 3)), ["no points"]),
         (np.array([[1, 0, 0], [2.0, 0, 0]]), ["row 1 (counted from 0)", "length 2", "normalize=True"]),
-        (np.array([[10.0, 20.0]]), ["lon,lat"]),
-        (np.array([[1, 0, 0], [np.nan, 0, 0]]), ["row 1", "not finite"]),
+        (np.array([[10.0, 20.0]]), ["columns={'lon': '0', 'lat': '1'}, units='deg' for longitude and latitude"]),
+        (np.array([[1, 0, 0], [np.nan, 0, 0]]), ["row 1", "no number", "drop_missing=True"]),
+        (np.array([[1, 0, 0], [np.inf, 0, 0]]), ["row 1", "inf, not a finite number"]),
         (AXES + 0j, ["complex128", "real numbers"]),
         (np.array([["a", "b"]]), ["not real numbers"]),
     ],
@@ -257,16 +312,19 @@ def test_files_that_are_not_what_they_say_are_refused(tmp_path, save):
     refused(save("text.npy", "hello, world"), "does not hold .npy data")
     refused(save("zip.npy", (tmp_path / "a.npz").read_bytes()), "zip archive")
     refused(save("empty.npy", ""), "is empty")
-    refused(tmp_path / "a.npy", "without column names", lon="lon")
+    refused(tmp_path / "a.npy", "no column 'lon'", "found 4 columns: 0, 1, 2", columns={"lon": "lon", "lat": "lat"})
 
 
 def test_paths_that_cannot_be_read_are_refused(tmp_path, save):
     refused(tmp_path / "nowhere.csv", "nowhere.csv does not exist")
-    refused(tmp_path, "is a directory", "give one .npy, .csv, .tsv or .parquet file")
-    np.savez(tmp_path / "a.npz", AXES)
-    refused(tmp_path / "a.npz", ".npz archive", "numpy.save")
-    refused(save("a.feather", "x"), "suffix .feather", "only .npy, .csv, .tsv and .parquet")
-    refused(save("a.csv.gz", "x"), "compressed", "unpack")
+    refused(tmp_path, "is a directory", "give one file")
+    np.savez(tmp_path / "a.npz", AXES, 2 * AXES)
+    refused(tmp_path / "a.npz", "arr_0 (3, 3), arr_1 (3, 3)", "one array of points")
+    np.savez(tmp_path / "b.npz", AXES)
+    np.testing.assert_array_equal(read(tmp_path / "b.npz").points, AXES)
+    refused(save("a.xlsx", "x"), "suffix .xlsx", ".csv, .tsv", ".parquet")
+    refused(save("a.feather", "x"), "a.feather")
+    refused(save("a.csv.gz", b"\x1f\x8bx"), "damaged or cut short")
     refused(save("a", "x"), "no suffix")
 
 
@@ -319,13 +377,17 @@ def test_digits_grouped_by_underscores_are_not_numbers(tmp_path):
     path = tmp_path / "grouped.csv"
     path.write_text("lon,lat\n1_0,50\n100,20\n")
     with pytest.raises(he.InputError, match="line 2: column lon is '1_0', not a number"):
-        read(path, options=ReadOptions())
+        read(path)
 
 
 def test_integers_that_float64_would_round_are_refused_with_their_line(tmp_path, save):
-    refused(save("a.csv", f"x,y,z,w\n1,0,0,5\n0,1,0,{2**53 + 1}\n"), "a.csv line 3: 9007199254740993", "decimal point")
-    assert read(save("b.csv", f"x,y,z,w\n1,0,0,{2**53}\n0,1,0,{2**53 + 1}.0\n")).weights[1] == 2**53
-    assert read(save("c.csv", f"x,y,z,w\n1,0,0,{2**60}\n0,1,0,+{10**22}\n")).weights.tolist() == [2**60, 1e22]
+    refused(
+        save("a.csv", f"x,y,z,w\n1,0,0,5\n0,1,0,{2**53 + 1}\n"),
+        "a.csv line 3: column w is 9007199254740993",
+        "decimal point",
+    )
+    assert raw(save("b.csv", f"x,y,z,w\n1,0,0,{2**53}\n0,1,0,{2**53 + 1}.0\n")).weights[1] == 2**53
+    assert raw(save("c.csv", f"x,y,z,w\n1,0,0,{2**60}\n0,1,0,+{10**22}\n")).weights.tolist() == [2**60, 1e22]
     refused(save("d.csv", "x,y,z,w\n1,0,0," + "9" * 500 + "\n"), "d.csv line 2", "inf")
     np.save(tmp_path / "p.npy", AXES)
     np.save(tmp_path / "w.npy", np.array([1, 2**53 + 1, 3]))
@@ -341,6 +403,9 @@ def test_integers_in_parquet_that_float64_would_round_are_refused_with_their_row
 
     columns = {"x": [1, 0], "y": [0, 1], "z": [0, 0], "w": [1, 2**53 + 1]}
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
-    refused(tmp_path / "a.parquet", "column w: ", "row 1", "9007199254740993")
+    refused(tmp_path / "a.parquet", "column w: ", "a.parquet row 1 ", "9007199254740993")
+    columns = {"x": [1, 0, 0], "y": [0, 1, 1], "z": [0, 0, 0], "w": [None, 1, 2**53 + 1]}
+    parquet.write_table(pa.table(columns), tmp_path / "c.parquet")
+    refused(tmp_path / "c.parquet", "column w: ", "c.parquet row 2 ", "9007199254740993", drop_missing=True)
     parquet.write_table(pa.table({"vector": [[1, 0], [2**53 + 1, 1]]}), tmp_path / "b.parquet")
-    refused(tmp_path / "b.parquet", "column vector: ", "row 1", "9007199254740993", normalize=True)
+    refused(tmp_path / "b.parquet", "column vector: ", "b.parquet row 1 ", "9007199254740993", normalize=True)

@@ -142,12 +142,13 @@ GOOD = {
         "x y",
         [[0.12345678901234568, 2.2250738585072011e-308]],
     ),
-    "huge integers": (
+    "huge integers that are exact": (
         ".csv",
-        "id,x\n123456789012345678901234567890,1\n",
+        f"id,x\n{2**80},1\n+{10**22},{2**53}\n-123456789012345678901234567890.0,1e300\n",
         "id x",
-        [[123456789012345678901234567890.0, 1]],
+        [[2.0**80, 1], [1e22, 2.0**53], [-123456789012345678901234567890.0, 1e300]],
     ),
+    "huge integers in columns that are not wanted": (".csv", f"id,x\n{2**53 + 1},1\n", "x", [[1]]),
     "text in other columns": (".csv", "a,x,b\nfoo,1,\n,2,2024-01-01\n", "x", [[1], [2]]),
     "rows of text first": (
         ".csv",
@@ -303,6 +304,24 @@ BAD = {
         "may be the names of columns or the first row; name the columns",
     ),
     "0,1,2 among integers": (".csv", "0,1,2\n3,4,5\n", "0 1", "may be the names of columns or the first row"),
+    "an integer that float64 rounds": (
+        ".csv",
+        f"id,x\n1,1\n{2**53 + 1},1\n",
+        "id x",
+        "line 3: column id is 9007199254740993, an integer above 2^53 that is not exact in float64",
+    ),
+    "a negative one with a decimal comma": (
+        ".csv",
+        f"id;x\n1;1,5\n-{2**53 + 1};1,5\n",
+        "id x",
+        "line 3: column id is -9007199254740993, an integer above 2^53",
+    ),
+    "a rounded integer far below": (
+        ".csv",
+        "id,x\n" + "1,1\n" * 70_000 + "123456789012345678901234567890,1\n",
+        "id x",
+        "line 70,002: column id is 123456789012345678901234567890, an integer above 2^53",
+    ),
     "NUL bytes": (".csv", b"x,y\n1,2\n\0\0\0\0", "x y", "holds NUL bytes"),
     "NUL bytes far below": (".csv", b"x,y\n" + b"1,2\n" * 200 + b"\0\0\0\0\n", "x y", "line 202 has 1 field"),
     "a NUL in a number": (".csv", b"x,y\n" + b"1,2\n" * 200 + b"1,2\0\n", "x y", r"line 202: column y is '2\x00'"),
@@ -449,7 +468,7 @@ def test_zst_cut_short_or_without_pyarrow_is_refused(tmp_path, monkeypatch):
         read(text.table(write(tmp_path / "a.csv.zst", packed[:-9])))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     if sys.version_info < (3, 14):
-        with pytest.raises(MissingExtraError, match=r"heatess\[table\]"):
+        with pytest.raises(MissingExtraError, match=r"pip install pyarrow \(extra: table\)"):
             text.table(tmp_path / "a.csv.zst")
 
 
@@ -540,7 +559,12 @@ JSON_GOOD = {
     "UTF-16": (".json", '[{"x": 1}]'.encode("utf-16"), "x", [[1]]),
     "gzip": (".json.gz", gzip.compress(b'[{"x": 1}]'), "x", [[1]]),
     "xz lines": (".jsonl.xz", lzma.compress(b'{"x": 1}\n{"x": 2}\n'), "x", [[1], [2]]),
-    "huge integers": (".json", '[{"x": 123456789012345678901}]', "x", [[123456789012345678901.0]]),
+    "huge integers that are exact": (
+        ".json",
+        f'[{{"x": {2**80}}}, {{"x": 123456789012345678901.0}}]',
+        "x",
+        [[2.0**80], [123456789012345678901.0]],
+    ),
 }
 
 
@@ -590,6 +614,16 @@ JSON_BAD = {
         ".geojson",
         geo({"type": "Feature", "geometry": {"type": "Polygon", "coordinates": []}}),
         "feature 0 (counted from 0): the geometry is Polygon, not Point",
+    ),
+    "an integer that float64 rounds": (
+        ".json",
+        f'[{{"x": 1}}, {{"x": {2**53 + 1}}}]',
+        "record 1 (counted from 0): column x is 9007199254740993, an integer above 2^53 that is not exact in float64",
+    ),
+    "one in a vector": (
+        ".jsonl",
+        f'{{"v": [0, 1]}}\n{{"v": [1, {2**53 + 1}]}}\n',
+        "line 2: column v entry 1 is 90071992",
     ),
     "text for a coordinate": (".geojson", geo(point("a", 1)), 'column lon is "a", not a number'),
     "no features": (".geojson", '{"type": "FeatureCollection"}', "without a list of features"),
@@ -963,5 +997,5 @@ def test_row_groups_are_read_in_pieces(tmp_path):
 def test_without_pyarrow_the_install_line_is_given(tmp_path, monkeypatch, name):
     path = save(tmp_path / name, {"x": [1.0]})
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"heatess\[table\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install pyarrow \(extra: table\)"):
         opened(path)

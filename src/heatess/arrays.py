@@ -31,6 +31,8 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name}: row {row} is masked; drop or fill masked rows first")
     try:
         array = np.asarray(values)
+    except InputError:  # of a column that is read when it is asked for
+        raise
     except ValueError as error:
         raise InputError(f"{name}: rows have different lengths ({error}); every row must have the same") from None
     except Exception as error:  # whatever a tensor of another library answers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -11,9 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from .arrays import FloatArray, numeric_array, shown
 from .blocks import slices
+from .directions import from_lonlat
 from .errors import InputError
 from .spaces.base import Space
+from .spaces.rotations import Rotations
 from .spaces.sphere import Sphere
+from .tables.frames import frame_table
+from .tables.meaning import Reading
+from .tables.table import Table
+from .tables.take import Origin, Taken, at_place, take
 
 #: The default spaces of the last few dimensions, with the tables they have made.
 _sphere = lru_cache(maxsize=8)(Sphere)
@@ -33,6 +40,8 @@ class Measure:
         The manifold, and one atom per row, in the space's own checked form.
     weights : ndarray, shape (n,)
         Not negative, summing to one.
+    origin : Origin or None
+        Which columns of which file or data frame it was read from, if it was.
 
     Examples
     --------
@@ -49,21 +58,43 @@ class Measure:
     space: Space
     points: NDArray[Any]
     weights: FloatArray
+    origin: Origin | None = None
 
     def __init__(
         self,
         points: Any,
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | str | None = None,
         *,
-        log_weights: ArrayLike | None = None,
+        log_weights: ArrayLike | str | None = None,
         space: Space | None = None,
     ) -> None:
+        self._fill(points, weights, log_weights, space)
+        if isinstance(points, np.ndarray) and np.may_share_memory(points, self.points):
+            self.__dict__["points"] = self.points.copy()  # so that later changes of the array do not change the measure
+
+    def _fill(
+        self,
+        points: Any,
+        weights: ArrayLike | str | None,
+        log_weights: ArrayLike | str | None,
+        space: Space | None,
+    ) -> None:
+        """Check everything; points may still share the memory of the caller's array."""
         if space is not None and not isinstance(space, Space):
             raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
         if isinstance(points, Measure):
             raise InputError("points are a Measure already; use it as it is")
+        if not isinstance(points, np.ndarray):
+            table = frame_table(points)
+            if table is not None:
+                self._take(table, weights, log_weights, space)
+                return
+            points, space = _converted(points, space)
         if space is None:
             points = numeric_array(points, "points")
+            if points.ndim == 3:
+                points, space = _stacked(points)
+        if space is None:
             if points.ndim != 2 or points.shape[1] < 2:
                 raise InputError(
                     f"points must be an (n, d) array of unit vectors with d >= 2, but have shape {points.shape}; "
@@ -73,6 +104,31 @@ class Measure:
         points = space.check(points)
         self.__dict__.update(space=space, points=points, weights=_normalised(weights, log_weights, len(points)))
 
+    def _take(self, table: Table, weights: Any, log_weights: Any, space: Space | None) -> None:
+        """Columns of a data frame; weights are a column's name or an array."""
+        named = {"weights": weights, "log_weights": log_weights}
+        columns: dict[str, Any] = {name: value for name, value in named.items() if isinstance(value, str)}
+        arrays = {name: value for name, value in named.items() if value is not None and name not in columns}
+        if arrays:
+            columns["weights"] = "none"
+        try:
+            taken = next(take(table, Reading(space=space, loose=True, **columns)))
+        except InputError as error:
+            raise _with_read(error) from None
+        own = {"weights": taken.weights, "log_weights": taken.log_weights} | arrays
+        made = Measure.taken(taken._replace(**own))
+        self.__dict__.update(made.__dict__)
+
+    @classmethod
+    def taken(cls, taken: Taken) -> Measure:
+        """The measure of points taken from a table; errors name the place of the row there."""
+        try:
+            made = cls.of(taken.points, taken.weights, log_weights=taken.log_weights, space=taken.space)
+        except InputError as error:
+            raise at_place(error, taken.place) from None
+        made.__dict__["origin"] = taken.origin
+        return made
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Measure cannot be changed, so {name} cannot be set; make a new one")
 
@@ -80,14 +136,16 @@ class Measure:
     def of(
         cls,
         points: Any,
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | str | None = None,
         *,
-        log_weights: ArrayLike | None = None,
+        log_weights: ArrayLike | str | None = None,
         space: Space | None = None,
     ) -> Measure:
         """*points* themselves if they are a Measure already, else a new one."""
         if not isinstance(points, Measure):
-            return cls(points, weights, log_weights=log_weights, space=space)
+            made = cls.__new__(cls)
+            made._fill(points, weights, log_weights, space)
+            return made
         if weights is not None or log_weights is not None:
             raise InputError("points are a Measure, which has weights of its own; leave out weights= and log_weights=")
         if space is not None and space != points.space:
@@ -136,6 +194,40 @@ class Measure:
             return support
         masses = np.bincount(label, support.weights).astype(np.float64)
         return Measure.trusted(self.space, support.points[first], masses)
+
+
+def _with_read(error: InputError) -> InputError:
+    """The same error; where it advises arguments that only `read` has, it says so."""
+    if not re.search(r"\b(?:columns|units|drop_missing|normalize)=", str(error)):
+        return error
+    return type(error)(f"{error}, as an argument of heatess.read(frame, ...)", row=error.row)
+
+
+def _converted(points: Any, space: Space | None) -> tuple[Any, Space | None]:
+    """Objects of other packages: rotations of scipy, sky coordinates of astropy."""
+    if hasattr(points, "as_quat"):
+        return points, space or Rotations()
+    if type(points).__module__.startswith("astropy.coordinates") and hasattr(points, "spherical"):
+        place = points.spherical
+        return from_lonlat(place.lon, place.lat), space
+    return points, space
+
+
+def _stacked(points: NDArray[Any]) -> tuple[NDArray[Any], Space | None]:
+    """Rotation matrices (n, 3, 3), or vectors (chain, draw, d), whichever the numbers show."""
+    chains, draws, width = points.shape
+    if not points.size:
+        return points.reshape(0, width), None
+    unit = np.abs(np.einsum("cdj,cdj->cd", points, points, dtype=np.float64) - 1).max() < 1e-2
+    square = np.einsum("nij,nkj->nik", points, points, dtype=np.float64) if draws == width == 3 else None
+    if square is not None and np.abs(square - np.eye(3)).max() < 1e-3:
+        return points, Rotations()
+    if unit:
+        return points.reshape(chains * draws, width), None
+    raise InputError(
+        f"points have shape {points.shape}, but are neither rotation matrices (n, 3, 3) nor unit vectors "
+        f"(chain, draw, {width}); give an (n, d) array, or name the manifold with space="
+    )
 
 
 def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -205,7 +297,9 @@ def _refuse_weight(values: FloatArray, name: str, bad: NDArray[np.bool_]) -> Non
     row = int(np.argmax(bad))
     expected = "finite and not negative" if name == "weights" else "finite, or -inf for a zero weight"
     count = f"{int(bad.sum())} of {len(values)} rows"
-    raise InputError(f"{name} must be {expected}, but row {row} is {values[row]} ({count}); drop or fix those rows")
+    raise InputError(
+        f"{name} must be {expected}, but row {row} is {values[row]} ({count}); drop or fix those rows", row=row
+    )
 
 
 def _column(values: Any, name: str, n: int | None) -> FloatArray:

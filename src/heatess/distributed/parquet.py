@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import scales
+from ..arrays import shown
 from ..errors import InputError, missing_extra
 from ..profile import HeatProfile, check_rtol
-from ..readers import Cloud, ReadOptions, parquet
+from ..readers import parquet
+from ..tables.meaning import Reading
+from ..tables.take import Taken, taken_from
 from .partitions import Partitions, Piece
 from .reduction import Scheduler, by_pairs, by_transform, space_of
 
@@ -81,20 +84,20 @@ def profile_parquet(
         from dask import delayed
     except ImportError:
         raise missing_extra("dask", "dask") from None
-    names: Any = tuple(points) if isinstance(points, list) else () if points is None else points
-    options = ReadOptions(names, lon, lat, units, weights, log_weights, normalize)
+    reading = Reading(None, _columns(points, lon, lat), units, weights, log_weights, normalize)
     scheduler = Scheduler(client, progress)
     outline = delayed(parquet.outline)
-    look = delayed(list)([outline(file.absolute(), options) for file in parquet.expand(paths)])
+    look = delayed(list)([outline(file.absolute(), reading) for file in parquet.expand(paths)])
     outlines = _consistent(Scheduler(client, False).compute(look))
-    if units is None and outlines[0].spherical:
-        raise InputError(f"{outlines[0].path} holds longitude and latitude; say units='deg' or units='rad'")
-    space = space_of(outlines[0].width, None)
+    for outlined in outlines:
+        if outlined.angles:
+            raise InputError(f"{outlined.path} holds angles, such as lon and lat; say units='deg' or units='rad'")
+    space = space_of(outlines[0].width, outlines[0].space)
     at = scales.resolve(space, angles, times, resolutions)
     pieces = [(outline, groups) for outline in outlines for groups in _tasks(outline.groups)]
     if space.transform is None:
-        return by_pairs(_as_partitions(pieces, options), space, at, rtol, scheduler)
-    work = [(str(outline.path), _clouds, outline.path, groups, options) for outline, groups in pieces]
+        return by_pairs(_as_partitions(pieces, reading), space, at, rtol, scheduler)
+    work = [(str(outline.path), _taken, outline.path, groups, reading) for outline, groups in pieces]
     return by_transform(work, space, sum(sum(outline.groups) for outline in outlines), at, rtol, scheduler)
 
 
@@ -112,8 +115,7 @@ def _consistent(outlines: list[parquet.Outline]) -> list[parquet.Outline]:
 
 
 def _kind(outline: parquet.Outline) -> str:
-    points = "longitude and latitude" if outline.spherical else f"vectors with {outline.width} coordinates"
-    return f"{points} and {outline.weight.replace('_', '-') or 'no weights'}"
+    return f"points of {outline.space!r} and {outline.weight.replace('_', '-') or 'no weights'}"
 
 
 def _tasks(groups: Sequence[int]) -> Iterator[list[int]]:
@@ -128,22 +130,36 @@ def _tasks(groups: Sequence[int]) -> Iterator[list[int]]:
         yield chosen
 
 
-def _as_partitions(pieces: list[tuple[parquet.Outline, list[int]]], options: ReadOptions) -> Partitions:
+def _as_partitions(pieces: list[tuple[parquet.Outline, list[int]]], reading: Reading) -> Partitions:
     from dask import delayed
 
     load, first = delayed(_load), pieces[0][0]
-    loaded = [load(outline.path, groups, options) for outline, groups in pieces]
+    loaded = [load(outline.path, groups, reading) for outline, groups in pieces]
     names = ["points", *filter(None, [first.weight])]
     parts = [Piece(**{name: getattr(piece, name) for name in names}) for piece in loaded]
     rows = tuple(sum(outline.groups[group] for group in groups) for outline, groups in pieces)
     return Partitions(parts, first.width, rows)
 
 
-def _load(path: Path, groups: Sequence[int], options: ReadOptions) -> Piece:
-    clouds = list(_clouds(path, groups, options))
-    columns = [[getattr(cloud, name) for cloud in clouds] for name in Piece._fields]
+def _load(path: Path, groups: Sequence[int], reading: Reading) -> Piece:
+    taken = list(_taken(path, groups, reading))
+    for part in taken:
+        with taken_from(part):  # while it is known where in the file it is
+            part.space.check(part.points)
+    columns = [[getattr(part, name) for part in taken] for name in Piece._fields]
     return Piece(*(None if column[0] is None else np.concatenate(column) for column in columns))
 
 
-def _clouds(path: Path, groups: Sequence[int], options: ReadOptions) -> Iterator[Cloud]:
-    return (cloud for cloud, _ in parquet.batches(path, options, BATCH_ROWS, groups))
+def _taken(path: Path, groups: Sequence[int], reading: Reading) -> Iterator[Taken]:
+    return parquet.pieces(path, reading, BATCH_ROWS, groups)
+
+
+def _columns(points: Any, lon: str | None, lat: str | None) -> Any:
+    """What `Reading` takes as columns."""
+    if lon is None and lat is None:
+        return list(points) if isinstance(points, tuple) else points
+    if points is not None:
+        raise InputError(f"give points={shown(points)} or lon= and lat=, not both")
+    if lon is None or lat is None:
+        raise InputError("give both lon= and lat=, the columns of longitude and latitude")
+    return {"lon": lon, "lat": lat}

@@ -22,6 +22,7 @@ from ..profile import HeatProfile
 from ..progress import Progress
 from ..scales import Scales, resolve
 from ..spaces.base import Space
+from ..tables.take import Taken, taken_from
 from .pair_blocks import block_pairs, block_sizes, levels_for, make_block, pair_profile, pair_sums, series_of
 from .partitions import Partitions, Piece
 
@@ -117,7 +118,7 @@ def _accumulate(
     with threads(1):
         for piece in load(*given):
             if len(piece.points):
-                with part_named(name):
+                with taken_from(piece) if isinstance(piece, Taken) else part_named(name):
                     state.add(piece.points, piece.weights, log_weights=piece.log_weights)
     return state
 

@@ -19,6 +19,9 @@ from ..tables.table import Columns, Piece, Rows, Table
 
 SUFFIXES = (".npy", ".npz")
 
+#: Bytes of a header; that of an array of numbers has about a hundred.
+LONGEST_HEADER = 10_000
+
 #: What a damaged archive may raise.
 _DAMAGE = (
     *(
@@ -64,7 +67,8 @@ def _of_array(array: NDArray[Any], source: str) -> Table:
     if array.dtype.kind not in "fiu":
         raise InputError(f"{source} holds {array.dtype}, not real numbers; save it as numbers: array.astype(float)")
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
-        raise InputError(f"{source} has shape {array.shape}, not (n, d); save one point per row")
+        rows = f": array.reshape(-1, {array.shape[-1]})" if array.ndim > 2 and array.size else ""
+        raise InputError(f"{source} has shape {array.shape}, not (n, d); save one point per row{rows}")
     _refuse_empty(array.shape, source)
     return Rows(array.reshape(len(array), -1), source)
 
@@ -77,18 +81,27 @@ def _refuse_empty(shape: tuple[int, ...], source: str) -> None:
 def _mapped(path: Path) -> NDArray[Any]:
     """The array of a .npy file, mapped into memory."""
     with path.open("rb") as stream:
-        magic = stream.read(6)
+        start = stream.read(12)
+    magic, room = start[:6], start[8:10] if start[6:7] == b"\1" else start[8:12]
     if magic != b"\x93NUMPY":
         found = "is empty" if not magic else "is a zip archive" if magic[:2] == b"PK" else "does not hold .npy data"
         raise InputError(f"{path} {found}; write it with numpy.save(path, array)")
+    if int.from_bytes(room, "little") > LONGEST_HEADER:  # which NumPy would make room for first
+        raise InputError(f"{path} is damaged: its header claims to be too long; write it again with numpy.save")
     try:
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except _DAMAGE as error:
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+        spare = path.stat().st_size - mapped.offset - mapped.nbytes
+    except OSError:
+        raise
+    except Exception as error:  # a damaged header makes NumPy raise nearly anything
         if "object" in str(error).lower():
             reason = "holds Python objects, which are never loaded; save it as numbers: array.astype(float)"
         else:
             reason = f"is damaged or cut short ({_short(error)}); write it again with numpy.save(path, array)"
         raise InputError(f"{path} {reason}") from None
+    if spare:
+        raise InputError(f"{path} holds {spare:,} bytes after its array; save one array per file with numpy.save")
+    return np.asarray(mapped)
 
 
 def _short(error: Exception) -> str:

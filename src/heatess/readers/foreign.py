@@ -27,8 +27,8 @@ def split_label(path: Path) -> tuple[Path, str]:
     >>> split_label(Path("a.h5"))[1]
     ''
     """
-    file, _, label = str(path).partition("::")
-    return (path, "") if path.exists() else (Path(file), label)
+    file, mark, label = str(path).partition("::")
+    return (Path(file), label) if mark and not path.exists() else (path, "")
 
 
 @contextmanager

@@ -108,8 +108,8 @@ def _multi_order(path: Path, uniq: NDArray[np.int64], values: FloatArray, column
     _refuse_overlap(path, levels, pixels)
     weights = _weights(values, column, levels)
     finest, coarsest = 2 ** int(levels.max()), 2 ** int(levels.min())
-    note = f"HEALPix map, multi-order, nside {coarsest} to {finest}, {len(uniq):,} pixels; weights from {column}"
-    return SkyMap(str(path), levels, pixels, "nested", weights, note)
+    note = f"HEALPix map, multi-order, nside {coarsest} to {finest}, {len(uniq):,} pixels"
+    return SkyMap(str(path), levels, pixels, "nested", weights, f"{note}; {_weight_is(column)}")
 
 
 def _refuse_overlap(path: Path, levels: NDArray[np.int64], pixels: NDArray[np.int64]) -> None:
@@ -150,7 +150,12 @@ def _flat(path: Path, header: Mapping[str, Any], named: Mapping[str, Field], val
         pixels = np.arange(whole)
         note += " pixels"
     return SkyMap(
-        str(path), level, pixels, order, _weights(values, column, np.int64(level)), f"{note}; weights from {column}"
+        str(path),
+        level,
+        pixels,
+        order,
+        _weights(values, column, np.int64(level)),
+        f"{note}; {_weight_is(column)}",
     )
 
 
@@ -176,6 +181,10 @@ def _pixels(path: Path, pixels: NDArray[np.int64], name: str, whole: int, count:
     if len(np.unique(pixels)) < count:
         raise InputError(f"{path}: {name} names some pixels twice; keep one row for each")
     return pixels
+
+
+def _weight_is(column: str) -> str:
+    return f"weight is {column}{' times the area' if column in _DENSITIES else ''}"
 
 
 def _weights(values: FloatArray, column: str, levels: NDArray[np.int64] | np.int64) -> FloatArray:

@@ -180,7 +180,7 @@ class Records(Table):
         self._columns, self.source, self._place = columns, source, place
         self._count = len(next(iter(columns.values()), []))
         kinds = {name: {type(value) for value in values if value is not None} for name, values in columns.items()}
-        self.lists = [name for name, kind in kinds.items() if kind == {list}]
+        self.lists = [name for name, kind in kinds.items() if kind == {list} and _any_number(columns[name])]
         self.names = [name for name, kind in kinds.items() if kind & {int, float}]
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
@@ -199,15 +199,25 @@ class Records(Table):
         return np.array([_number(value, self._place, row, f"column {name}") for row, value in enumerate(values)])
 
 
+def _any_number(values: list[Any]) -> bool:
+    """Whether some list holds a number; lists of text are no vectors."""
+    return any(type(entry) in (int, float) for value in values for entry in value or ())
+
+
 def _number(value: Any, place: Place, row: int, name: str) -> float:
     if value is None:
         return np.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{place(row)}: {name} is {_kind(value)}, not a number; drop or fix that record")
     try:
-        return float(value)
+        found = float(value)
     except OverflowError:
         raise InputError(f"{place(row)}: {name} is a number too large to hold; drop or fix that record") from None
+    if isinstance(value, int) and found != value:
+        what = f"{name} is {value}, an integer above 2^53 that is not exact in float64"
+        advice = "subtract an offset or, if rounding does no harm, write it with a decimal point"
+        raise InputError(f"{place(row)}: {what}; {advice}")
+    return found
 
 
 def _vectors(values: list[Any], place: Place, name: str) -> NDArray[Any]:

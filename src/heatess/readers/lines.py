@@ -12,7 +12,7 @@ from typing import IO
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..arrays import EXACT_INTEGERS, FloatArray
 from ..errors import InputError
 
 #: What stands for a missing number.
@@ -137,9 +137,12 @@ def careful(rows: Iterator[tuple[int, list[str]]], dialect: Dialect, wanted: Seq
                 continue
             _refuse_ragged(line, row, dialect)
         try:
-            values.extend([number(row[column], decimal) for column in wanted])
+            found = [number(row[column], decimal) for column in wanted]
         except ValueError:
             raise _not_a_number(line, row, dialect, wanted) from None
+        if any(abs(value) >= EXACT_INTEGERS for value in found):
+            _refuse_rounded(line, row, dialect, wanted)
+        values.extend(found)
         lines.append(line)
         if len(lines) == _CHUNK:
             yield _block(values, lines, len(wanted))
@@ -189,6 +192,18 @@ def _refuse_ragged(line: int, row: list[str], dialect: Dialect) -> None:
         found = f"has {len(row)} field{'s' * (len(row) != 1)}, but {expected}"
         advice = "fix that line, and quote any field that contains the delimiter"
         raise InputError(f"{dialect.source} line {line} {found}; {advice}")
+
+
+def _refuse_rounded(line: int, row: list[str], dialect: Dialect, wanted: Sequence[int]) -> None:
+    """Refuse integers that float64 does not hold; a number with a decimal point says that rounding does no harm."""
+    for column in wanted:
+        text = row[column].strip()
+        digits = text.lstrip("+-")
+        if digits.isdecimal() and len(digits) < 400 and int(digits) != abs(number(text, dialect.decimal)):
+            name = dialect.names[column] or f"number {column + 1}"
+            what = f"column {name} is {text[:40]}, an integer above 2^53 that is not exact in float64"
+            advice = "subtract an offset or, if rounding does no harm, write it with a decimal point"
+            raise InputError(f"{dialect.source} line {line:,}: {what}; {advice}")
 
 
 def _not_a_number(line: int, row: list[str], dialect: Dialect, wanted: Sequence[int]) -> InputError:

@@ -1,22 +1,22 @@
-"""Parquet files: columns x, y, z or lon, lat, or a list column of vectors, and optionally weights."""
+"""Parquet files, and many of them together."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..arrays import FloatArray
-from ..errors import InputError, missing_extra
+from ..arrays import shown
+from ..errors import InputError, InputTypeError, missing_extra
+from ..files import repeated
+from ..spaces.base import Space
 from ..tables.frames import ArrowTable, Root
+from ..tables.meaning import Reading, meaning_of
 from ..tables.table import Table
-from .cloud import Cloud, Place, ReadOptions, refuse, row_places
-from .columns import Columns
+from ..tables.take import Taken, take
 
 SUFFIXES = (".parquet", ".pq")
 
@@ -26,8 +26,9 @@ class Outline(NamedTuple):
 
     path: Path
     groups: tuple[int, ...]  #: rows in each row group
-    width: int  #: coordinates of each point as unit vector; may be zero in a file without rows
-    spherical: bool  #: whether the points are longitude and latitude
+    space: Space | None  #: of its points; None in a file without rows
+    width: int  #: coordinates of each point
+    angles: bool  #: whether the columns are angles whose unit is not known
     weight: str  #: "weights", "log_weights", or empty if there are none
 
 
@@ -68,75 +69,59 @@ def _is_data(file: Path, root: Path) -> bool:
     return file.is_file() and not any(part[0] in "._" for part in file.relative_to(root).parts)
 
 
-def outline(path: Path, options: ReadOptions) -> Outline:
+def outline(path: Path, reading: Reading) -> Outline:
     """The outline of a file, from its footer and at most one row."""
     with _opened(path) as file:
-        columns = _columns(file, path, options)
-        width = 3 if columns.spherical else len(columns.coordinates)
-        if columns.vectors:
-            first = next(file.iter_batches(batch_size=1, columns=columns.coordinates), None)
-            width = len(first[0][0]) if first is not None and first.num_rows and first[0][0].is_valid else 0
-        weight = "" if not columns.weight else "log_weights" if columns.logs else "weights"
-        return Outline(path, _group_rows(file), width, columns.spherical, weight)
+        groups = _group_rows(file)
+    meaning = meaning_of(table(path), reading)
+    weight = "" if not meaning.weight else "log_weights" if meaning.logs else "weights"
+    angles = meaning.kind.angles and meaning.units is None
+    if not sum(groups):
+        return Outline(path, groups, None, 0, angles, weight)
+    first = next(take(table(path), reading, 1))
+    return Outline(path, groups, first.space, first.points.shape[1], angles, weight)
 
 
-def batches(
-    path: Path, options: ReadOptions, rows: int | None, groups: Sequence[int] | None = None
-) -> Iterator[tuple[Cloud, float]]:
-    """Points of at most *rows* rows, or of all if None, with their weights and the fraction of the file read.
-
-    Large row groups are also read in pieces, so memory stays limited; *groups* chooses which row groups to read.
-    """
-    with _opened(path) as file:
-        columns = _columns(file, path, options)
-        if rows is None:
-            if not file.metadata.num_rows:
-                raise InputError(f"{path} has no rows; at least one point is needed")
-            table = file.read(columns=columns.wanted)
-            _refuse_rows(path, table.num_rows, file.metadata.num_rows)
-            yield _cloud(columns, table, row_places(path, 0), zero_ok=False), 1.0
-            columns.finish()
-            return
-        lengths = _group_rows(file)
-        starts = np.cumsum([0, *lengths])
-        chosen = range(len(lengths)) if groups is None else groups
-        done, total = 0, sum(lengths[group] for group in chosen)
-        for group in chosen:
-            start = int(starts[group])
-            for batch in file.iter_batches(rows, row_groups=[group], columns=columns.wanted, use_threads=False):
-                if batch.num_rows:
-                    done += batch.num_rows
-                    yield _cloud(columns, batch, row_places(path, start), zero_ok=True), done / total
-                    start += batch.num_rows
-        _refuse_rows(path, done, total)
-        columns.finish()
+def pieces(path: Path, reading: Reading, rows: int, groups: Sequence[int]) -> Iterator[Taken]:
+    """The points in some row groups of a file, at most *rows* at a time."""
+    return take(table(path, groups), reading, rows)
 
 
-def table(path: Path) -> Table:
+def table(path: Path, groups: Sequence[int] | None = None) -> Table:
     """The columns of a file, from its footer; rows are read when they are wanted, in pieces within row groups."""
     with _opened(path) as file:
-        return ParquetTable(path, file.schema_arrow)
+        return ParquetTable(path, file.schema_arrow, groups)
 
 
 class ParquetTable(ArrowTable):
-    """A Parquet file: only wanted columns are read."""
+    """A Parquet file, or some *groups* of its rows: only wanted columns are read."""
 
-    def __init__(self, path: Path, schema: Any) -> None:
+    def __init__(self, path: Path, schema: Any, groups: Sequence[int] | None) -> None:
         super().__init__(schema, str(path))
-        self._path = path
+        self._path, self._groups = path, groups
 
     def _count(self) -> int:
         with _opened(self._path) as file:
-            return int(file.metadata.num_rows)
+            return self._chosen(_group_rows(file))[1]
+
+    def _chosen(self, lengths: tuple[int, ...]) -> tuple[list[int], int]:
+        """The groups that are read, and their rows."""
+        groups = list(range(len(lengths)) if self._groups is None else self._groups)
+        return groups, sum(lengths[group] for group in groups)
 
     def _parts(self, roots: list[Root], rows: int) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
         with _opened(self._path) as file:
-            start, total = 0, file.metadata.num_rows
-            chosen = list(dict.fromkeys(_selected(root) for root in roots))
-            for batch in file.iter_batches(rows, columns=chosen, use_threads=False):
+            lengths = _group_rows(file)
+            groups, total = self._chosen(lengths)
+            wanted = list(dict.fromkeys(_selected(root) for root in roots))
+            start, done = sum(lengths[: groups[0]]) if groups else 0, 0
+            for batch in file.iter_batches(rows, row_groups=groups, columns=wanted, use_threads=False):
                 if batch.num_rows:
-                    yield _columns_of(batch), start, (start + batch.num_rows) / total
+                    done += batch.num_rows
+                    yield _columns_of(batch), start, done / max(total, 1)
                     start += batch.num_rows
+        if done != total:
+            raise InputError(f"{self._path} is damaged: it claims {total:,} rows but holds {done:,}; write it again")
 
 
 def _selected(root: Root) -> str:
@@ -162,62 +147,6 @@ def _opened(path: Path) -> Iterator[Any]:
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path} cannot be read as Parquet ({reason}); write it again or leave it out") from None
-
-
-def _columns(file: Any, path: Path, options: ReadOptions) -> Columns:
-    from pyarrow import types
-
-    schema = file.schema_arrow
-    kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    lists = [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
-    columns = Columns(list(schema.names), path, options, lists)
-    for name in columns.wanted:
-        kind = schema.field(name).type
-        if columns.vectors and name in columns.coordinates:
-            kind = kind.value_type
-        if not (types.is_floating(kind) or types.is_integer(kind)):
-            raise InputError(f"{path}: column {name} holds {kind}, not numbers; convert it, or name another column")
-    return columns
-
-
-def _cloud(columns: Columns, table: Any, place: Place, *, zero_ok: bool) -> Cloud:
-    weights = _numbers(table.column(columns.weight), columns.weight, place) if columns.weight else None
-    if columns.vectors:
-        points = _vectors(table.column(columns.coordinates[0]), columns.coordinates[0], place)
-    else:
-        points = np.column_stack([_numbers(table.column(name), name, place) for name in columns.coordinates])
-    return columns.cloud(points, weights, place, zero_ok=zero_ok)
-
-
-def _numbers(column: Any, name: str, place: Place) -> FloatArray:
-    _refuse_nulls(column, name, place)
-    return as_float64(np.asarray(column.to_numpy(zero_copy_only=False)), f"column {name}", place)
-
-
-def _vectors(column: Any, name: str, place: Place) -> NDArray[Any]:
-    """A column of lists as the rows of a matrix, with the precision of the file."""
-    import pyarrow
-
-    _refuse_nulls(column, name, place)
-    chunks = column.chunks if isinstance(column, pyarrow.ChunkedArray) else [column]
-    lengths = np.concatenate([np.asarray(chunk.value_lengths()) for chunk in chunks])
-    width = int(lengths[0])
-    refuse(
-        lengths != width, place, lambda row: f"column {name} holds {lengths[row]} numbers, but {width} in {place(0)}"
-    )
-    if width < 2:
-        raise InputError(f"{place(0)}: column {name} holds {width} numbers, but a vector needs two or more")
-    flat = pyarrow.chunked_array([chunk.flatten() for chunk in chunks])
-    if flat.null_count:
-        empty = np.asarray(flat.is_null()).reshape(-1, width)
-        refuse(np.asarray(empty.any(axis=1)), place, lambda row: f"column {name} has an empty entry in its list")
-    rows = np.asarray(flat.to_numpy()).reshape(-1, width)
-    return rows if rows.dtype.kind == "f" else as_float64(rows, f"column {name}", place)
-
-
-def _refuse_nulls(column: Any, name: str, place: Place) -> None:
-    if column.null_count:
-        refuse(np.asarray(column.is_null()), place, lambda row: f"column {name} is empty")
 
 
 def _group_rows(file: Any) -> tuple[int, ...]:

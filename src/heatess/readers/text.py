@@ -11,13 +11,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..arrays import EXACT_INTEGERS, FloatArray
 from ..errors import InputError
 from ..tables.table import Piece, Place, Rows, Table
 from .dialect import dialect_of, quaternions_at_end, sample_rows
 from .lines import LONGEST, MISSING, Block, Dialect, careful, records, text_lines
 from .streams import Source, packed
 
-SUFFIXES = packed((".csv", ".tsv", ".tab", ".txt", ".dat"))
+SUFFIXES = packed((".csv", ".tsv", ".tab", ".txt", ".dat", ".tum"))
 
 #: Bytes parsed at a time, and how many are too few to load pyarrow for.
 BLOCK = 2**24
@@ -60,6 +61,9 @@ class TextTable(Table):
         self._file, self._dialect = source, dialect
         self.source, self.units = source.name, dialect.units
         self.names = list(dict.fromkeys(filter(None, dialect.names)))
+        self._at: dict[str, list[int]] = {}
+        for place, name in enumerate(dialect.names):
+            self._at.setdefault(name, []).append(place)
         self.note = note or ("numbers with a decimal comma" if dialect.decimal == "," else "")
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
@@ -82,7 +86,7 @@ class TextTable(Table):
             raise InputError(f"{self.source} has a header ({header}) but no rows; at least one point is needed")
 
     def _index(self, name: str) -> int:
-        places = [place for place, other in enumerate(self._dialect.names) if other == name]
+        places = self._at[name]
         if len(places) > 1:
             numbers = " and ".join(str(place + 1) for place in places)
             raise InputError(
@@ -233,6 +237,8 @@ def arrow_parser(dialect: Dialect) -> Parser | None:
         for column, name in zip(columns, wanted, strict=True):
             if np.count_nonzero(np.isnan(column)) != found.column(str(name)).null_count:
                 return None
+        if _large(columns):
+            return None
         return Block(columns, range(before + 1, before + 1 + count))
 
     return parse
@@ -262,9 +268,16 @@ def numpy_parser(dialect: Dialect) -> Parser | None:
         if len(found) != len(ends) or np.isnan(found).any():
             return None
         columns = [np.ascontiguousarray(column) for column in found.T]
+        if _large(columns):
+            return None
         return Block(columns, range(before + 1, before + 1 + len(ends)))
 
     return parse
+
+
+def _large(columns: Sequence[FloatArray]) -> bool:
+    """Whether some number may be an integer that was rounded."""
+    return any(bool((np.abs(column) >= EXACT_INTEGERS).any()) for column in columns)
 
 
 def _simple(chunk: bytes, dialect: Dialect) -> bytes | None:

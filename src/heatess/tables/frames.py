@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import numeric_array
+from ..arrays import as_float64, numeric_array
 from ..blocks import slices
 from ..errors import InputError
 from .table import Columns, Piece, Place, Table
@@ -72,7 +72,7 @@ def _refuse_doubles(names: Sequence[str], source: str) -> None:
             raise InputError(f"{source} has {names.count(name)} columns {name!r}; rename or drop one of them")
 
 
-def _array(values: Any, name: str, source: str) -> NDArray[Any] | None:
+def _array(values: Any, name: str, source: str) -> Any:
     """Numbers (n,) or vectors (n, d), missing ones nan; None for anything else."""
     if isinstance(values, np.ma.MaskedArray):
         if values.dtype.kind not in "fiu":
@@ -96,7 +96,7 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
-def _of_objects(column: NDArray[Any], name: str, source: str) -> NDArray[Any] | None:
+def _of_objects(column: NDArray[Any], name: str, source: str) -> Any:
     """Python objects: numbers and missing ones, or lists of numbers of one length; None for anything else."""
     missing = np.array([_is_missing(value) for value in column], dtype=bool)
     present = column[~missing]
@@ -113,7 +113,17 @@ def _of_objects(column: NDArray[Any], name: str, source: str) -> NDArray[Any] | 
     return _stacked(column, missing, name, source)
 
 
-def _stacked(column: NDArray[Any], missing: NDArray[np.bool_], name: str, source: str) -> NDArray[Any] | None:
+class _Ragged:
+    """A column of lists of several lengths, refused when it is asked for: beside other columns it does no harm."""
+
+    def __init__(self, shape: tuple[int, int], error: InputError) -> None:
+        self.shape, self._error = shape, error
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        raise self._error
+
+
+def _stacked(column: NDArray[Any], missing: NDArray[np.bool_], name: str, source: str) -> Any:
     rows = np.flatnonzero(~missing)
     vectors = [np.asarray(column[row]) for row in rows]
     if any(vector.dtype.kind not in "fiu" and vector.dtype != object for vector in vectors):
@@ -122,9 +132,8 @@ def _stacked(column: NDArray[Any], missing: NDArray[np.bool_], name: str, source
     for row, vector in zip(rows.tolist(), vectors, strict=True):
         if vector.shape != (width,):
             found = f"{vector.size} numbers, but row {int(rows[0]):,} holds {width}"
-            raise InputError(
-                f"{source} row {row:,} (counted from 0): column {name} holds {found}; drop or fix that row"
-            )
+            words = f"{source} row {row:,} (counted from 0): column {name} holds {found}; drop or fix that row"
+            return _Ragged((len(column), width), InputError(words, row=row))
     try:
         values = np.stack([vector.astype(np.float64) if vector.dtype == object else vector for vector in vectors])
     except (TypeError, ValueError):
@@ -293,7 +302,7 @@ class ArrowTable(Table):
                     columns.append(arrow_vectors(get(root), name, place, widths.get(name)))
                     widths[name] = columns[-1].shape[1]
                 else:
-                    columns.append(arrow_numbers(_member(get(root), root), f"{self.source}: column {name}"))
+                    columns.append(arrow_numbers(_member(get(root), root), f"column {name}", place))
             yield Piece(columns, place, done)
 
     def _checked(self, name: str) -> Root:
@@ -356,12 +365,18 @@ def _member(column: Any, root: Root) -> Any:
     return compute.struct_field(column, root.child)
 
 
-def arrow_numbers(column: Any, name: str) -> NDArray[Any]:
-    """A column of Arrow numbers, nulls nan; floats keep their precision."""
+def arrow_numbers(column: Any, name: str, place: Place | None = None) -> NDArray[Any]:
+    """A column of Arrow numbers, nulls nan: floats as they are; integers that would be rounded are refused."""
+    missing: NDArray[Any] | None = None
     if column.null_count and not str(column.type).startswith(("float", "half", "double")):
-        column = column.cast("float64", safe=False)
-    chunked = hasattr(column, "chunks")
-    return numeric_array(column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False), name)
+        missing = ~np.asarray(column.is_valid())
+        column = column.fill_null(0)
+    found = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
+    if found.dtype.kind in "iu":
+        found = as_float64(found, name, place)
+    if missing is not None:
+        found[missing] = np.nan
+    return numeric_array(found, name)
 
 
 def arrow_vectors(column: Any, name: str, place: Place, width: int | None = None) -> NDArray[Any]:
@@ -386,7 +401,8 @@ def arrow_vectors(column: Any, name: str, place: Place, width: int | None = None
             raise InputError(
                 f"{place(start + row)}: {what} ({int(bad.sum()):,} such rows here); drop or fix those rows"
             )
-        flat = arrow_numbers(chunk.flatten(), f"column {name}")
+        kept = start + np.flatnonzero(valid)
+        flat = arrow_numbers(chunk.flatten(), f"column {name}", _entries(kept, width or 1, place))
         dtype = flat.dtype
         if len(chunks) == 1 and valid.all() and width:
             return flat.reshape(len(chunk), width)
@@ -400,6 +416,11 @@ def arrow_vectors(column: Any, name: str, place: Place, width: int | None = None
     if found is None:
         raise InputError(f"{place(0)} and the next {len(column) - 1:,}: column {name} is empty; drop those rows")
     return found
+
+
+def _entries(rows: NDArray[Any], width: int, place: Place) -> Place:
+    """The place of an entry of some *rows*, each of so many entries."""
+    return lambda entry: place(int(rows[entry // width]))
 
 
 # GeoParquet and GeoArrow points.

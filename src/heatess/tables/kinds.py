@@ -15,7 +15,6 @@ from ..arrays import FloatArray
 from ..directions import SLACK, from_decinc, from_euler, from_lonlat, from_spherical
 from ..errors import InputError
 from ..spaces import Circle, Rotations, Space, Sphere, Torus
-from .table import Place
 
 TURN = 2 * math.pi
 
@@ -33,12 +32,18 @@ class Kind(ABC):
         Whether the numbers are angles, in degrees or radians.
     about : str
         What the points are, in one word, for reports: earth, sky, directions, rotations, torsions, embedding.
+    limits : tuple of (float, float)
+        The least and largest angle of each column, in turns; empty if there are none.
+    exchanged : str
+        The argument that exchanges the columns, for the user.
     """
 
     roles: ClassVar[tuple[str, ...]] = ()
     angles: ClassVar[bool] = True
     about: ClassVar[str] = "directions"
     form: ClassVar[str] = "vectors"  #: the form of points, see `Space.form`
+    names: ClassVar[tuple[tuple[str, ...], ...]] = ()  #: for each role the names by which it is recognised
+    limits: ClassVar[tuple[tuple[float, float], ...]] = ()
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = list(columns)
@@ -50,16 +55,22 @@ class Kind(ABC):
             return ", ".join(self.columns)
         return f"{self.columns[0]} to {self.columns[-1]} ({len(self.columns)} columns)"
 
-    def limits(self, columns: list[NDArray[Any]]) -> float:
-        """How far the angles reach beyond what radians allow, as a ratio: above one they must be degrees."""
-        return float(max(np.nanmax(np.abs(values), initial=0.0) for values in columns) / (TURN + SLACK))
+    @property
+    def exchanged(self) -> str:
+        """The argument that exchanges two columns."""
+        roles = zip(self.roles, reversed(self.columns), strict=True)
+        return f"columns={{{', '.join(f'{role!r}: {name!r}' for role, name in roles)}}} if they are exchanged"
+
+    def beyond_radians(self, farthest: Sequence[float]) -> bool:
+        """Whether angles that reach so far from zero, one number a column, must be degrees."""
+        return max(farthest) > TURN + SLACK
 
     @abstractmethod
     def points(self, columns: list[NDArray[Any]], units: str) -> Any:
         """The points in the columns."""
 
     @abstractmethod
-    def space(self, points: Any) -> Space:
+    def space(self, points: Any, units: str) -> Space:
         """The space they are on, if nobody says otherwise."""
 
 
@@ -67,18 +78,18 @@ class LonLat(Kind):
     """Longitude and latitude."""
 
     roles, about = ("lon", "lat"), "earth"
-    NAMES = (("lon", "longitude", "lng", "long"), ("lat", "latitude"))
+    names: ClassVar[tuple[tuple[str, ...], ...]] = (("lon", "longitude", "lng", "long"), ("lat", "latitude"))
+    limits: ClassVar[tuple[tuple[float, float], ...]] = ((-0.5, 1.0), (-0.25, 0.25))
 
-    def limits(self, columns: list[NDArray[Any]]) -> float:
+    def beyond_radians(self, farthest: Sequence[float]) -> bool:
         """Latitudes in radians stay below pi/2."""
-        lon, lat = (float(np.nanmax(np.abs(values), initial=0.0)) for values in columns)
-        return max(lon / (TURN + SLACK), lat / (TURN / 4 + SLACK))
+        return farthest[0] > TURN + SLACK or farthest[1] > TURN / 4 + SLACK
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """Unit vectors."""
         return from_lonlat(*columns, units=units)
 
-    def space(self, points: Any) -> Space:
+    def space(self, points: Any, units: str) -> Space:
         """The sphere."""
         return Sphere(2)
 
@@ -87,7 +98,7 @@ class RaDec(LonLat):
     """Right ascension and declination."""
 
     roles, about = ("ra", "dec"), "sky"
-    NAMES = (
+    names = (
         ("ra", "rightascension", "right_ascension", "raj2000", "ra_deg", "ra_icrs"),
         ("dec", "declination", "dej2000", "decj2000", "dec_deg", "dec_icrs", "de_icrs"),
     )
@@ -97,7 +108,7 @@ class DecInc(LonLat):
     """Magnetic declination and inclination, positive down."""
 
     roles, about = ("dec", "inc"), "directions"
-    NAMES = (("dir_dec", "dec", "declination"), ("dir_inc", "inc", "inclination"))
+    names = (("dir_dec", "dec", "declination"), ("dir_inc", "inc", "inclination"))
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """Unit vectors (north, east, down)."""
@@ -108,12 +119,12 @@ class Colatitude(LonLat):
     """Colatitude and azimuth."""
 
     roles, about = ("colat", "azimuth"), "directions"
-    NAMES = (("colat", "colatitude"), ("azimuth", "az", "lon", "longitude", "phi"))
+    names = (("colat", "colatitude"), ("azimuth", "az", "lon", "longitude", "phi"))
+    limits = ((0.0, 0.5), (-0.5, 1.0))
 
-    def limits(self, columns: list[NDArray[Any]]) -> float:
+    def beyond_radians(self, farthest: Sequence[float]) -> bool:
         """Colatitudes in radians stay below pi."""
-        down, around = (float(np.nanmax(np.abs(values), initial=0.0)) for values in columns)
-        return max(around / (TURN + SLACK), down / (TURN / 2 + SLACK))
+        return farthest[0] > TURN / 2 + SLACK or farthest[1] > TURN + SLACK
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """Unit vectors."""
@@ -124,7 +135,7 @@ class Vectors(Kind):
     """Unit vectors: one column per coordinate, or one column of vectors."""
 
     angles = False
-    NAMES = (("x", "y", "z"), ("ux", "uy", "uz"), ("nx", "ny", "nz"))
+    TRIPLES = (("x", "y", "z"), ("ux", "uy", "uz"), ("nx", "ny", "nz"))
     LISTS = ("embedding", "vector", "emb", "embeddings", "vectors", "rows")
 
     @property
@@ -136,23 +147,24 @@ class Vectors(Kind):
         """The rows themselves."""
         return columns[0] if columns[0].ndim == 2 else np.column_stack(columns)
 
-    def space(self, points: Any) -> Space:
+    def space(self, points: Any, units: str) -> Space:
         """The sphere of their dimension."""
         if points.shape[1] < 2:
-            raise InputError(f"column {self.words} holds {points.shape[1]} numbers a row, but a vector has two or more")
+            raise InputError("there is one number a row, but a vector has two or more; name the columns with columns=")
         return Sphere(points.shape[1] - 1)
 
 
 class Quaternions(Kind):
     """Unit quaternions, in the order x, y, z, w whatever the order of the columns."""
 
-    roles, angles, about, form = ("qx", "qy", "qz", "qw"), False, "rotations", "quaternions"
+    roles: ClassVar[tuple[str, ...]] = ("qx", "qy", "qz", "qw")
+    angles, about, form = False, "rotations", "quaternions"
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """The scalar last."""
         return np.column_stack(columns).astype(np.float64)
 
-    def space(self, points: Any) -> Space:
+    def space(self, points: Any, units: str) -> Space:
         """The rotations."""
         return Rotations()
 
@@ -160,8 +172,8 @@ class Quaternions(Kind):
 class Relion(Quaternions):
     """Euler angles of RELION, rot, tilt and psi, ZYZ in degrees."""
 
-    roles = ("rot", "tilt", "psi")
-    NAMES = (("rlnanglerot", "_rlnanglerot"), ("rlnangletilt", "_rlnangletilt"), ("rlnanglepsi", "_rlnanglepsi"))
+    roles: ClassVar[tuple[str, ...]] = ("rot", "tilt", "psi")
+    names = (("rlnanglerot", "_rlnanglerot"), ("rlnangletilt", "_rlnangletilt"), ("rlnanglepsi", "_rlnanglepsi"))
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """Quaternions, the scalar last."""
@@ -172,27 +184,26 @@ class Torsions(Kind):
     """Periodic angles, one per column."""
 
     about, form = "torsions", "angles"
-    NAMES = ("phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4", "chi5")
+    ANGLES = ("phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4", "chi5")
 
     @property
     def roles(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the angles themselves."""
         return tuple(self.columns)
 
-    def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
-        """Radians."""
-        array = np.column_stack(columns).astype(np.float64)
-        return np.radians(array) if units == "deg" else array
+    def points(self, columns: list[NDArray[Any]], units: str) -> NDArray[Any]:
+        """The angles as they are."""
+        return columns[0] if columns[0].ndim == 2 else np.column_stack(columns)
 
-    def space(self, points: Any) -> Space:
+    def space(self, points: Any, units: str) -> Space:
         """The torus of as many angles; the circle if there is one."""
-        return Torus(points.shape[1]) if points.shape[1] > 1 else Circle()
+        return Torus(points.shape[1], units=units) if points.shape[1] > 1 else Circle(units)
 
 
 class Numbers(Kind):
     """Plain coordinates of a space that the user named."""
 
-    angles, form = False, "numbers"
+    angles, about, form = False, "points", "numbers"
 
     @property
     def roles(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -203,7 +214,7 @@ class Numbers(Kind):
         """The columns side by side."""
         return columns[0] if columns[0].ndim == 2 else np.column_stack(columns)
 
-    def space(self, points: Any) -> Space:
+    def space(self, points: Any, units: str) -> Space:
         """Never asked: the user named it."""
         raise InputError(f"columns {self.words} need a space; name it with space=")
 
@@ -218,7 +229,7 @@ class Poses(Kind):
         split = len(columns) - 4
         return np.column_stack(columns[:split]), np.column_stack(columns[split:])
 
-    def space(self, points: Any) -> Space:
+    def space(self, points: Any, units: str) -> Space:
         """Flat space and rotations, where a radian is as long as a unit of length."""
         from ..spaces import Euclidean, Product
 
@@ -248,23 +259,16 @@ def quaternion_columns(names: Sequence[str]) -> list[list[str]]:
 
 
 def numbered_columns(names: Sequence[str]) -> list[str]:
-    """The longest run of columns such as dim_0, dim_1, ..., in the order of their numbers, if there are four or more.
+    """The longest run of columns such as dim_0, dim_1, ..., in the order of their numbers, if there are eight or more.
 
-    >>> numbered_columns(["id", "e2", "e0", "e1", "e3", "w"])
-    ['e0', 'e1', 'e2', 'e3']
+    >>> numbered_columns(["id", "e2", "e0", "e1", "e3", "e5", "e6", "e4", "e7", "w"])
+    ['e0', 'e1', 'e2', 'e3', 'e4', 'e5', 'e6', 'e7']
     """
     runs: dict[str, dict[int, str]] = {}
     for name in names:
         match = re.fullmatch(r"(.*?)(\d+)", name)
         if match and match[1]:
             runs.setdefault(match[1], {})[int(match[2])] = name
-    complete = [run for run in runs.values() if len(run) >= 4 and max(run) - min(run) == len(run) - 1 and min(run) < 2]
+    complete = [run for run in runs.values() if len(run) >= 8 and max(run) - min(run) == len(run) - 1 and min(run) < 2]
     longest: Mapping[int, str] = max(complete, key=len, default={})
     return [longest[number] for number in sorted(longest)]
-
-
-def refuse_at(bad: NDArray[np.bool_], place: Place, found: str, advice: str) -> None:
-    """An `InputError` if any row is bad: where the first one is, and how many there are."""
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(f"{place(row)}: {found} ({int(bad.sum()):,} of {len(bad):,} rows); {advice}")

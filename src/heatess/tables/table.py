@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import numeric_array
+from ..arrays import as_float64, numeric_array
 from ..blocks import slices
 from ..errors import InputError
 from ..spaces.base import Space
@@ -103,8 +103,9 @@ class Rows(Table):
         count = len(self._array)
         for part in slices(count, rows or max(count, 1)):
             block = self._array[part]
-            columns = [_loaded(block if name == "rows" else block[:, int(name)]) for name in names]
-            yield Piece(columns, self._places(part.start), part.stop / count)
+            place = self._places(part.start)
+            columns = [_loaded(block if name == "rows" else block[:, int(name)], place) for name in names]
+            yield Piece(columns, place, part.stop / count)
 
     def _places(self, start: int) -> Place:
         return lambda row: f"{self.source} row {start + row:,} (counted from 0)"
@@ -113,11 +114,12 @@ class Rows(Table):
 def numbers(values: Any, name: str) -> NDArray[Any]:
     """A column as numbers, float16 and float32 as they are, missing entries nan."""
     if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(np.float64).filled(np.nan)
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     return numeric_array(values, name)
 
 
-def _loaded(part: NDArray[Any]) -> NDArray[Any]:
+def _loaded(part: NDArray[Any], place: Place) -> NDArray[Any]:
     """A copy in memory, in native byte order and no more precise than float64."""
-    keep = part.dtype.kind == "f" and part.dtype.itemsize <= 8
-    return np.array(part, dtype=part.dtype.newbyteorder("=") if keep else np.float64)
+    if part.dtype.kind == "f" and part.dtype.itemsize <= 8:
+        return np.array(part, dtype=part.dtype.newbyteorder("="))
+    return as_float64(part, "the array", place)
