@@ -16,7 +16,7 @@ import heatess as he
 from heatess.accumulate import degree_for
 from heatess.files import write_archive
 from heatess.parts import Unit
-from heatess.scales import times_of_angles
+from heatess.scales import DEFAULT_ANGLES, times_of_angles
 
 DEGREE = 180
 CURVES = ("gess", "mmd2", "divergence", "volume")
@@ -51,7 +51,7 @@ def cloud():
 def test_any_number_of_parts_is_the_whole(cloud, count):
     points, weights = cloud
     cuts = np.sort(np.random.default_rng(count).choice(np.arange(1, 4000), count - 1, replace=False))
-    whole = he.heat_profile(points, weights)
+    whole = he.heat_profile(points, weights, angles=DEFAULT_ANGLES)
     agree(reduce(add, parts_of(points, cuts, weights=weights)).profile(), whole, 1e-10)
     streamed = he.Accumulator(max_degree=DEGREE)
     for rows in np.split(np.arange(4000), cuts):
@@ -147,7 +147,7 @@ def test_regions_of_a_balanced_sky_add_up_in_any_order():
     one, *others = [reduce(add, order).profile() for order in orders]
     for other in others:
         agree(other, one, 1e-12)
-    agree(one, he.heat_profile(points), 1e-10)
+    agree(one, he.heat_profile(points, angles=DEFAULT_ANGLES), 1e-10)
 
 
 def test_a_balanced_cloud_keeps_its_small_discrepancy():
@@ -168,14 +168,14 @@ def test_log_weights_far_from_zero_lose_nothing(offset):
     rng = np.random.default_rng(2)
     points, logs = he.samplers.uniform(600, rng=1), offset + np.round(rng.normal(size=600) * 3, 2)
     found = reduce(add, parts_of(points, np.arange(40, 600, 40), log_weights=logs)).profile()
-    agree(found, he.heat_profile(points, log_weights=logs - logs.max()), 1e-10)
+    agree(found, he.heat_profile(points, log_weights=logs - logs.max(), angles=DEFAULT_ANGLES), 1e-10)
 
 
 def test_parts_too_light_to_see_are_counted_but_do_not_count():
     points = he.samplers.uniform(30, rng=1)
     logs = np.repeat([1e300, -1e300, -np.inf], 10)
     parts = parts_of(points, [10, 20], log_weights=logs)
-    heavy = he.heat_profile(points[:10])
+    heavy = he.heat_profile(points[:10], angles=DEFAULT_ANGLES)
     for order in (parts, parts[::-1], [parts[1], parts[2], parts[0]]):
         whole = reduce(add, order)
         assert whole.n == 30
@@ -188,18 +188,22 @@ def test_plain_weights_at_the_ends_of_the_range_of_numbers(least):
     points = he.samplers.uniform(20, rng=1)
     small, large = np.full(10, least), np.full(10, 1e300)
     mixed = part(points[:10], weights=small) + part(points[10:], weights=large)
-    np.testing.assert_allclose(mixed.profile().gess, he.heat_profile(points[10:]).gess, rtol=1e-12)
+    np.testing.assert_allclose(
+        mixed.profile().gess, he.heat_profile(points[10:], angles=DEFAULT_ANGLES).gess, rtol=1e-12
+    )
     alone = part(points[:5], weights=small[:5]) + part(points[5:10], weights=small[5:])
-    np.testing.assert_allclose(alone.profile().gess, he.heat_profile(points[:10]).gess, rtol=1e-12)
+    np.testing.assert_allclose(
+        alone.profile().gess, he.heat_profile(points[:10], angles=DEFAULT_ANGLES).gess, rtol=1e-12
+    )
 
 
 def test_weights_and_log_weights_are_on_one_scale(cloud):
     points, weights = cloud
     plain, logs = part(points[:1000], weights=weights[:1000]), part(points[1000:], log_weights=np.log(weights[1000:]))
-    agree((plain + logs).profile(), he.heat_profile(points, weights), 1e-10)
+    agree((plain + logs).profile(), he.heat_profile(points, weights, angles=DEFAULT_ANGLES), 1e-10)
     tiny = part(points[:1000], weights=weights[:1000] * 1e-250)
     low = part(points[1000:], log_weights=np.log(weights[1000:]) - 250 * math.log(10))
-    agree((tiny + low).profile(), he.heat_profile(points, weights), 1e-10)
+    agree((tiny + low).profile(), he.heat_profile(points, weights, angles=DEFAULT_ANGLES), 1e-10)
 
 
 @pytest.mark.parametrize("offset", [0.0, -1e6, 1e6])
@@ -209,7 +213,7 @@ def test_parts_without_weight_are_inert(offset):
     empty = part(points[:50], log_weights=np.full(50, -np.inf))
     zero = part(points[:30], weights=np.zeros(30))
     rest = part(points, log_weights=logs)
-    expected = he.heat_profile(points, log_weights=logs - offset)
+    expected = he.heat_profile(points, log_weights=logs - offset, angles=DEFAULT_ANGLES)
     for whole in (empty + rest + zero, zero + (empty + rest), rest + empty + zero):
         assert whole.n == 280
         np.testing.assert_allclose(whole.profile().gess, expected.gess, rtol=1e-12)
@@ -371,7 +375,7 @@ def test_states_without_weight_are_saved_and_merged(tmp_path):
     part(points).save(tmp_path / "one.npz")
     whole = he.Accumulator.load(tmp_path / "zero.npz") + he.Accumulator.load(tmp_path / "one.npz")
     assert whole.n == 100
-    np.testing.assert_allclose(whole.profile().gess, he.heat_profile(points).gess, rtol=1e-12)
+    np.testing.assert_allclose(whole.profile().gess, he.heat_profile(points, angles=DEFAULT_ANGLES).gess, rtol=1e-12)
 
 
 def test_states_can_be_pickled(cloud):

@@ -53,7 +53,7 @@ def test_the_resolution_is_alpha() -> None:
     pair = [[0.0], [0.3]]
     assert he.gess(pair, space=he.Euclidean(1), resolution=0.3) == pytest.approx(2 / (1 + math.exp(-1)), rel=1e-14)
     with pytest.raises(he.InputError, match="not angles"):
-        he.heat_profile(pair, space=he.Euclidean(1))
+        he.heat_profile(pair, space=he.Euclidean(1), angles=[5])
 
 
 def test_moving_and_turning_the_cloud_changes_nothing() -> None:

@@ -15,6 +15,7 @@ from . import scales
 from .arrays import FloatArray, Frozen, is_dask, shown
 from .engines import plan, sampled
 from .errors import InputError, PrecisionWarning, ScaleError, missing_extra, warn
+from .fitting import fitting_scales
 from .heat.sums import HeatSums
 from .measure import Measure
 from .progress import Progress
@@ -218,12 +219,13 @@ def heat_profile(
     points : array-like, shape (n, d)
         Atoms; unit vectors unless *space* says otherwise.
     weights, log_weights : array-like, shape (n,), optional
-        At most one of them; neither need be normalised. Default: equal weights.
+        At most one of them; neither need be normalised. Default: equal weights. Of a data frame, a column's name.
     space : Space, optional
         The manifold. Default: the unit sphere of the array's dimension.
     angles, times, resolutions : array-like, optional
         At most one of them: alpha = sqrt(8 t) in degrees; diffusion times; or the distance in degrees at which two
-        atoms overlap by 1/e (the choice for more than ten dimensions). Default: 60 angles from 5 to 120 degrees.
+        atoms overlap by 1/e (the choice for more than ten dimensions). Default: 60 scales that fit the cloud, see
+        `heatess.fitting.fitting_scales`.
     rtol : float
         Relative accuracy wanted of `gess`; what was reached is in the result's `error`.
     method : {"auto", "spectral", "pairwise", "local"}
@@ -254,14 +256,16 @@ def heat_profile(
         how: dict[str, Any] = {"rtol": rtol, "method": method, "pairs": pairs, "progress": progress}
         return profile_collection(points, weights, log_weights=log_weights, space=space, **at_scales, **how)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    at = scales.resolve(measure.space, angles, times, resolutions)
+    given = any(values is not None for values in (angles, times, resolutions))
+    at = scales.resolve(measure.space, angles, times, resolutions) if given else fitting_scales(measure, rtol)
     bar, facts = Progress(progress), Facts(measure.space, measure.n, measure.ess, rtol)
     if pairs is not None:
         if method != "auto":
             raise InputError(f"give pairs= or method={method!r}, not both: random pairs are a method of their own")
         sums = sampled.heat_sums(measure, at.times, rtol, pairs, sampled.check_arguments(pairs, rng), bar)
         return build_profile(facts, sums, at, "pairs")
-    sums, ran, spectrum = plan.run(measure, at.times, rtol, method, bar)
+    with bar.told():
+        sums, ran, spectrum = plan.run(measure, at.times, rtol, method, bar)
     return build_profile(facts, sums, at, ran, spectrum)
 
 

@@ -63,7 +63,8 @@ def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: An
         t = space.times_of_resolutions(distances)
         return Scales(t, _alphas(space, t), values)
     if not space.angular:
-        raise ScaleError(f"distances on {space!r} are not angles; give resolutions (distances) or times")
+        ways = "resolutions (distances) or times" if space.has_resolutions else "times, t = d^2 / 8 for a distance d"
+        raise ScaleError(f"distances on {space!r} are not angles; give {ways}")
     if space.dim > ANGLE_DIMENSION:
         warn(
             f"angles mislead on {space!r}: heat mixes a high-dimensional space long before alpha = sqrt(8 t) says "

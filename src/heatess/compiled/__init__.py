@@ -7,8 +7,24 @@ from functools import cache
 from typing import Any
 
 import numba
+from numba.core import event
 
 from ..errors import warn
+from ..progress import WAITING
+
+
+class _Announcement(event.Listener):
+    """Tells whoever shows progress that numba compiles, which it does not when it finds a loop on disk."""
+
+    def on_start(self, event: Any) -> None:
+        for bar in list(WAITING):
+            bar.compiling()
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:

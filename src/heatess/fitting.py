@@ -1,0 +1,104 @@
+"""Scales that fit a cloud, where the user gives none."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .arrays import FloatArray
+from .engines import plan
+from .engines.base import Question
+from .measure import Measure
+from .scales import ANGLE_DIMENSION, Scales, resolve
+
+#: How many scales.
+COUNT = 60
+
+#: Atoms whose distances measure the spread of a cloud.
+WITNESSES = 64
+
+#: The finest scale may make the whole call this many times as slow as a coarse one, or take so many seconds.
+SLOWER, SECONDS = 4.0, 0.05
+
+
+def fitting_scales(measure: Measure, rtol: float = 1e-8) -> Scales:
+    """60 scales, spaced geometrically, from where a cloud falls apart into atoms to where it is one blob.
+
+    With D the median distance between atoms drawn by weight, they run from about D / 50 to 4 D, or to two thirds of the
+    diameter, where heat has mixed a compact space. The finest is no finer than a third of the distance of neighbours
+    among so many atoms, D / ESS^(1/dim), than the space resolves, or than can be computed in a few times what the
+    coarse scales take. Above ten dimensions they are resolutions, from D / 10 to 2 D, below a right angle. Both ends
+    are rounded to plain numbers.
+
+    >>> import heatess as he
+    >>> scales = fitting_scales(he.Measure(he.samplers.fibonacci(1000)))
+    >>> float(scales.angles[0].round(6)), float(scales.angles[-1].round(6))
+    (2.0, 120.0)
+    """
+    space = measure.space
+    unit = math.degrees(1) if space.angular else 1.0
+    spread = unit * _spread(measure)
+    most = unit * space.diameter
+    if space.angular and space.dim > ANGLE_DIMENSION and space.has_resolutions:
+        last = min(plain(2 * spread), plain(0.39 * most))
+        return resolve(space, resolutions=np.geomspace(min(plain(spread / 10), last / 4), last, COUNT))
+    last = plain(min(4 * spread, 2 * most / 3))
+    neighbours = spread / measure.ess ** (1 / max(space.dim, 1))
+    first = max(spread / 50, neighbours / 3)
+    if space.modes is not None:
+        first = max(first, 1.0001 * unit * math.sqrt(8 * space.modes.finest_time))
+        last = max(last, 2 * first)
+        return _grid(measure, first, last)
+    first = min(plain(first), last / 4)
+    return _grid(measure, _affordable(measure, first, last, rtol), last)
+
+
+def _spread(measure: Measure) -> float:
+    """The median distance between distinct atoms, drawn by weight.
+
+    A third of the diameter where paths between points are long to find, and half of that if there is one place.
+    """
+    if measure.space.modes is not None:
+        return measure.space.diameter / 3
+    shares = np.cumsum(measure.weights)
+    picked = np.searchsorted(shares, shares[-1] * (np.arange(WITNESSES) + 0.5) / WITNESSES)
+    atoms = measure.points[np.unique(np.minimum(picked, measure.n - 1))]
+    one, other = np.triu_indices(len(atoms), 1)
+    distances = measure.space.distance(atoms[one], atoms[other]) if len(one) else np.empty(0)
+    distances = distances[distances > 0]
+    if len(distances):
+        return float(np.median(distances))
+    return measure.space.diameter / 6 if math.isfinite(measure.space.diameter) else 1.0
+
+
+def _affordable(measure: Measure, first: float, last: float, rtol: float) -> float:
+    """*first*, or the finest scale above it at which the whole costs a few times as much as from last / 20 on."""
+    limit = max(SLOWER * _seconds(measure, last / 20, last, rtol), SECONDS)
+    while first < last / 20 and _seconds(measure, first, last, rtol) > limit:
+        first = plain(1.4 * first)
+    return min(first, last / 4)
+
+
+def _seconds(measure: Measure, first: float, last: float, rtol: float) -> float:
+    return plan.plan(Question(measure, _grid(measure, first, last).times, rtol), "auto")[1]
+
+
+def _grid(measure: Measure, first: float, last: float) -> Scales:
+    values: FloatArray = np.geomspace(first, last, COUNT)
+    if measure.space.angular and measure.space.dim <= ANGLE_DIMENSION:
+        return resolve(measure.space, angles=values)
+    lengths = np.radians(values) if measure.space.angular else values
+    return resolve(measure.space, times=lengths**2 / 8)
+
+
+def plain(value: float) -> float:
+    """The nearest number such as 1, 1.5, 2, 3, 5, 7, 10, 15, 20, ...
+
+    >>> [plain(value) for value in (0.0123, 1.8, 26.0, 118.0, 900.0)]
+    [0.012, 2.0, 30.0, 120.0, 1000.0]
+    """
+    power = math.floor(math.log10(value))
+    steps = np.array([1, 1.2, 1.5, 2, 3, 5, 7, 10])
+    nearest = float(steps[np.argmin(np.abs(np.log(steps * 10.0**power / value)))])
+    return float(f"{nearest}e{power}")
