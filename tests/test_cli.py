@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 import heatess as he
 from heatess.cli import commands, main
 from heatess.cli.options import in_options
-from heatess.readers import ReadOptions, read
+from heatess.readers import read
 
 
 @pytest.fixture
@@ -77,32 +77,45 @@ def test_the_report_is_a_verdict_a_table_and_a_caveat(run, table, cloud):
     profile = he.heat_profile(*cloud)
     result = run("profile", table)
     lines = result.stdout.splitlines()
-    assert lines[0].startswith(f"400 atoms count as {profile.ess:.3g} by ordinary ESS")
-    assert f"{profile.gess[0]:.3g} at 5 deg" in lines[0]
-    assert f"{profile.gess[30]:.3g} at {profile.angles[30]:.3g} deg" in lines[0]
-    assert lines[2].split() == ["angle", "resolution", "gESS", "volume", "area", "error"]
-    assert lines[3].split() == ["deg", "deg", "%", "deg^2", "rel."]
-    body = [line.split() for line in lines[4:14]]
-    assert float(body[0][0]) == 5
-    assert float(body[-1][0]) == 120
-    assert float(body[0][2]) == pytest.approx(profile.gess[0], rel=1e-3)
-    assert float(body[0][3]) == pytest.approx(100 * profile.volume[0], rel=1e-3)
-    assert float(body[0][4].replace(",", "")) == pytest.approx(41253 * profile.volume[0], rel=1e-3)
+    points, _ = cloud
+    first, middle, most = profile.gess[0], profile.gess[30], profile.gess[30] / profile.volume[30]
+    assert lines[0] == (
+        f"400 atoms of unequal weight count as {profile.ess:.3g} by ordinary ESS. "
+        f"At {profile.angles[0]:.3g} deg they make {first:.3g} distinguishable atoms. "
+        f"At {profile.angles[30]:.3g} deg they make {middle:.3g} distinguishable atoms, "
+        f"of at most {most:.3g} places that this scale tells apart on the sphere."
+    )
+    assert lines[2].split() == ["angle", "resolution", "gESS", "if", "equal", "at", "most", "volume", "area", "error"]
+    assert lines[3].split() == ["deg", "deg", "weights", "places", "%", "deg^2", "rel."]
+    body = [[float(cell.replace(",", "")) for cell in line.replace("- ", "nan ").split()] for line in lines[4:14]]
+    equal = he.heat_profile(points, angles=profile.angles)
+    for row, index in ((body[0], 0), (body[-1], -1)):
+        assert row[0] == pytest.approx(profile.angles[index], rel=1e-3)
+        assert row[2] == pytest.approx(profile.gess[index], rel=1e-3)
+        assert row[3] == pytest.approx(equal.gess[index], rel=1e-3)
+        assert row[4] == pytest.approx(profile.gess[index] / profile.volume[index], rel=1e-3)
+        assert row[5] == pytest.approx(100 * profile.volume[index], rel=1e-3)
+        assert row[6] == pytest.approx(41253 * profile.volume[index], rel=1e-3)
+        assert row[7] == pytest.approx(profile.error[index], rel=0.5)
     assert "not by itself a fault" in lines[-1]
-    assert "weights from column weight" in result.stderr
+    assert "400 points from x, y, z; weights from weight" in result.stderr
+    ends = f"angle {profile.angles[0]:.4g} to {profile.angles[-1]:.4g} degrees"
+    assert f"60 scales that fit the cloud, {ends}; choose others with --angles" in result.stderr
 
 
 def test_quiet_leaves_only_the_result_and_verbose_adds_the_engine(run, table):
     quiet = run("profile", table, "-q")
     assert quiet.stderr == ""
     assert "fault" not in quiet.stdout
-    assert "spectral" in run("profile", table, "-v").stderr
+    assert "pairwise, error <= " in run("profile", table, "-v").stderr
+    assert "spectral, error <= " in run("profile", table, "-v", "--angles", "20,60").stderr
 
 
 def test_every_scale_is_in_the_csv(run, table, cloud):
-    profile = he.heat_profile(*cloud)
-    assert run("profile", table, "--csv", "out.csv").exit_code == 0
-    for text in (Path("out.csv").read_text(), run("profile", table, "--csv", "-").stdout):
+    profile = he.heat_profile(*cloud, angles=[0.5, 20, 120])
+    words = ["profile", table, "--angles", "0.5,20,120", "--csv"]
+    assert run(*words, "out.csv").exit_code == 0
+    for text in (Path("out.csv").read_text(), run(*words, "-").stdout):
         rows = list(csv.DictReader(text.splitlines()))
         np.testing.assert_allclose([float(row["gess"]) for row in rows], profile.gess, rtol=1e-9)
         assert rows[-1]["resolutions"] == ""
@@ -141,7 +154,8 @@ def test_embeddings_are_profiled_by_resolution(run, tmp_path):
     np.save(tmp_path / "emb.npy", vectors)
     refused(run("profile", "emb.npy"), 3, "emb.npy row 0", "--normalize")
     result = run("profile", "emb.npy", "--normalize")
-    assert "at a resolution of 5 deg" in result.stdout
+    assert "50 atoms, all of equal weight. At a resolution of " in result.stdout
+    assert "60 scales that fit the cloud, resolution " in result.stderr
     assert "area" not in result.stdout
     assert "warning" not in result.stderr
     unit = vectors / np.linalg.norm(vectors.astype(float), axis=1, keepdims=True)
@@ -172,7 +186,7 @@ def test_pictures_go_by_their_suffix(run, table, name, start):
 
 def test_json_goes_to_a_file_beside_the_report(run, table, cloud):
     result = run("profile", table, "--json", "out.json")
-    assert result.stdout.startswith("400 atoms")
+    assert result.stdout.startswith("400 atoms of unequal weight")
     same(json.loads(Path("out.json").read_text()), he.heat_profile(*cloud))
 
 
@@ -213,7 +227,15 @@ def test_a_failing_write_leaves_the_old_file(run, table, tmp_path, monkeypatch, 
         (["profile", "cloud.csv", "--resolutions", "180"], ["180", "below 180"]),
         (["profile", "cloud.csv", "--angles", "5", "--times", "1"], ["only one of --angles and --times"]),
         (["profile", "cloud.csv", "--weights", "w", "--log-weights", "l"], ["--weights and --log-weights"]),
-        (["profile", "cloud.csv", "--xyz", "x,y", "--lat", "l"], ["--xyz and --lat"]),
+        (["profile", "cloud.csv", "--xyz", "x,y", "--lat", "l"], ["only one of --xyz and the options for angles"]),
+        (["profile", "cloud.csv", "--xyz", "x,y", "--columns", "x,y"], ["only one of --xyz and --columns"]),
+        (["profile", "cloud.csv", "--lon", "x"], ["--lon do not go together", "--lon with --lat"]),
+        (["profile", "cloud.csv", "--lon", "x", "--dec", "y"], ["--lon and --dec do not go together"]),
+        (["profile", "cloud.csv", "--quat", "x,y,z"], ["--quat takes four columns", "found 3"]),
+        (["compare", "cloud.csv"], ["two files or more", "heatess profile"]),
+        (["compare", "cloud.csv", "./cloud.csv"], ["./cloud.csv is given twice"]),
+        (["compare", "cloud.csv", "other.csv", "--csv", "cloud.csv"], ["is the input file"]),
+        (["completion", "tcsh"], ["'tcsh'"]),
         (["profile", "cloud.csv", "--xyz", "x"], ["'x'", "x,y,z"]),
         (["profile", "cloud.csv", "--units", "grad"], ["'grad'"]),
         (["profile", "cloud.csv", "--rtol", "2"], ["--rtol"]),
@@ -239,7 +261,7 @@ def test_outputs_are_refused_before_anything_is_read(run):
 
 def test_a_picture_without_matplotlib_is_refused_with_the_install_line(run, table, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    refused(run("profile", table, "--plot", "a.png"), 2, "pip install 'heatess[plot]'")
+    refused(run("profile", table, "--plot", "a.png"), 2, "pip install matplotlib")
     assert not Path("a.png").exists()
 
 
@@ -250,7 +272,7 @@ def test_a_picture_without_matplotlib_is_refused_with_the_install_line(run, tabl
     ("text", "parts"),
     [
         ("lon,lat\n1.5,0.5\n3,1\n", ["could be degrees or radians", "--units deg or --units rad"]),
-        ("a,b\n1,2\n", ["found columns: a, b"]),
+        ("a,b\n1,2\n", ["--columns, for instance --lon A --lat B (found 2 columns: a, b)"]),
         ("lon,lat\n10,20\n10,91\n", ["bad.csv line 3", "column lat is 91"]),
         ("", ["is empty"]),
     ],
@@ -264,49 +286,76 @@ def test_bad_data_is_code_3(run, tmp_path, text, parts):
     ("text", "said", "python", "typed"),
     [
         ("lon,lat\n1,1\n", {}, "add units='deg' or units='rad'", "add --units deg or --units rad"),
-        ("lon,lat\n9,9\n", {"units": "rad"}, "or give units='deg'", "or give --units deg"),
-        ("lon,lat\n9,99\n", {}, "swap lon= and lat= if", "swap --lon and --lat if"),
-        ("x,y,z\n1,0,0\n", {"units": "rad"}, "units= is for longitude", "--units is for longitude"),
-        ("x,y,z\n2,0,0\n", {}, "add normalize=True", "add --normalize"),
-        ("x,y,z,w\n1,0,0,-1\n", {}, "give log_weights='w'", "give --log-weights w"),
+        ("lon,lat\n9,9\n", {"units": "rad"}, "say units='deg' if", "say --units deg if"),
+        ("lon,lat\n9,99\n", {}, "say columns={'lon': 'lat', 'lat': 'lon'} if", "say --lon lat --lat lon if"),
+        ("x,y,z\n1,0,0\n", {"units": "rad"}, "units= is for angles", "--units is for angles"),
+        ("x,y,z\n1.01,0,0\n", {}, "add normalize=True", "add --normalize"),
+        ("x,y,z\n2,0,0\n", {}, "say space='euclidean' for", "say --space euclidean for"),
+        ("x,y,z,w\n1,0,0,-1\n", {}, "give log_weights='w';", "give --log-weights w;"),
         ("x,y,z,w,logw\n1,0,0,1,1\n", {}, "weights='w' or log_weights='logw'", "--weights w or --log-weights logw"),
-        ("x,y,z\n1,0,0\n", {"weights": "p"}, "asked for by weights=;", "asked for by --weights;"),
-        ("x,y,z\n1,0,0\n", {"points": ("x", "q")}, "asked for by points=('x', 'q');", "asked for by --xyz x,q;"),
-        ("x,y,z\n1,0,0\n", {"points": "x"}, "which points='x' needs", "which --vector x needs"),
+        ("x,y,z\n1,0,0\n0,,0\n", {}, "leave them out with drop_missing=True", "leave them out with --drop-missing"),
+        ("a,b\n1,2\n", {}, "columns=, for instance columns={'lon': 'A', 'lat': 'B'} (", "instance --lon A --lat B ("),
+        ("site lon,my lat\n1,2\n", {}, "{'lon': 'site lon', 'lat': 'my lat'}?", "--lon 'site lon' --lat 'my lat'?"),
         (
-            "x,y,z\n1,0,0\n",
-            {"points": "v", "lat": "b"},
-            "points='v' or lon= and lat=,",
-            "--vector v or --lon and --lat,",
-        ),
-        ("a,b\n1,2\n", {}, "lon='COL', lat='COL' or points=('A', 'B', 'C') (", "--lon COL --lat COL or --xyz A,B,C ("),
-        (
-            "x,y,z,lon (deg),lon,lat\n1,0,0,0,0,0\n",
+            "x,y,z,lon (deg),lat\n1,0,0,0,0\n",
             {},
-            "points=('x', 'y', 'z') or lon='lon', lat='lat'",
-            "--xyz x,y,z or --lon lon --lat lat",
+            "columns={'lon': 'lon (deg)', 'lat': 'lat'} or columns=('x', 'y', 'z')",
+            "--lon 'lon (deg)' --lat lat or --columns x,y,z",
         ),
-        ("x,y,z,w\n.6,0,0,.8\n", {}, "give points=('x', 'y', 'z', 'w')", "give --xyz x,y,z,w"),
+        (
+            "lon,lat,phi,psi\n1,2,3,4\n",
+            {},
+            "or space='torus', columns=('phi', 'psi')",
+            "or --space torus --columns phi,psi",
+        ),
+        ("q0,q1,q2,q3\n1,0,0,0\n", {}, "{'qx': 'q1', 'qy': 'q2', 'qz': 'q3', 'qw': 'q0'} if", "--quat q1,q2,q3,q0 if"),
+        ("theta,phi\n1,2\n", {}, "columns={'colat': 'theta', 'azimuth': 'phi'},", "--colat theta --lon phi,"),
+        ("dec,inc\n1,2\n3,95\n", {}, "say columns={'dec': 'inc', 'inc': 'dec'} if", "say --dec inc --inc dec if"),
+        ("ra,dec\n100,2\n3,95\n", {}, "say columns={'ra': 'dec', 'dec': 'ra'} if", "say --ra dec --dec ra if"),
+        ("a,b\n1,2\n", {"space": "torus"}, "for space='torus'; name", "for --space torus; name"),
     ],
 )
 def test_the_same_fault_names_arguments_in_python_and_options_here(run, tmp_path, text, said, python, typed):
     path = tmp_path / "bad.csv"
     path.write_text(text)
     with pytest.raises(he.InputError) as caught:
-        read(path, options=ReadOptions(**said))
+        read(path, **said)
     assert python in str(caught.value)
     assert "--" not in str(caught.value)
-    words = []
-    for name, value in said.items():
-        option = name if name != "points" else "vector" if isinstance(value, str) else "xyz"
-        words += [f"--{option}", value if isinstance(value, str) else ",".join(value)]
-    refused(run("profile", "bad.csv", "-q", *words), 3, typed)
+    words = [word for name, value in said.items() for word in (f"--{name}", value)]
+    result = run("profile", "bad.csv", "-q", *words)
+    refused(result, 3, typed)
+    for argument in ("columns=", "space=", "units=", "weights=", "normalize=", "drop_missing=", "he.", "True"):
+        assert argument not in result.stderr
 
 
 def test_names_of_files_and_columns_are_not_taken_for_arguments():
-    message = "a/units=rad/rtol=1.csv and weights=3/b.csv: choose with lon='lon (deg)', lat='b', or rtol=1e-08."
-    expected = "a/units=rad/rtol=1.csv and weights=3/b.csv: choose with --lon lon (deg) --lat b, or --rtol 1e-08."
+    message = (
+        "a/units=rad/rtol=1.csv and weights=3/b.csv: choose with columns={'lon': 'lon (deg)', 'lat': 'b'}, rtol=1e-08."
+    )
+    expected = "a/units=rad/rtol=1.csv and weights=3/b.csv: choose with --lon 'lon (deg)' --lat b --rtol 1e-08."
     assert in_options(message) == expected
+
+
+@pytest.mark.parametrize(
+    ("python", "typed"),
+    [
+        ("columns={'ra': 'a', 'dec': 'b'}", "--ra a --dec b"),
+        ("columns={'dec': 'a', 'inc': 'b'}", "--dec a --inc b"),
+        ("columns={'colat': 'a', 'azimuth': 'b'}", "--colat a --lon b"),
+        ("columns={'qx': 'a', 'qy': 'b', 'qz': 'c', 'qw': 'd'}", "--quat a,b,c,d"),
+        ("columns=('a', 'b')", "--columns a,b"),
+        ("columns='v'", "--columns v"),
+        ("space='pose' takes both", "--space pose takes both"),
+        ("say space='torus', columns=('a', 'b'), and units='rad'", "say --space torus --columns a,b, and --units rad"),
+        ("drop_missing=True", "--drop-missing"),
+        ("normalize=True?", "--normalize?"),
+        ("log_weights='w', or", "--log-weights w, or"),
+        ("resolutions= or times=", "--resolutions or --times"),
+    ],
+)
+def test_arguments_are_spelled_as_options(python, typed):
+    assert in_options(python) == typed
 
 
 def test_arguments_without_an_option_are_said_to_be_for_python(run, table, monkeypatch):
@@ -396,7 +445,7 @@ def test_the_demo_without_matplotlib_gives_the_install_line(run, monkeypatch):
     result = run("demo")
     assert result.exit_code == 0
     assert "342" in result.stdout
-    assert "pip install 'heatess[plot]'" in result.stderr
+    assert "pip install matplotlib" in result.stderr
     assert not Path("heatess-demo/profile.png").exists()
 
 

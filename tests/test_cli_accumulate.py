@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import heatess as he
-from heatess import readers
 from heatess.accumulate import degree_for
 from heatess.cli import commands, main
 from heatess.progress import Progress
-from heatess.scales import times_of_angles
+from heatess.scales import DEFAULT_ANGLES, times_of_angles
+from heatess.tables.take import take
 
 DEFAULT_DEGREE = degree_for(he.Sphere(2), float(times_of_angles(5.0)))
 
@@ -86,7 +86,7 @@ def test_states_of_shards_merge_to_the_profile_of_the_whole(run, shards, cloud):
     points, logs = cloud
     states = accumulated(run, shards)
     found = json.loads(done(run("merge", *states, "--json", "-")).stdout)
-    expected = he.heat_profile(points, log_weights=logs)
+    expected = he.heat_profile(points, log_weights=logs, angles=DEFAULT_ANGLES)
     for name in ("times", "angles", "gess", "volume", "mmd2", "divergence"):
         np.testing.assert_allclose(found[name], getattr(expected, name), rtol=1e-10)
     assert found["n"] == 900
@@ -99,7 +99,7 @@ def test_merging_prints_saves_and_draws_like_profile(run, shards, cloud):
     states = accumulated(run, shards)
     result = done(run("merge", *states, "--angles", "10,40", "--csv", "out.csv", "-o", "all.npz"))
     gess = he.heat_profile(points, log_weights=logs, angles=[10]).gess[0]
-    assert f"{gess:.3g} at 10 deg" in result.stdout
+    assert f"At 10 deg they make {gess:.3g} distinguishable atoms" in result.stdout
     assert f"wrote all.npz: 900 atoms on Sphere(2), max_degree {DEFAULT_DEGREE}" in result.stderr
     assert len(Path("out.csv").read_text().splitlines()) == 3
     assert done(run("merge", "all.npz", "--times", "0.1", "--csv", "-")).stdout.startswith("times,angles")
@@ -138,7 +138,9 @@ def test_shards_are_appended_one_after_the_other(run, shards, cloud):
     done(run("accumulate", shards[1], "-o", "all.npz", "--append", "--finest", "5"))
     done(run("accumulate", shards[2], "-o", "all.npz", "--append", "--max-degree", str(DEFAULT_DEGREE), "-v"))
     found = he.Accumulator.load("all.npz").profile()
-    np.testing.assert_allclose(found.gess, he.heat_profile(points, log_weights=logs).gess, rtol=1e-10)
+    np.testing.assert_allclose(
+        found.gess, he.heat_profile(points, log_weights=logs, angles=DEFAULT_ANGLES).gess, rtol=1e-10
+    )
     finer = run("accumulate", "b.csv", "-o", "all.npz", "--append", "--finest", "1")
     refused(finer, 2, f"has max_degree {DEFAULT_DEGREE}, not")
 
@@ -147,21 +149,36 @@ def test_files_are_read_piece_by_piece(run, shards, cloud, monkeypatch):
     points, logs = cloud
     pieces = []
 
-    def small(path, options):
-        for cloud, share in readers.batches(path, options=options, rows=64):
-            pieces.append((Path(path).name, len(cloud.points), share))
-            yield cloud, share
+    def small(table, reading, rows):
+        for piece in take(table, reading, 64):
+            pieces.append((Path(table.source).name, len(piece.points), piece.done))
+            yield piece
 
-    monkeypatch.setattr(commands, "batches", small)
+    monkeypatch.setattr(commands, "take", small)
     states = accumulated(run, shards)
     found = json.loads(done(run("merge", *states, "--json", "-")).stdout)
-    np.testing.assert_allclose(found["gess"], he.heat_profile(points, log_weights=logs).gess, rtol=1e-10)
+    np.testing.assert_allclose(
+        found["gess"], he.heat_profile(points, log_weights=logs, angles=DEFAULT_ANGLES).gess, rtol=1e-10
+    )
     for name in shards:
         sizes, share = zip(*((size, share) for file, size, share in pieces if file == name), strict=True)
         assert sum(sizes) == 300
         assert max(sizes) <= 64
         assert list(share) == sorted(share)
         assert share[-1] == pytest.approx(1)
+
+
+def test_weights_in_a_file_of_their_own_are_cut_with_the_points(run, shards, cloud, monkeypatch):
+    points, logs = cloud
+    monkeypatch.setattr(commands, "ROWS", 64)
+    done(run("accumulate", "a.npy", "--log-weights", "a-logw.npy", "-o", "s.npz"))
+    expected = he.heat_profile(points[:300], log_weights=logs[:300], angles=[20])
+    np.testing.assert_allclose(he.Accumulator.load("s.npz").profile(angles=[20]).gess, expected.gess, rtol=1e-10)
+    for count in (299, 256, 301, 400):
+        np.save("other.npy", np.ones(count))
+        result = run("accumulate", "a.npy", "--weights", "other.npy", "-o", "t.npz")
+        refused(result, 3, f"other.npy holds {count} numbers, but a.npy another number of points")
+        assert not Path("t.npz").exists()
 
 
 def test_a_bar_is_shown_on_a_terminal_only(run, shards, monkeypatch):

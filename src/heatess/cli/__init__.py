@@ -88,15 +88,54 @@ Examples:
 @options.verbosity
 @_version
 def profile(file: str, **given: Any) -> None:
-    """Profile the weighted points in FILE (.npy, .csv, .tsv or .parquet).
+    """Profile the weighted points in FILE; "-" is standard input.
 
-    Prints gESS, the number of distinguishable atoms, and the occupied volume at about ten
-    scales. A GRID of scales is START:STOP:COUNT (geometric) or a list such as 5,15,45. Above ten
-    dimensions the default scales are resolutions. --weights none ignores a weight column.
+    Reads CSV and other text, .npy, .npz, Parquet, JSON, FITS and HEALPix maps, HDF5, NetCDF, RELION, TUM and mesh
+    files; heatess inspect FILE says how. Prints gESS, the number of distinguishable atoms, and the occupied volume at
+    about ten scales. A GRID of scales is START:STOP:COUNT (geometric) or a list such as 5,15,45; by default scales fit
+    the cloud.
     """
     from . import commands
 
     commands.profile(file, given)
+
+
+@main.command()
+@click.argument("files", metavar="FILE FILE...", nargs=-1, required=True)
+@options.reading
+@options.scales
+@options.results
+@options.verbosity
+def compare(files: tuple[str, ...], **given: Any) -> None:
+    """Profile several files at the same scales, and print gESS side by side."""
+    from . import commands
+
+    commands.compare(files, given)
+
+
+@main.command()
+@click.argument("file")
+@options.reading
+def inspect(file: str, **given: Any) -> None:
+    """Say what would be read from FILE: columns, space, units, weights. Nothing is computed."""
+    from . import commands
+
+    commands.inspect(file, given)
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that completes heatess commands and options in a SHELL.
+
+    For bash, add to ~/.bashrc: eval "$(heatess completion bash)"
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise click.UsageError(f"there is no completion for {shell}")
+    click.echo(kind(main, {}, "heatess", "_HEATESS_COMPLETE").source())
 
 
 _ANGLE: dict[str, Any] = {"type": options.angle}
@@ -117,7 +156,7 @@ Examples:
 @options.reading
 @options.verbosity
 def accumulate(shards: tuple[str, ...], **given: Any) -> None:
-    """Add the points of each SHARD (.npy, .csv, .tsv or .parquet) to a state file.
+    """Add the points of each SHARD to a state file.
 
     Reads points on the circle or the sphere, in pieces and with limited memory. The weights of all
     shards must be on one common scale. heatess merge adds up states of the same degree. The state

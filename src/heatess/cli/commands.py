@@ -5,56 +5,140 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from ..accumulate import Accumulator, check_replaceable, degree_for
-from ..errors import InputError
+from ..errors import InputError, PrecisionWarning
 from ..files import repeated
+from ..fitting import fitting_scales
 from ..measure import Measure
 from ..parts import part_named
+from ..plot import plain
 from ..profile import HeatProfile, heat_profile
 from ..progress import Progress
-from ..readers import ReadOptions, batches, read, reader_of
+from ..readers import from_file, open_table, read
 from ..scales import DEFAULT_ANGLES, times_of_angles
-from .deliver import Options, check, deliver, keep_apart, note, scales_of, writing
-from .options import in_options, refuse_together, usage
+from ..tables.meaning import Reading
+from ..tables.take import Taken, take, taken_from
+from .deliver import Facts, Options, check, deliver, deliver_several, fitted, keep_apart, note, scales_of, writing
+from .options import chosen_columns, in_options, refuse_together, usage
+from .text import column_table, shown_rows
+
+#: Rows of a shard read at a time.
+ROWS = 2**20
+
+#: A profile that takes longer than this, in seconds, is not computed again with equal weights for comparison.
+LONG = 2.0
 
 
 def profile(file: str, options: Options) -> None:
     """Read, compute, print, save, and compare the result with its bounds."""
     check([file], options)
-    cloud = read(file, options=_read_options(options))
-    note(options, f"{cloud.source}: {cloud.description}")
-    kind, grid = scales_of(options, cloud.points.shape[1] - 1)
-
-    def compute(scales: Any) -> HeatProfile:
-        how: dict[str, Any] = {"rtol": options["rtol"], "progress": _shows_progress(options), f"{kind}s": scales}
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            result = heat_profile(cloud.points, cloud.weights, log_weights=cloud.log_weights, **how)
-        for warning in caught:
-            click.echo(f"heatess: warning: {in_options(str(warning.message))}", err=True)
-        return result
-
+    measure = _measure(file, options)
+    kind, grid = scales_of(options, measure.space)
     started = time.perf_counter()
-    result = compute(grid)
+    result = _profiled(measure, kind, grid, options)
+    taken = time.perf_counter() - started
+    if grid is None:
+        note(options, fitted(result, kind))
     if options["verbose"]:
-        note(options, f"{time.perf_counter() - started:.2f} s: {result!r}")
-    deliver(result, kind, Path(file).name, options, compute)
+        note(options, f"{taken:.2f} s: {result!r}")
+    even: Sequence[float] = ()
+    if measure.ess < 0.999 * measure.n and taken < LONG:
+        even = _even(measure, result.times[shown_rows(result)])
+    facts = Facts(Path(file).name, measure.origin.about if measure.origin else "", measure.ess == measure.n, even)
+    deliver(result, kind, facts, options, lambda scales: _profiled(measure, kind, scales, options))
+
+
+def _even(measure: Measure, times: Any) -> list[float]:
+    """gESS with equal weights, of which the table shows four digits; nan where they are not certain."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)  # of mmd2, which is not shown
+        found = heat_profile(measure.equally_weighted, times=times, rtol=1e-4)
+    values: list[float] = np.where(found.error <= 1e-3, found.gess, np.nan).tolist()
+    return values
+
+
+def compare(files: Sequence[str], options: Options) -> None:
+    """Profile several files at the same scales, and put the curves side by side."""
+    check(files, options)
+    if len(files) < 2:
+        raise usage("compare needs two files or more; for one, type: heatess profile")
+    _refuse_repeats(files)
+    measures = {_label(file, files): _measure(file, options) for file in files}
+    first = next(iter(measures.values()))
+    for name, measure in measures.items():
+        if measure.space != first.space:
+            raise InputError(
+                f"{name} holds points on {measure.space!r}, but {files[0]} on {first.space!r}; compare like with like"
+            )
+    kind, grid = scales_of(options, first.space)
+    if grid is None:
+        fits = [fitting_scales(measure) for measure in measures.values()]
+        ends = [getattr(fit, f"{kind}s") for fit in fits]
+        grid = np.geomspace(min(values[0] for values in ends), max(values[-1] for values in ends), 60)
+    results = {name: _profiled(measure, kind, grid, options) for name, measure in measures.items()}
+    deliver_several(results, kind, options)
+
+
+def inspect(file: str, options: Options) -> None:
+    """Say what would be read, and compute nothing."""
+    table = open_table(file)
+    click.echo(
+        f"{table.source}: {len(table.names) + len(table.lists)} columns{f', {table.note}' if table.note else ''}"
+    )
+    click.echo(column_table(table))
+    measure = read(file, **_reading(options))
+    origin = measure.origin
+    click.echo(f"\n{origin.description if origin else ''}\nspace: {measure.space!r}")
+    click.echo(f"atoms: {measure.n:,}, ordinary ESS {plain(measure.ess)}")
+    scales = fitting_scales(measure)
+    kind = "resolution" if scales.resolutions is not None else "angle" if measure.space.angular else "time"
+    values = getattr(scales, f"{kind}s")
+    click.echo(f"default scales: {len(values)} {kind}s from {values[0]:.4g} to {values[-1]:.4g}")
+
+
+def _measure(file: str, options: Options) -> Measure:
+    """The points of a file, with a note of what was read."""
+    measure = read(file, **_reading(options))
+    if measure.origin is not None:
+        note(options, f"{measure.origin.source}: {in_options(measure.origin.description)}")
+    return measure
+
+
+def _profiled(measure: Measure, kind: str, scales: Any, options: Options) -> HeatProfile:
+    """The profile; its warnings are printed."""
+    how: dict[str, Any] = {"rtol": options["rtol"], "progress": _shows_progress(options)}
+    if scales is not None:
+        how[f"{kind}s"] = scales
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = heat_profile(measure, **how)
+    for warning in caught:
+        click.echo(f"heatess: warning: {in_options(str(warning.message))}", err=True)
+    return result
+
+
+def _label(file: str, files: Sequence[str]) -> str:
+    """The name of a file, or its path if another has the same name."""
+    same = [other for other in files if Path(other).name == Path(file).name]
+    return Path(file).name if len(same) == 1 else file
 
 
 def accumulate(shards: Sequence[str], options: Options) -> None:
     """Add all shards to a new or an existing state; the file is written once, at the end."""
     refuse_together(options, ("max_degree", "finest"), ("overwrite", "append"), ("quiet", "verbose"))
-    reading = _read_options(options)
+    reading = Reading(**_reading(options))
     keep_apart(shards, options)
     _refuse_repeats(shards)
     for shard in shards:
-        reader_of(Path(shard))  # refuses what cannot be read, before the first shard is
+        open_table(shard)  # refuses what cannot be read, before the first shard is
     arrays = sum(Path(shard).suffix.lower() == ".npy" for shard in shards)
     for option, name in (("--weights", reading.weights), ("--log-weights", reading.log_weights)):
         if name and name != "none" and arrays > 1:
@@ -97,23 +181,24 @@ def merge(states: Sequence[str], options: Options) -> None:
     if whole is None or whole.space is None:
         return
     asked = ("angles", "times", "resolutions", "json_file", "csv_file", "plot_file", "fail_under")
-    kind, grid = scales_of(options, whole.space.dim)
+    kind, grid = scales_of(options, whole.space)
 
     def compute(scales: Any) -> HeatProfile:
-        return whole.profile(rtol=options["rtol"], **{f"{kind}s": scales})
+        return whole.profile(rtol=options["rtol"], **({} if scales is None else {f"{kind}s": scales}))
 
     result = compute(grid) if out is None or any(options[name] for name in asked) else None
     if out is not None:
         _write(whole, options)
     if result is not None:
-        deliver(result, kind, f"{len(states)} states merged", options, compute)
+        facts = Facts(f"{len(states)} states merged", "", whole.ess == whole.n, ())
+        deliver(result, kind, facts, options, compute)
 
 
-def _read_options(options: Options) -> ReadOptions:
-    """The options for the readers; options that exclude each other are refused."""
-    refuse_together(options, ("weights", "log_weights"), ("xyz", "lon"), ("xyz", "lat"), ("vector", "xyz", "lon"))
-    names = ("lon", "lat", "units", "weights", "log_weights", "normalize")
-    return ReadOptions(points=options["vector"] or options["xyz"], **{name: options[name] for name in names})
+def _reading(options: Options) -> dict[str, Any]:
+    """The arguments of `read`; options that exclude each other are refused."""
+    refuse_together(options, ("weights", "log_weights"))
+    names = ("space", "units", "weights", "log_weights", "normalize", "drop_missing")
+    return {"columns": chosen_columns(options), **{name: options[name] for name in names}}
 
 
 def _refuse_repeats(files: Sequence[str]) -> None:
@@ -152,20 +237,43 @@ def _existing(options: Options) -> Accumulator | None:
 
 
 def _added(
-    state: Accumulator | None, shard: str, reading: ReadOptions, options: Options, advance: Callable[[int], None]
+    state: Accumulator | None, shard: str, reading: Reading, options: Options, advance: Callable[[int], None]
 ) -> Accumulator | None:
     """The state after one more shard; None if there are no points yet."""
-    size, done = os.path.getsize(shard), 0
-    for cloud, share in batches(shard, options=reading):
-        with part_named(shard):
-            if state is None:
-                space = Measure(cloud.points[:1]).space
+    size, done, dropped = os.path.getsize(shard), 0, 0
+    for taken in _pieces(shard, reading):
+        if state is None:
+            with part_named(shard):
+                space = taken.space
                 finest = float(times_of_angles(options["finest"] or DEFAULT_ANGLES[0]))
                 state = Accumulator(space, max_degree=options["max_degree"] or degree_for(space, finest))
-            state.add(cloud.points, cloud.weights, log_weights=cloud.log_weights)
-        advance(int(share * size) - done)
-        done = int(share * size)
+        with taken_from(taken):
+            state.add(taken.points, taken.weights, log_weights=taken.log_weights)
+        advance(int(taken.done * size) - done)
+        done, dropped = int(taken.done * size), taken.origin.dropped
+    if dropped:
+        note(options, f"{shard}: {dropped:,} {'row' if dropped == 1 else 'rows'} without a number dropped")
     return state
+
+
+def _pieces(shard: str, reading: Reading) -> Iterator[Taken]:
+    """The points of a shard in pieces, with their weights if these are in a file of their own."""
+    files = {name: getattr(reading, name) for name in ("weights", "log_weights")}
+    given = {name: array for name, file in files.items() if isinstance(array := from_file(file, name), np.ndarray)}
+    if not given:
+        yield from take(open_table(shard), reading, ROWS)
+        return
+    [(name, array)] = given.items()
+    start = stop = 0
+    for taken in take(open_table(shard), replace(reading, weights="none", log_weights=None), ROWS):
+        stop = start + len(taken.points)
+        if stop > len(array):
+            break
+        part: dict[str, Any] = {name: array[start:stop]}
+        yield taken._replace(**part)
+        start = stop
+    if stop != len(array):
+        raise InputError(f"{files[name]} holds {len(array):,} numbers, but {shard} another number of points")
 
 
 def _write(state: Accumulator, options: Options) -> None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
 
 from ..errors import InputError, missing_extra
 from ..files import atomic_path, refuse_same_files
 from ..profile import HeatProfile
-from ..scales import ANGLE_DIMENSION, DEFAULT_ANGLES
+from ..scales import ANGLE_DIMENSION
+from ..spaces.base import Space
 from .options import STDOUT, Bound, refuse_together, usage
-from .text import CAVEAT, profile_csv, profile_table, verdict
+from .text import CAVEAT, comparison, profile_csv, profile_table, verdict
 
 Options = Mapping[str, Any]
 
@@ -38,7 +41,10 @@ def check(sources: Iterable[str], options: Options) -> None:
 def keep_apart(sources: Iterable[str], options: Options) -> None:
     """Refuse any output of a command that is one of its inputs, or another of its outputs."""
     weights = [options.get(name) for name in ("weights", "log_weights")]  # which may be files
-    inputs = [*sources, *(name for name in weights if name and os.path.isfile(name))]
+    inputs = [
+        *(source for source in sources if source != str(STDOUT)),
+        *(name for name in weights if name and os.path.isfile(name)),
+    ]
     outputs = [options.get(name) for name in ("out", "json_file", "csv_file", "plot_file")]
     try:
         refuse_same_files(inputs, [path for path in outputs if path is not None])
@@ -46,54 +52,108 @@ def keep_apart(sources: Iterable[str], options: Options) -> None:
         raise usage(str(error)) from None
 
 
-def scales_of(options: Options, dim: int) -> tuple[str, Any]:
-    """The kind of scale, by default angles or above ten dimensions resolutions, and its grid; refuses other bounds."""
+class Facts(NamedTuple):
+    """What is known about the points of a profile."""
+
+    title: str  #: of the picture
+    about: str  #: earth, sky, ...
+    equal: bool  #: whether all weights are
+    even: Sequence[float]  #: gESS of the same atoms equally weighted, at the rows shown
+
+
+def scales_of(options: Options, space: Space) -> tuple[str, Any]:
+    """The kind of scale, and its grid, None for one that fits the cloud; refuses bounds of another kind.
+
+    By default scales are angles, above ten dimensions resolutions, and times where distances are no angles.
+    """
     asked = [kind for kind in ("angle", "time", "resolution") if options[f"{kind}s"]]
-    kind = asked[0] if asked else "resolution" if dim > ANGLE_DIMENSION else "angle"
+    usual = "time" if not space.angular else "resolution" if space.dim > ANGLE_DIMENSION else "angle"
+    kind = asked[0] if asked else usual
     for bound in options["fail_under"]:
         reason = None
         if kind == "time" and bound.in_degrees:
-            reason = "the profile is at --times, so write the time without deg, such as gess@0.01=50"
-        elif kind != "time" and not bound.in_degrees:
+            reason = "scales here are times, so write the time without deg, such as gess@0.01=50"
+        elif kind != "time" and space.angular and not bound.in_degrees:
             reason = "add the unit, such as gess@20deg=50"
         elif kind == "resolution" and bound.scale >= 180:
             reason = "a resolution is below 180 degrees"
         if reason:
             raise usage(f"--fail-under {bound.text!r}: {reason}")
-    return kind, options[f"{kind}s"] or DEFAULT_ANGLES
+    return kind, options[f"{kind}s"] or None
+
+
+def fitted(result: HeatProfile, kind: str) -> str:
+    """Which scales were chosen."""
+    values = np.sort(getattr(result, f"{kind}s") if kind != "time" else result.angles)
+    unit = " degrees" if result.space.angular else ""
+    name = "distance sqrt(8 t)" if kind == "time" else kind
+    return (
+        f"{len(values)} scales that fit the cloud, {name} {values[0]:.4g} to {values[-1]:.4g}{unit}; choose others "
+        f"with --{kind}s"
+    )
 
 
 def deliver(
-    result: HeatProfile, kind: str, title: str, options: Options, compute: Callable[[Sequence[float]], HeatProfile]
+    result: HeatProfile, kind: str, facts: Facts, options: Options, compute: Callable[[Sequence[float]], HeatProfile]
 ) -> None:
     """Print and save the result, and compare it with its bounds.
 
-    *kind* is the kind of scale of the profile, *title* the title of the picture; *compute* profiles other scales.
+    *kind* is the kind of scale of the profile; *compute* profiles other scales.
     """
     if options["json_file"] == STDOUT:
         click.echo(result.to_json())
     elif options["csv_file"] == STDOUT:
         click.echo(profile_csv({"": result}), nl=False)
     else:
-        click.echo(f"{verdict(result)}\n\n{profile_table(result)}")
-        if not options["quiet"]:
+        words = verdict(result, equal=facts.equal, about=facts.about)
+        click.echo(f"{words}\n\n{profile_table(result, about=facts.about, even=facts.even)}")
+        if not options["quiet"] and not facts.equal and facts.about in ("sky", "directions", "rotations"):
             click.echo(f"\n{CAVEAT}")
-    _save_all(result, title, options)
+    _save_all({"": result}, facts.title, options)
     unmet = [_unmet(bound, result, kind, compute) for bound in options["fail_under"]]
     if any(unmet):
         raise BoundNotMet("; ".join(filter(None, unmet)))
 
 
-def _save_all(result: HeatProfile, title: str, options: Options) -> None:
+def deliver_several(results: Mapping[str, HeatProfile], kind: str, options: Options) -> None:
+    """Print several profiles at the same scales side by side, save them, and compare each with its bounds."""
+    if options["json_file"] == STDOUT:
+        click.echo(_json(results))
+    elif options["csv_file"] == STDOUT:
+        click.echo(profile_csv(dict(results)), nl=False)
+    else:
+        click.echo(comparison(results))
+    _save_all(results, "", options)
+    unmet = []
+    for name, result in results.items():
+        found = [_unmet(bound, result, kind, None) for bound in options["fail_under"]]
+        unmet += [f"{name}: {text}" for text in found if text]
+    if unmet:
+        raise BoundNotMet("; ".join(unmet))
+
+
+def _json(results: Mapping[str, HeatProfile]) -> str:
+    """One profile, or several by their names."""
+    if list(results) == [""]:
+        return results[""].to_json()
+    return json.dumps({name: json.loads(result.to_json()) for name, result in results.items()})
+
+
+def _save_all(results: Mapping[str, HeatProfile], title: str, options: Options) -> None:
     def draw(draft: Path) -> None:
-        ax = result.plot()
-        ax.set_title(title, parse_math=False)
-        figure: Any = ax.figure
-        figure.savefig(draft, dpi=150)
+        ax = None
+        for name, result in results.items():
+            ax = result.plot(ax, **({"label": name} if name else {}))
+        if ax is not None:
+            if len(results) > 1:
+                ax.legend()
+            ax.set_title(title, parse_math=False)
+            figure: Any = ax.figure
+            figure.savefig(draft, dpi=150)
 
     writers: dict[str, Callable[[Path], Any]] = {
-        "json_file": lambda draft: draft.write_text(result.to_json() + "\n", encoding="utf-8"),
-        "csv_file": lambda draft: draft.write_text(profile_csv({"": result}), encoding="utf-8"),
+        "json_file": lambda draft: draft.write_text(_json(results) + "\n", encoding="utf-8"),
+        "csv_file": lambda draft: draft.write_text(profile_csv(dict(results)), encoding="utf-8"),
         "plot_file": draw,
     }
     for name, write in writers.items():
@@ -104,12 +164,16 @@ def _save_all(result: HeatProfile, title: str, options: Options) -> None:
             note(options, f"wrote {path}")
 
 
-def _unmet(bound: Bound, result: HeatProfile, kind: str, compute: Callable[[Sequence[float]], HeatProfile]) -> str:
+def _unmet(
+    bound: Bound, result: HeatProfile, kind: str, compute: Callable[[Sequence[float]], HeatProfile] | None
+) -> str:
     """The message if the result is below the bound, exactly at the scale of the bound; empty otherwise."""
     scale: dict[str, Any] = {kind: bound.scale}
     try:
         found = getattr(result.at(**scale), bound.quantity)
     except InputError:  # the profile is not accurate enough at this scale
+        if compute is None:
+            raise
         found = getattr(compute([bound.scale]).at(**scale), bound.quantity)
     if found >= bound.least:
         return ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -24,9 +25,18 @@ BOUNDED = ("gess", "volume", "divergence", "mmd2", "dimension")
 
 #: An argument that is also an option, and its value; not a part of a path.
 _ARGUMENT = re.compile(
-    r"(?<![^\s(])(xyz|vector|lon|lat|units|weights|log_weights|normalize|resolutions|rtol|max_degree)="
-    r"(\((?:'[^']*',? ?)+\)|'[^']*'|True|\d[\de.+-]*\b|)(?=[\s,;.)]|$)"
+    r"(?<![^\s(])(columns|space|units|weights|log_weights|normalize|drop_missing|resolutions|times|rtol|max_degree)="
+    r"(\{[^}]*\}|\((?:'[^']*',? ?)+\)|'[^']*'|True|\d[\de.+-]*\b|)(?=[\s,;.)?]|$)"
 )
+
+#: Roles of columns that have options of their own, in their order.
+_ROLES = {
+    ("lon", "lat"): "--lon {} --lat {}",
+    ("ra", "dec"): "--ra {} --dec {}",
+    ("dec", "inc"): "--dec {} --inc {}",
+    ("colat", "azimuth"): "--colat {} --lon {}",
+    ("qx", "qy", "qz", "qw"): "--quat {},{},{},{}",
+}
 
 
 class Bound(NamedTuple):
@@ -43,11 +53,19 @@ def in_options(message: str) -> str:
     """A message of the library with its Python arguments written as options, where there is such an option."""
 
     def option(match: re.Match[str]) -> str:
+        if match[2].startswith("{"):
+            roles = dict(re.findall(r"'([^']*)': '([^']*)'", match[2]))
+            if tuple(roles) in _ROLES:
+                return _ROLES[tuple(roles)].format(*map(_quoted, roles.values()))
         value = match[2].strip("()").strip("'").replace("', '", ",").removeprefix("True")
-        return f"--{match[1].replace('_', '-')} {value}".rstrip()
+        return f"--{match[1].replace('_', '-')} {_quoted(value)}".rstrip()
 
-    message = message.replace(" points=(", " xyz=(").replace(" points='", " vector='")
     return _ARGUMENT.sub(option, message).replace(", --", " --").replace("use heat_profile", "use heatess profile")
+
+
+def _quoted(value: str) -> str:
+    """A value as it is typed in a shell."""
+    return shlex.quote(value) if value else ""
 
 
 def grid(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...] | None:
@@ -87,7 +105,7 @@ def columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     if value is None:
         return ()
     names = tuple(name.strip() for name in value.split(","))
-    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
+    if (len(names) < 2 and ":" not in value) or not all(names) or len(set(names)) < len(names):
         raise click.BadParameter(f"{value!r} is not a list of two or more different columns; write for instance x,y,z")
     return names
 
@@ -173,30 +191,28 @@ def _file(*suffixes: str) -> dict[str, Any]:
 
 
 _COLUMN: dict[str, Any] = {"metavar": "COL", "callback": column}
+_SPACE = "sphere, projective, rotations, torus, circle, euclidean, hyperbolic or pose; or for instance 'Torus(2)'."
 
 reading = _all(
-    click.option("--lon", **_COLUMN, help="Longitude column. [lon, longitude, lng]"),
-    click.option("--lat", **_COLUMN, help="Latitude column. [lat, latitude]"),
-    click.option("--xyz", metavar="A,B,C", callback=columns, help="Columns of unit vectors, two or more. [x,y,z]"),
-    click.option("--vector", **_COLUMN, help="List column of Parquet vectors. [embedding, vector, emb]"),
-    click.option("--units", type=click.Choice(["deg", "rad"]), help="Unit of longitude and latitude."),
-    click.option(
-        "--weights",
-        metavar="COL",
-        callback=column,
-        help="Weight column. [weight, weights, w] For .npy points, a .npy file.",
-    ),
-    click.option(
-        "--log-weights",
-        metavar="COL",
-        callback=column,
-        help="The same for log-weights. [log_weight, log_weights, logw]",
-    ),
+    click.option("--space", metavar="SPACE", help=_SPACE),
+    click.option("--lon", **_COLUMN, help="Longitude column; with --colat the azimuth."),
+    click.option("--lat", **_COLUMN, help="Latitude column."),
+    click.option("--ra", **_COLUMN, help="Right ascension column."),
+    click.option("--dec", **_COLUMN, help="Declination column; with --inc the magnetic one."),
+    click.option("--inc", **_COLUMN, help="Inclination column, positive down."),
+    click.option("--colat", **_COLUMN, help="Colatitude column: the angle to the pole."),
+    click.option("--xyz", metavar="A,B,C", callback=columns, help="Columns of unit vectors; a range is dim_0:dim_383."),
+    click.option("--quat", metavar="X,Y,Z,W", callback=columns, help="Columns of quaternions, the scalar last."),
+    click.option("--columns", metavar="A,B,...", help="Columns of points: names, or a range such as dim_0:dim_383."),
+    click.option("--units", type=click.Choice(["deg", "rad"]), help="Unit of angles."),
+    click.option("--weights", **_COLUMN, help="Weight column, or a .npy file; none for equal weights."),
+    click.option("--log-weights", **_COLUMN, help="The same for the logarithms of weights."),
     click.option("--normalize", is_flag=True, help="Scale vectors to unit length."),
+    click.option("--drop-missing", is_flag=True, help="Leave out rows in which a number is missing."),
 )
 
 scales = _all(
-    click.option("--angles", help="Scales alpha = sqrt(8t), in degrees. [5:120:60]", **_GRID),
+    click.option("--angles", help="Scales alpha = sqrt(8t), in degrees.", **_GRID),
     click.option("--times", help="Scales as diffusion times t.", **_GRID),
     click.option("--resolutions", help="Scales as the distance of 1/e overlap, in degrees.", **_GRID),
     click.option("--rtol", help="Relative accuracy of gESS, 1e-8 if not given.", **_RTOL),
@@ -230,3 +246,33 @@ def directory(name: str, help: str) -> Callable[[F], F]:
     """The option for the directory that is written, by default *name*."""
     kind = click.Path(file_okay=False, path_type=Path)
     return click.option("--out", type=kind, default=Path(name), show_default=True, help=help)
+
+
+#: Options that name columns, which go together, and the role of each column.
+_TOGETHER = {
+    ("lon", "lat"): ("lon", "lat"),
+    ("ra", "dec"): ("ra", "dec"),
+    ("dec", "inc"): ("dec", "inc"),
+    ("colat", "lon"): ("colat", "azimuth"),
+}
+
+
+def chosen_columns(options: Mapping[str, Any]) -> Any:
+    """What `heatess.read` takes as columns=, from the options that name columns."""
+    given = {name: options[name] for name in ("lon", "lat", "ra", "dec", "inc", "colat") if options[name]}
+    ways = [name for name in ("xyz", "quat", "columns") if options[name]] + (
+        ["the options for angles"] if given else []
+    )
+    if len(ways) > 1:
+        raise usage(f"give only one of {' and '.join(f'--{way}' if ' ' not in way else way for way in ways)}")
+    if given:
+        for names, roles in _TOGETHER.items():
+            if set(names) == set(given):
+                return {role: given[name] for role, name in zip(roles, names, strict=True)}
+        pairs = ", ".join(" with ".join(f"--{name}" for name in names) for names in _TOGETHER)
+        raise usage(f"--{' and --'.join(given)} do not go together; give {pairs}")
+    if options["quat"]:
+        if len(options["quat"]) != 4:
+            raise usage(f"--quat takes four columns, X,Y,Z,W with the scalar last, but found {len(options['quat'])}")
+        return dict(zip(("qx", "qy", "qz", "qw"), options["quat"], strict=True))
+    return options["xyz"] or options["columns"] or None

@@ -5,55 +5,134 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..plot import plain
 from ..scales import ANGLE_DIMENSION
 
 if TYPE_CHECKING:
+    from ..arrays import IntArray
     from ..profile import HeatProfile
+    from ..tables.table import Table
 
-#: The whole sphere in square degrees, 4 pi (180 / pi)^2.
-SKY_SQUARE_DEGREES = 129600 / math.pi
+#: The whole sphere in square degrees, 4 pi (180 / pi)^2, and the surface of the Earth in square kilometres.
+SKY_SQUARE_DEGREES, EARTH_SQUARE_KM = 129600 / math.pi, 510.1e6
+#: Kilometres in one degree of arc on the Earth.
+KM_PER_DEGREE = 111.2
 
 CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable atoms."
 CURVES = ("times", "angles", "resolutions", "gess", "volume", "divergence", "mmd2", "dimension", "error")
 
 
-def verdict(profile: HeatProfile) -> str:
-    """One sentence: the number of atoms, the ordinary ESS, and gESS at two scales."""
+def verdict(profile: HeatProfile, *, equal: bool, about: str = "") -> str:
+    """What the profile says at two scales, the finest and the middle one, beside the most that could be."""
     order = np.argsort(profile.times)
     finest, middle = int(order[0]), int(order[len(order) // 2])
-    count = f"{profile.n:,} {'atom counts' if profile.n == 1 else 'atoms count'}"
-    ess = f"{count} as {plain(profile.ess)} by ordinary ESS"
+    n = f"{profile.n:,} {'atom' if profile.n == 1 else 'atoms'}"
+    first = (
+        f"{n}, all of equal weight."
+        if equal
+        else f"{n} of unequal weight count as {plain(profile.ess)} by ordinary ESS."
+    )
     rows = [finest] if middle == finest else [finest, middle]
-    gess = " and ".join(f"{plain(profile.gess[row])} at {_scale_name(profile, row)}" for row in rows)
-    return f"{ess}; gESS, the number of distinguishable atoms, is {gess}."
+    return " ".join([first, *(_sentence(profile, row, about) for row in rows)])
 
 
-def _scale_name(profile: HeatProfile, row: int) -> str:
+def _sentence(profile: HeatProfile, row: int, about: str) -> str:
+    at, found = _scale_name(profile, row, about), plain(float(profile.gess[row]))
+    most = float(profile.gess[row] / profile.volume[row])
+    words = f"At {at} they make {found} distinguishable atoms"
+    if math.isfinite(most) and most < 10 * profile.ess:
+        place = "the sphere" if profile.space.directional and profile.space.dim == 2 else repr(profile.space)
+        words += f", of at most {plain(most)} places that this scale tells apart on {place}"
+    return f"{words}."
+
+
+def _scale_name(profile: HeatProfile, row: int, about: str = "") -> str:
     """One scale of the profile in words: its angle, or above ten dimensions its resolution."""
+    if not profile.space.angular:
+        return f"a distance of {profile.angles[row]:.3g}"
     if profile.space.dim > ANGLE_DIMENSION and math.isfinite(profile.resolutions[row]):
         return f"a resolution of {profile.resolutions[row]:.3g} deg"
-    return f"{profile.angles[row]:.3g} deg"
+    km = f" ({plain(profile.angles[row] * KM_PER_DEGREE)} km)" if about == "earth" else ""
+    return f"{profile.angles[row]:.3g} deg{km}"
 
 
-def profile_table(profile: HeatProfile, rows: int = 10) -> str:
-    """A table of about ten scales of a profile, from the finest to the coarsest."""
+def shown_rows(profile: HeatProfile, rows: int = 10) -> IntArray:
+    """About ten scales, from the finest to the coarsest."""
     order = np.argsort(profile.times)
     if len(order) > rows + 2:
         order = order[np.linspace(0, len(order) - 1, rows).round().astype(int)]
-    table = [["angle", "resolution", "gESS", "volume", "area", "error"], ["deg", "deg", "", "%", "deg^2", "rel."]]
+    return order
+
+
+def profile_table(profile: HeatProfile, *, about: str = "", even: Sequence[float] = ()) -> str:
+    """A table of about ten scales; *even* are gESS of the same atoms equally weighted there, where they are known."""
+    order, unit = shown_rows(profile), "deg" if profile.space.angular else ""
+    table: dict[str, tuple[str, Any]] = {
+        "angle" if unit else "distance": (unit, profile.angles),
+        "resolution": (unit, profile.resolutions),
+        "gESS": ("", profile.gess),
+    }
+    if len(even):
+        values = np.full(len(profile.gess), np.nan)
+        values[order] = even
+        table["if equal"] = ("weights", values)
+    if profile.space.compact:
+        table["at most"] = ("places", profile.gess / profile.volume)
+        table["volume"] = ("%", 100 * profile.volume)
+    if profile.space.compact and profile.space.dim == 2 and about in ("earth", "sky", "directions"):
+        earth = about == "earth"
+        size = EARTH_SQUARE_KM if earth else SKY_SQUARE_DEGREES
+        table["area"] = ("km^2" if earth else "deg^2", size * profile.volume)
+    kept = {name: (unit, values) for name, (unit, values) in table.items() if np.isfinite(values[order]).any()}
+    rows = [list(kept), [unit for unit, _ in kept.values()]]
+    rows += [[_number(float(values[row])) for _, values in kept.values()] for row in order]
+    return columns([[*cells, last] for cells, last in zip(rows, _errors(profile, order), strict=True)])
+
+
+def _errors(profile: HeatProfile, order: IntArray) -> list[str]:
+    return ["error", "rel.", *(f"{profile.error[row]:.0e}" for row in order)]
+
+
+def comparison(profiles: Mapping[str, HeatProfile]) -> str:
+    """gESS of several clouds at the same scales, one column each, and one sentence at the middle scale."""
+    first = next(iter(profiles.values()))
+    order = shown_rows(first, 8)
+    middle = int(np.argsort(first.times)[len(first.times) // 2])
+    unit = "deg" if first.space.angular else ""
+    resolved = first.space.angular and first.space.dim > ANGLE_DIMENSION
+    scales = first.resolutions if resolved else first.angles
+    head = ["resolution" if resolved else "angle" if unit else "distance", *profiles]
+    rows = [head, [unit, *["gESS"] * len(profiles)]]
     for row in order:
-        volume, resolution = profile.volume[row], profile.resolutions[row]
-        numbers = (profile.angles[row], resolution, profile.gess[row], 100 * volume, volume * SKY_SQUARE_DEGREES)
-        table.append([*(_number(float(value)) for value in numbers), f"{profile.error[row]:.0e}"])
-    if profile.space.dim != 2:
-        table = [[*cells[:4], cells[5]] for cells in table]
-    return columns(table)
+        rows.append([_number(float(scales[row])), *(_number(float(p.gess[row])) for p in profiles.values())])
+    sizes = [["n", *(f"{p.n:,}" for p in profiles.values())], ["ESS", *(_number(p.ess) for p in profiles.values())]]
+    best = max(profiles, key=lambda name: profiles[name].gess[middle])
+    said = ", ".join(f"{name} {plain(float(p.gess[middle]))}" for name, p in profiles.items())
+    return (
+        f"At {_scale_name(first, middle)}, gESS: {said}. Most distinguishable atoms: {best}.\n\n{columns(rows + sizes)}"
+    )
+
+
+def column_table(table: Table, most: int = 20) -> str:
+    """The columns of a table with their least and largest number and how many are missing; the first *most* of them."""
+    rows = [["column", "least", "largest", "missing"]]
+    for name in table.names[:most]:
+        try:
+            values = np.concatenate([piece.columns[0] for piece in table.pieces([name], 2**20)])
+            known = values[~np.isnan(values)]
+            ends = [f"{known.min():.6g}", f"{known.max():.6g}"] if len(known) else ["-", "-"]
+            rows.append([name, *ends, f"{len(values) - len(known):,}"])
+        except InputError as error:
+            rows.append([name, "large integers" if "2^53" in str(error) else "text", "", ""])
+    rows += [[name, "vectors", "", ""] for name in table.lists]
+    more = len(table.names) - most
+    return columns(rows, left=1) + (f"\n  ... and {more:,} more columns" if more > 0 else "")
 
 
 def columns(rows: Sequence[Sequence[str]], *, left: int = 0) -> str:
@@ -77,14 +156,16 @@ def profile_csv(profiles: dict[str, HeatProfile]) -> str:
 
 
 def _number(value: float) -> str:
-    """A number with four significant digits and separated thousands; very small and large ones as powers of ten.
+    """A number with four significant digits and separated thousands; tiny ones are zero, huge ones powers of ten.
 
-    >>> [_number(value) for value in (99.9996, 0.61, 31523.4, 1.799e-81, 0.0, math.inf)]
-    ['100.0', '0.6100', '31,523', '1.799e-81', '0', '-']
+    >>> [_number(value) for value in (99.9996, 0.61, 31523.4, 1.799e-81, 0.0, 2e31, math.inf)]
+    ['100.0', '0.6100', '31,523', '< 1e-5', '0', '2.000e31', '-']
     """
     if not math.isfinite(value):
         return "-"
+    if 0 < value < 1e-5:
+        return "< 1e-5"
     mantissa, exponent = f"{value:.3e}".split("e")
-    if value == 0 or -4 <= int(exponent) < 7:
+    if value == 0 or int(exponent) < 9:
         return f"{value:,.{max(0, 3 - int(exponent))}f}" if value else "0"
     return f"{mantissa}e{int(exponent)}"
