@@ -1,0 +1,334 @@
+"""The squared maximum mean discrepancy of two weighted measures with the heat kernel, at every scale."""
+
+from __future__ import annotations
+
+import math
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import scales
+from ..arrays import EPS, FloatArray
+from ..blocks import slices
+from ..engines import plan
+from ..engines.base import Question
+from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, Energies, _blur, _left_out
+from ..engines.spectral import AGAIN, accuracy, threads_for
+from ..errors import InputError, PrecisionWarning, ScaleError, warn
+from ..heat.series import SERIES_LIMIT, level_count, log_terms
+from ..heat.sums import LevelMoments, log_excess_of_power, log_sum
+from ..measure import Measure, _distinct
+from ..parts import part_named
+from ..profile import check_rtol
+from ..progress import Progress
+from ..spaces.base import Space
+from ..spaces.capabilities import Modes
+from ..transforms.base import Coefficients, LowSums, Spectrum, Transform
+from ..transforms.levels import LevelSpectrum, LevelTransform
+
+#: Longest estimate of a transform, in seconds, before other ways are asked.
+PATIENCE = 60.0
+
+#: Uncertainty that is worth a warning, as for `heat_profile`; and where eigenpairs are good to a few per cent.
+DOUBT, DOUBT_OF_MODES = 1e-4, 0.1
+
+
+class LogMmd2(NamedTuple):
+    """Logarithm of MMD^2 at each time, and bounds on the relative error of MMD^2."""
+
+    values: FloatArray
+    error: FloatArray
+
+
+class Apart(NamedTuple):
+    """The parts in which each of two measures exceeds the other, scaled to a total weight of one each."""
+
+    left: Measure
+    right: Measure
+    mass: float  # what the total weights were
+    places: NDArray[Any]  # all places, those that have none of the two as well
+    rounding: FloatArray  # of the scaled weight at each of them
+
+    @property
+    def n(self) -> int:
+        """Number of atoms of both."""
+        return self.left.n + self.right.n
+
+    @property
+    def size(self) -> float:
+        """The ESS of independent draws that would be as far from uniform as half the difference of the two is."""
+        return 4 / (1 / self.left.ess + 1 / self.right.ess)
+
+
+def mmd2(
+    a: Any,
+    b: Any,
+    *,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
+    space: Space | None = None,
+    rtol: float = 1e-8,
+) -> FloatArray:
+    """Squared MMD of two weighted measures with the heat kernel k_2t, at every scale: how far apart they are there.
+
+        MMD^2(t) = integral of (p_t - q_t)^2 = sum over modes of exp(-2 lambda t) |a_k - b_k|^2,
+
+    with p_t and q_t the densities of the two after the time t, with respect to normalised volume, and a_k, b_k their
+    coefficients. It falls with t. To the uniform law it is `HeatProfile.mmd2`.
+
+    Weight that both have at the same place is taken away first, so that equal measures are exactly 0 apart, and nearly
+    equal ones are as certain as what they differ by. On spaces with a transform (S^1, S^2, RP^2, RP^3, rotations, tori
+    of up to three dimensions, compact products), on meshes, point clouds and graphs the time is linear in n, and
+    differences of coefficients are squared: nothing cancels. Elsewhere, and at scales too fine for the transform, it
+    is 2 A_a + 2 A_b - 4 A_m, with A the power of each and of their mean m. There, what is small beside these is lost.
+
+    Parameters
+    ----------
+    a, b : array-like or Measure
+        Points with equal weights, or, for other weights, a `Measure` each. They need not have the same number of atoms.
+    angles, times, resolutions : array-like
+        Exactly one of them, as for `heat_profile`.
+    space : Space, optional
+        The manifold, unless *a* or *b* is a `Measure`. Default: the unit sphere of the array's dimension.
+    rtol : float
+        Relative accuracy wanted. A `PrecisionWarning` says how certain the numbers are where a bound on their relative
+        error (truncation, transform, rounding) is above this and 1e-4. On meshes and point clouds that is the error
+        for the eigenpairs as they are, and there is a warning from 0.1 on.
+
+    Returns
+    -------
+    ndarray, shape (scales,)
+        Not negative; inf where it overflows.
+
+    Examples
+    --------
+    Ten labels at each of thirty places are the same measure as one; their mirror images differ in the fine alone:
+
+    >>> import heatess as he
+    >>> places = he.samplers.fibonacci(30)
+    >>> mmd2(places, np.repeat(places, 10, axis=0), angles=[5, 45])
+    array([0., 0.])
+    >>> mmd2(places, -places, angles=[10, 20, 45]).round(2)
+    array([6.89, 0.55, 0.  ])
+    """
+    check_rtol(rtol)
+    if angles is None and times is None and resolutions is None:
+        raise ScaleError("give the scales: one of angles=, times= and resolutions=")
+    one, other = _measures(a, b, space)
+    if not one.space.compact:
+        raise InputError(
+            f"mmd2 on {one.space!r} is not defined with respect to normalised volume, since that is infinite; give "
+            "points of a compact space, for instance a Torus whose periods are larger than the cloud"
+        )
+    at = scales.resolve(one.space, angles, times, resolutions)
+    parts = _apart(one, other)
+    if parts is None:
+        return np.zeros(len(at.times))
+    order = np.argsort(at.times, kind="stable")
+    values, error = (found[np.argsort(order)] for found in _log_mmd2(parts, at.times[order], rtol))
+    with np.errstate(over="ignore", under="ignore"):
+        result = np.asarray(np.exp(values + 2 * math.log(parts.mass)))
+    _warn_of_doubt(one.space, at.times, result, error, rtol)
+    return result
+
+
+def _measures(a: Any, b: Any, space: Space | None) -> tuple[Measure, Measure]:
+    """Both on one space: the one given, that of a Measure, or the unit sphere."""
+    known = [part.space for part in (a, b) if isinstance(part, Measure)]
+    if len(known) == 2 and known[0] != known[1]:
+        raise InputError(f"a and b must be on one space, but a is on {known[0]!r} and b on {known[1]!r}")
+    if space is None and known:
+        space = known[0]
+    with part_named("a"):
+        one = Measure.of(a, space=space)
+    with part_named("b"):
+        other = Measure.of(b, space=space or one.space)
+    return one, other
+
+
+def _apart(one: Measure, other: Measure) -> Apart | None:
+    """What is left of both without the weight that they share; None if nothing is, but for rounding of the weights."""
+    points = np.concatenate([one.points, other.points])
+    label, first = _distinct(np.ascontiguousarray(points) + 0.0)  # -0.0 and 0.0 are one coordinate
+    mine = np.bincount(label[: one.n], one.weights, len(first))
+    theirs = np.bincount(label[one.n :], other.weights, len(first))
+    rounding = 2 * EPS * (1 + np.bincount(label, minlength=len(first))) * (mine + theirs)
+    excess = mine - theirs
+    more, less = excess > rounding, -excess > rounding
+    if not more.any() or not less.any():
+        return None
+    weights, others = excess[more], -excess[less]
+    own, their = float(weights.sum()), float(others.sum())
+    left = Measure.trusted(one.space, points[first[more]], weights / own)
+    right = Measure.trusted(one.space, points[first[less]], others / their)
+    mass = (own + their) / 2
+    return Apart(left, right, mass, points[first], rounding / mass)
+
+
+def _log_mmd2(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
+    """MMD^2 of the two scaled parts, at increasing times."""
+    space = parts.left.space
+    if space.modes is not None:
+        return _by_modes(parts, times, space.modes, rtol)
+    transform = space.transform
+    seam = len(times) if transform is None else _served(transform, parts, times, rtol)
+    found = []
+    if seam:
+        found.append(_by_powers(parts, times[:seam], rtol))
+    if transform is not None and seam < len(times):
+        found.append(_by_transform(transform, parts, times[seam:], rtol))
+    return LogMmd2(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+
+
+def _served(transform: Transform, parts: Apart, times: FloatArray, rtol: float) -> int:
+    """The place of the first time that the transform serves."""
+    for place, time in enumerate(times):
+        degree = transform.degree_for(float(time), parts.size, rtol)
+        if degree is not None and transform.seconds(parts.n, degree) <= PATIENCE:
+            return place
+    return len(times)
+
+
+def _log_excess(measure: Measure, times: FloatArray, rtol: float) -> FloatArray:
+    """log(k_2t(x, x) - 1) of a homogeneous space: MMD^2 of one atom to the uniform law."""
+    kernel, series = measure.space.pair_kernel, measure.space.series
+    count = None if series is None else level_count(series, float(times.min()), 1.0, 1e-15, SERIES_LIMIT)
+    if series is not None and count is not None:
+        return log_sum(log_terms(series, times, count)[:, 1:])
+    if kernel is None:
+        raise TypeError("a space without eigenpairs of its own has a pair kernel")
+    kernel = kernel.fitted(measure.points, times, rtol)
+    row = kernel.rows(measure.points, slice(0, 1))
+    terms = kernel.terms(row, row)
+    excess = np.array([np.asarray(terms(float(time)).excess).item() for time in times])
+    log_power = kernel.log_diagonal(times)
+    with np.errstate(divide="ignore"):
+        return np.where(log_power > 1.0, log_excess_of_power(log_power), np.log(np.maximum(excess, 0.0)))
+
+
+def _moved(root_error: FloatArray | float, log_room: FloatArray, values: FloatArray) -> FloatArray:
+    """What an error of the coefficients per unit of weight does to MMD^2, relatively.
+
+    It moves MMD by at most that times sqrt(k_2t(x, x) - 1), the MMD of one atom: the triangle inequality.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.exp(np.minimum(np.log(root_error) + (log_room - values) / 2, 300.0))
+    return np.where(np.isneginf(values), 0.0, 2 * share + share**2)
+
+
+class Transformed(NamedTuple):
+    """Coefficients and low sums of one measure, and the log of the energy that they leave out at each time."""
+
+    coefficients: Coefficients
+    low_sums: LowSums
+    log_left_out: FloatArray
+
+
+def _by_transform(transform: Transform, parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
+    """From half the difference of the coefficients, whose energies in each level are no more than those of one atom.
+
+    What truncation leaves out of it is no more than the larger of what it leaves out of the two.
+    """
+    epsilon, space = accuracy(rtol), parts.left.space
+    needed = transform.degree_for(float(times[0]), parts.size, rtol)
+    degree = transform.most if needed is None else needed
+    # An angle that is good to EPS turns a coefficient of level lambda by EPS sqrt(lambda), m / 4t at most in the mean.
+    turned = 8 * EPS * space.diameter * np.sqrt(space.dim / (4 * times))
+    log_room = _log_excess(parts.left, times, rtol)
+    while True:
+        left, right = (_transformed(transform, part, degree, times, rtol) for part in (parts.left, parts.right))
+        half = (left.coefficients - right.coefficients) / 2
+        spectrum = _spectrum(transform, half, partial(_half_low_sums, left, right), degree, rtol)
+        values = spectrum.heat_sums(times).log_mmd2
+        with np.errstate(invalid="ignore"):
+            missing = np.exp(np.minimum(np.maximum(left.log_left_out, right.log_left_out) - values, 700.0))
+        missing = np.where(np.isneginf(values), 0.0, missing)
+        more = 1.5 * degree + 1
+        enough = not (missing > rtol).any()
+        if enough or more > transform.most or transform.seconds(parts.n, more) > AGAIN:
+            error = missing + _moved(epsilon + turned + parts.rounding.sum(), log_room, values)
+            return LogMmd2(values + math.log(4), error)
+        degree = float(int(more))
+
+
+def _transformed(transform: Transform, part: Measure, degree: float, times: FloatArray, rtol: float) -> Transformed:
+    epsilon, low_sums = accuracy(rtol), cache(lambda: transform.low_sums(part.points, part.weights))
+    found = transform.coefficients(part.points, part.weights, degree, epsilon, threads_for(part.n, degree))
+    sums = transform.spectrum(found, low_sums, degree, epsilon, rtol).heat_sums(times)
+    with np.errstate(divide="ignore"):
+        return Transformed(found, low_sums, np.log(sums.missing) + sums.log_mmd2)
+
+
+def _half_low_sums(left: Transformed, right: Transformed) -> FloatArray:
+    return np.asarray((left.low_sums() - right.low_sums()) / 2)
+
+
+def _spectrum(
+    transform: Transform, coefficients: Coefficients, low_sums: LowSums, degree: float, rtol: float
+) -> Spectrum:
+    """The spectrum of a measure of total weight zero, without what holds for total weight one alone."""
+    epsilon = accuracy(rtol)
+    if isinstance(transform, LevelTransform):
+        return LevelSpectrum(transform.series, LevelMoments(transform.moments(coefficients), root_error=epsilon))
+    return transform.spectrum(coefficients, low_sums, degree, epsilon, rtol)
+
+
+def _by_powers(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
+    """2 A_a + 2 A_b - 4 A_m, with m the mean of the two, each less one; whatever engine sums them."""
+    left, right = parts.left, parts.right
+    points, weights = (
+        np.concatenate([getattr(part, name) for part in (left, right)]) for name in ("points", "weights")
+    )
+    mean = Measure.trusted(left.space, points, weights / 2)
+    sums = [plan.run(part, times, rtol, "auto", Progress(False)).sums for part in (left, right, mean)]
+    logs = np.array([part.log_mmd2 for part in sums])
+    peak = logs.max(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        terms = np.array([[2.0], [2.0], [4.0]]) * np.exp(logs - peak)
+        difference = np.maximum(terms[0] + terms[1] - terms[2], 0.0)
+        doubt = np.einsum("kt,kt->t", terms, [part.mmd2_error + 4 * EPS for part in sums])
+        error = np.where(difference > 0, doubt / difference, np.inf)
+        values = np.log(difference) + peak
+    nothing = np.isneginf(peak)
+    values = np.where(nothing, -np.inf, values)
+    error = np.where(nothing, 0.0, error + _moved(parts.rounding.sum(), _log_excess(left, times, rtol), values))
+    return LogMmd2(values, error)
+
+
+def _by_modes(parts: Apart, times: FloatArray, modes: Modes, rtol: float) -> LogMmd2:
+    """From half the difference of the sums of eigenfunctions."""
+    Eigenmodes().offer(Question(parts.left, times, rtol))  # refuses scales that the eigenpairs do not resolve
+    finest = float(times[0])
+    values = modes.eigenpairs(parts.left.points[:1], finest).values
+    size = BLOCK_ENTRIES // len(values) + 1
+    coefficients, rounded = np.zeros((2, len(values)))
+    for part, sign in ((parts.left, 0.5), (parts.right, -0.5)):
+        for rows in slices(part.n, size):
+            functions = modes.eigenpairs(part.points[rows], finest).functions
+            coefficients += sign * (part.weights[rows] @ functions)
+            rounded += SUM_ROUNDING * (part.weights[rows] @ np.abs(functions))
+    for rows in slices(len(parts.places), size):
+        rounded += parts.rounding[rows] @ np.abs(modes.eigenpairs(parts.places[rows], finest).functions)
+    rates = 2 * np.multiply.outer(times, values)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        logs = log_sum(2 * np.log(np.abs(coefficients[1:])) - rates[:, 1:])
+        left_out = _left_out(modes, rates) * np.exp(-rates).sum(axis=1)
+        missing = np.where(left_out > 0, np.exp(np.minimum(np.log(left_out) - logs, 700.0)), 0.0)
+    energies = Energies(values[1:], np.abs(coefficients[1:]), rounded[1:])
+    error = missing + energies.errors(times, logs, modes.rounding, _blur(values, times, modes.rounding)[:, 1:])
+    return LogMmd2(logs + math.log(4), error)
+
+
+def _warn_of_doubt(space: Space, times: FloatArray, values: FloatArray, error: FloatArray, rtol: float) -> None:
+    bad = error > max(rtol, DOUBT if space.modes is None else DOUBT_OF_MODES)
+    if bad.any():
+        worst = int(np.argmax(np.where(bad, error, 0.0)))
+        warn(
+            f"mmd2 may be off by {min(float(error[worst]), 1.0):.0e} relatively at {int(bad.sum())} of {len(times)} "
+            f"scales, worst at {scales.in_words(space, float(times[worst]))}, where it is {values[worst]:.0e}: the two "
+            "measures agree there to more digits than sums can tell; give scales at which they differ more",
+            PrecisionWarning,
+        )
