@@ -1,0 +1,271 @@
+"""What single atoms do for gESS: how redundant each is, and how gESS changes with its weight and its place."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import scales
+from ..arrays import FloatArray, Frozen
+from ..blocks import share_out, slices, thread_count
+from ..engines import plan
+from ..engines.pairs import SMALL_TILE
+from ..engines.spectral import accuracy, threads_for
+from ..errors import CostError, PrecisionWarning, warn
+from ..heat.series import SERIES_LIMIT, gess_level_count, level_count, level_probabilities
+from ..heat.spherical import SphereSeries
+from ..measure import Measure
+from ..profile import check_one_scale, check_rtol
+from ..progress import Progress
+from ..spaces.base import Space
+from ..spaces.capabilities import ZonalPairs
+from ..transforms.levels import LevelTransform
+
+#: Uncertainty of a redundancy that is worth a warning.
+DOUBT = 1e-4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gradient(Frozen):
+    """The gradient of gESS at one scale, see `gradient`.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (n,)
+        By the weights.
+    points : ndarray, shape (n, d), or None
+        By the points, tangential to the sphere, for each radian; None on spaces other than spheres.
+    gess : float
+        gESS itself.
+    time, space : float, Space
+        The scale, and the manifold.
+    """
+
+    weights: FloatArray
+    points: FloatArray | None
+    gess: float
+    time: float
+    space: Space
+
+    def __repr__(self) -> str:
+        largest = f"largest by weight {np.abs(self.weights).max():.3g}"
+        if self.points is not None:
+            largest += f", by place {np.sqrt(np.square(self.points).sum(axis=1).max()):.3g}"
+        at = scales.in_words(self.space, self.time)
+        return f"Gradient({self.space!r}, n={len(self.weights)}: gESS {self.gess:.4g} at {at}; {largest})"
+
+
+def redundancy(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    angle: float | None = None,
+    time: float | None = None,
+    resolution: float | None = None,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    rtol: float = 1e-8,
+) -> FloatArray:
+    """How much of what an atom says others say too: 0 for an atom by itself, near 1 for one among many.
+
+        redundancy_i = 1 - w_i / sum_j w_j s_t(x_i, x_j)
+
+    The time is that of `potential`: linear in n wherever there is a transform, and at fine scales.
+
+    Parameters
+    ----------
+    points, weights, log_weights, space
+        As for `heat_profile`.
+    angle, time, resolution : float
+        Exactly one of them: the scale.
+    rtol : float
+        Absolute accuracy of the sum as a share of its mean over the atoms, 1 / gESS. Of atoms with so little weight
+        that this does not suffice for their redundancy, a `PrecisionWarning` tells.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        From 0 to 1; 1 for an atom of zero weight.
+
+    Examples
+    --------
+    Two atoms at one place and one far away:
+
+    >>> redundancy([[0, 0, 1], [0, 0, 1], [1, 0, 0]], angle=5).round(6)
+    array([0.5, 0.5, 0. ])
+    """
+    measure, t = _checked(points, weights, log_weights, space, (angle, time, resolution), rtol)
+    own, sums = measure.weights, _potential(measure, t, rtol)
+    # An atom overlaps with itself by one, so its own share is at most the whole, and in [0, 1].
+    share = np.divide(own, sums, out=np.zeros(measure.n), where=own > 0)
+    doubt = share * (rtol * float(own @ sums)) / np.maximum(sums, 1e-300)
+    bad = doubt > max(DOUBT, rtol)
+    if bad.any():
+        row = int(np.argmax(doubt))
+        warn(
+            f"the redundancy of {int(bad.sum())} of {measure.n} atoms may be off by more than {DOUBT:g}, that of row "
+            f"{row} by {min(float(doubt[row]), 1.0):.0e}: their weights, {own[row]:.0e} there, are too small beside "
+            f"the accuracy rtol={rtol:g} of the sum; give a smaller rtol, or leave such atoms out",
+            PrecisionWarning,
+        )
+    return np.asarray(1 - share)
+
+
+def gradient(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    angle: float | None = None,
+    time: float | None = None,
+    resolution: float | None = None,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    rtol: float = 1e-8,
+) -> Gradient:
+    """The gradient of gESS at one scale, by the weights and, on spheres, by the points.
+
+    With G = gESS, normalised weights w, and f_i = sum_j w_j s_t(x_i, x_j),
+
+        d G / d w_i = 2 G (1 - G f_i),     d G / d x_i = -2 G^2 w_i sum_j w_j grad s_t(x_i, x_j).
+
+    Weights are normalised again when one of them changes, so sum_i w_i dG/dw_i = 0, and for changes that sum to zero it
+    makes no difference. By the points it is tangential: a step e along the sphere at x_i changes G by e . dG/dx_i. On
+    S^m the derivative of the heat kernel in the cosine of the distance is a heat kernel of S^(m+2): no digit is lost.
+
+    By the weights the time is that of `potential`, linear in n wherever there is a transform. By the points it is
+    linear on S^1 and S^2 at scales that the transform serves; elsewhere all pairs are summed.
+
+    Parameters
+    ----------
+    points, weights, log_weights, space
+        As for `heat_profile`.
+    angle, time, resolution : float
+        Exactly one of them: the scale.
+    rtol : float
+        Absolute accuracy of f_i as a share of its mean 1 / G, and of its gradient as that share of the steepest slope
+        that such an f can have, sqrt(2) / (G alpha) at small scales alpha = sqrt(8 t), in radians.
+
+    Returns
+    -------
+    Gradient
+        With `weights`, shape (n,), `points`, shape (n, d) or None where the space is no sphere, and `gess`.
+
+    Examples
+    --------
+    Of three atoms, two are close together: less weight for them would help, and to move them apart:
+
+    >>> close = [[0, 0, 1], [0, 0.6, 0.8], [1, 0, 0]]
+    >>> found = gradient(close, angle=45)
+    >>> found.weights.round(2)
+    array([-0.53, -0.53,  1.06])
+    >>> found.points.round(2) + 0.0
+    array([[-0.11, -1.09,  0.  ],
+           [-0.11,  0.87, -0.66],
+           [ 0.  , -0.07, -0.21]])
+    """
+    measure, t = _checked(points, weights, log_weights, space, (angle, time, resolution), rtol)
+    sums = _potential(measure, t, rtol)
+    count = 1 / float(measure.weights @ sums)
+    slopes = _slopes(measure, t, rtol, 1 / count)
+    by_points = None if slopes is None else -2 * count**2 * measure.weights[:, None] * slopes
+    return Gradient(2 * count * (1 - count * sums), by_points, min(max(count, 1.0), measure.ess), t, measure.space)
+
+
+def _checked(
+    points: Any, weights: Any, log_weights: Any, space: Space | None, scale: tuple[Any, Any, Any], rtol: float
+) -> tuple[Measure, float]:
+    """The measure and the time of one scale."""
+    check_rtol(rtol)
+    check_one_scale(*scale)
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    return measure, float(scales.resolve(measure.space, *scale).times[0])
+
+
+def _potential(measure: Measure, time: float, rtol: float) -> FloatArray:
+    """sum_j w_j s_t(x_i, x_j) at each atom; its own overlap of one is a part of it."""
+    return np.maximum(plan.potential(measure, time, rtol, measure.points, Progress(False)), measure.weights)
+
+
+def _slopes(measure: Measure, time: float, rtol: float, mean: float) -> FloatArray | None:
+    """Tangential gradients of f = sum_j w_j s_t(., x_j) at the atoms, shape (n, d); None where the space is no sphere.
+
+    With u the cosine of the distance, d s_t / du on S^m is its value C at u = 1 times s_t of S^(m+2).
+    """
+    space = measure.space
+    series, own = space.series, space.pair_kernel
+    unit = isinstance(series, SphereSeries) and series.step == 1 and series.radius == 1 and space.form == "vectors"
+    if not (unit and isinstance(series, SphereSeries) and isinstance(own, ZonalPairs)):
+        return None
+    rows = own.rows(measure.points)
+    higher, steepness = SphereSeries(series.dim + 2), _steepness(series, time)
+    kernel = ZonalPairs(higher, own.width, rows=own.rows, cosines=own.cosines, distance=own.distance)
+    seconds = kernel.seconds(float(measure.n) ** 2, 1)
+    transform, degree = space.transform, None
+    if isinstance(transform, LevelTransform):
+        # Beyond them the series is at most C times the share of S^(m+2), at any place.
+        share = min(100 * rtol * mean / math.sqrt(steepness), 0.1)
+        degree = gess_level_count(higher, time, share, int(transform.most))
+    if isinstance(transform, LevelTransform) and degree and 6 * transform.seconds(measure.n, degree) < seconds:
+        vectors = _by_transform(transform, measure, rows, time, degree, accuracy(rtol))
+        error = 8 * accuracy(rtol) * max(1.0, math.sqrt(steepness))
+    else:
+        if seconds > plan.PATIENCE:
+            raise CostError(
+                f"the gradient by {measure.n:,} points on {space!r} at {scales.in_words(space, time)} would take about "
+                f"{seconds / 60:.0f} minutes on two cores; give fewer points or a coarser scale",
+                seconds=seconds,
+            )
+        vectors = steepness * _by_pairs(kernel, measure, time)
+        error = float(kernel.errors(np.array([time]), np.array([mean]))[0])
+    if error > 10 * rtol:
+        warn(f"the gradient by points is certain only to {error:.1e}, not to rtol={rtol:g}", PrecisionWarning)
+    return np.asarray(vectors - np.einsum("ij,ij->i", vectors, rows)[:, None] * rows)
+
+
+def _steepness(series: SphereSeries, time: float) -> float:
+    """C = d s_t / du at distance zero: the mean of lambda over m, or by the small-time expansion."""
+    count = level_count(series, time, 1.0, 1e-15, SERIES_LIMIT)
+    if count is None:
+        return -2 * float(series.small_time(time).polynomial[1])  # s_t = 1 + c r^2 + ..., and u = 1 - r^2 / 2 + ...
+    return float(level_probabilities(series, time, count) @ series.levels(count).eigenvalues) / series.dim
+
+
+def _by_transform(
+    transform: LevelTransform, measure: Measure, rows: FloatArray, time: float, degree: int, epsilon: float
+) -> FloatArray:
+    """sum_j w_j (d s_t / du)(x_i, x_j) x_j, coordinate by coordinate, shape (n, d).
+
+    On S^2, P_l' is the sum of (2k + 1) P_k over k = l - 1, l - 3, ...; on S^1, l times that of N_k P_k.
+    """
+    levels = transform.series.levels(degree + 1)
+    slopes = level_probabilities(transform.series, time, degree + 1)
+    if transform.series.dim == 1:
+        slopes = slopes * np.arange(degree + 1)
+    above = np.zeros(degree + 1)
+    for parity in (0, 1):
+        above[parity::2] = np.cumsum(slopes[parity::2][::-1])[::-1]
+    shares = np.exp(levels.log_multiplicities) * np.append(above[1:], 0.0)
+    threads = threads_for(measure.n, degree)
+    found = []
+    for column in rows.T:
+        coefficients = transform.coefficients(measure.points, measure.weights * column, degree, epsilon, threads)
+        found.append(transform.synthesis(coefficients, shares, measure.points, epsilon, threads))
+    return np.stack(found, axis=1)
+
+
+def _by_pairs(kernel: ZonalPairs, measure: Measure, time: float) -> FloatArray:
+    """sum_j w_j s_t(x_i, x_j) x_j, shape (n, d), tile after tile."""
+    total, atoms = np.zeros(measure.points.shape), measure.coalesced()
+
+    def fill(_: int, rows: slice) -> None:
+        left = kernel.rows(measure.points, rows)
+        for part in slices(atoms.n, 4 * SMALL_TILE):
+            right = kernel.rows(atoms.points, part)
+            total[rows] += kernel.terms(left, right)(time).overlap @ (atoms.weights[part, None] * right)
+
+    share_out(list(slices(measure.n, SMALL_TILE)), fill, thread_count())
+    return total
