@@ -176,6 +176,18 @@ def test_too_little_weight_for_a_certain_redundancy_is_said():
     assert redundancy(cloud, weights, angle=3, rtol=1e-12)[7] == pytest.approx(0, abs=1e-4)
 
 
+def test_too_many_points_are_refused_with_a_way_out(monkeypatch):
+    cloud, found = he.samplers.fibonacci(40), gradient(he.samplers.fibonacci(40), angle=0.5)
+    monkeypatch.setattr(atoms.plan, "PATIENCE", 2e-5)
+    monkeypatch.setattr(atoms, "_potential", lambda measure, time, rtol: measure.weights)  # atoms far apart
+    with pytest.raises(he.CostError, match=r"take that by weights, 2 G \(1 - G f\)") as refused:
+        gradient(cloud, angle=0.5)
+    assert refused.value.seconds > 2e-5
+    monkeypatch.undo()
+    count = he.gess(cloud, angle=0.5)
+    assert_allclose(2 * count * (1 - count * he.potential(cloud, angle=0.5)), found.weights, atol=1e-6)
+
+
 @pytest.mark.parametrize("function", [gradient, redundancy])
 def test_what_cannot_be_is_refused(function):
     cloud = he.samplers.fibonacci(9)

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 import heatess as he
 import reference_flat
 import spaces
+from heatess.inference import mmd
 from heatess.inference.mmd import mmd2
 from reference import exact_distances, multiplicities
 
@@ -77,6 +78,55 @@ def test_it_is_the_definition_in_forty_digits(space, kernel):
     assert_allclose(mmd2(a, b, times=times), truth, rtol=1e-10)
 
 
+def octahedron() -> np.ndarray:
+    return np.concatenate([np.eye(3), -np.eye(3)])
+
+
+def jittered(space: he.Space, size: float) -> tuple[he.Measure, he.Measure]:
+    rng = np.random.default_rng(13)
+    points = space.uniform(4, rng)
+    moved = points + size * rng.normal(size=points.shape)
+    if space.form == "vectors":
+        moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+    return he.Measure(points, space=space), he.Measure(moved, space=space)
+
+
+@pytest.mark.parametrize(
+    ("measures", "kernel"),
+    [
+        ((he.Measure(octahedron()), he.Measure(octahedron() @ np.linalg.qr(np.vander([1, 2, 3]))[0])), sphere(2, 60)),
+        (jittered(he.Sphere(2), 1e-3), sphere(2, 60)),
+        (jittered(he.Sphere(2), 1e-8), sphere(2, 60)),
+        (jittered(he.Projective(2), 1e-8), sphere(2, 60, 2)),
+        (jittered(he.Sphere(3), 1e-3), sphere(3, 60)),
+        (jittered(he.Sphere(3), 1e-8), sphere(3, 60)),
+        (jittered(he.Torus(2, periods=(2.0, 3.0)), 1e-8), reference_flat.torus((2.0, 3.0))),
+        (jittered(he.Torus(4), 1e-6), reference_flat.torus([2 * np.pi] * 4)),
+    ],
+    ids=["octahedra", "S2", "S2 close", "axes close", "S3", "S3 close", "T2 close", "T4 close"],
+)
+def test_the_bound_on_the_error_holds_where_digits_are_lost(measures, kernel):
+    times = np.array([0.05, 0.4, 1.5, 4.0])
+    parts = mmd._apart(*measures)
+    found = mmd._log_mmd2(parts, times, 1e-8)
+    values, truth = np.exp(found.values) * parts.mass**2, np.array(exact(kernel, *measures, times))
+    with np.errstate(invalid="ignore"):
+        room = np.where(np.isinf(found.error), np.inf, (found.error + 1e-13) * values)
+    assert (np.abs(values - truth) <= room).all()
+
+
+def test_single_and_double_precision_meet():
+    cloud = he.Sphere(2).uniform(30, np.random.default_rng(14))
+    single = cloud.astype(np.float32)
+    exact_single = single.astype(float) / np.linalg.norm(single.astype(float), axis=1, keepdims=True)
+    other = he.samplers.fibonacci(20)
+    assert_allclose(mmd2(single, other, angles=[5, 40]), mmd2(exact_single, other, angles=[5, 40]), rtol=1e-10)
+    assert_allclose(
+        mmd2(single, other.astype(np.float32), angles=[5, 40]), mmd2(cloud, other, angles=[5, 40]), rtol=1e-4
+    )
+    assert (mmd2(single, single[::-1], angles=[5, 40]) == 0).all()
+
+
 def test_fine_scales_without_a_transform():
     cloud = he.samplers.fibonacci(400)
     moved = np.roll(cloud, 1, axis=1)
@@ -89,8 +139,6 @@ def test_fine_scales_without_a_transform():
 
 
 def test_the_two_ways_agree_where_both_serve():
-    from heatess.inference import mmd
-
     rng = np.random.default_rng(6)
     for space in (he.Sphere(2), he.Rotations(), he.Torus(2)):
         parts = mmd._apart(*(he.Measure(space.uniform(n, rng), rng.random(n), space=space) for n in (300, 200)))

@@ -146,7 +146,14 @@ def _measures(a: Any, b: Any, space: Space | None) -> tuple[Measure, Measure]:
         one = Measure.of(a, space=space)
     with part_named("b"):
         other = Measure.of(b, space=space or one.space)
+    if one.points.dtype != other.points.dtype:  # unit vectors in single precision are of unit length to that alone
+        one, other = _double(one), _double(other)
     return one, other
+
+
+def _double(measure: Measure) -> Measure:
+    points = measure.space.check(measure.points.astype(np.float64))
+    return Measure.trusted(measure.space, points, measure.weights)
 
 
 def _apart(one: Measure, other: Measure) -> Apart | None:
