@@ -216,8 +216,8 @@ def _slopes(measure: Measure, time: float, rtol: float, mean: float) -> FloatArr
         if seconds > plan.PATIENCE:
             raise CostError(
                 f"the gradient by {measure.n:,} points on {space!r} at {scales.in_words(space, time)} would take about "
-                f"{seconds / 60:.0f} minutes on two cores; give fewer points or a coarser scale, or take that by weights, "
-                "2 G (1 - G f) with G = gESS, from f = potential(...) alone",
+                f"{seconds / 60:.0f} minutes on two cores; give fewer points or a coarser scale, or take that by "
+                "weights, 2 G (1 - G f) with G = gESS, from f = potential(...) alone",
                 seconds=seconds,
             )
         vectors = steepness * _by_pairs(kernel, measure, time)
