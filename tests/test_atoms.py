@@ -166,13 +166,31 @@ def test_redundancy_of_copies_and_of_lonely_atoms():
     assert_allclose(redundancy(copies, log_weights=np.zeros(210), angle=300), 1 - 1 / 210, atol=1e-3)
 
 
-def test_too_little_weight_for_a_certain_redundancy_is_said():
+def test_atoms_of_little_weight_have_their_redundancy():
     cloud = he.samplers.fibonacci(20)
     weights = np.ones(20)
     weights[7] = 1e-6
+    found = redundancy(cloud, weights, angle=3)  # no other atom is within nine times the scale
+    assert_allclose(found, 0, atol=1e-4)
+    pair = np.concatenate([cloud, cloud[7:8]])
+    assert_allclose(redundancy(pair, np.append(weights, 3e-6), angle=3)[[7, 20]], [0.75, 0.25], atol=1e-4)
+
+
+def test_too_little_weight_for_a_certain_redundancy_is_said():
+    cloud = he.samplers.fibonacci(20)
+    weights = np.ones(20)
+    weights[7] = 1e-10
     with pytest.warns(he.PrecisionWarning, match="the redundancy of 1 of 20 atoms .* that of row 7 by"):
         redundancy(cloud, weights, angle=3)
-    # As the message says, a smaller rtol helps: no other atom is within nine times the scale.
+
+
+def test_a_smaller_rtol_helps_where_pairs_are_too_many(monkeypatch):
+    monkeypatch.setattr(atoms, "AGAIN", 0.0)
+    cloud = he.samplers.fibonacci(20)
+    weights = np.ones(20)
+    weights[7] = 1e-6
+    with pytest.warns(he.PrecisionWarning, match="accuracy 1e-08 of the sum; give a smaller rtol"):
+        redundancy(cloud, weights, angle=3)
     assert redundancy(cloud, weights, angle=3, rtol=1e-12)[7] == pytest.approx(0, abs=1e-4)
 
 

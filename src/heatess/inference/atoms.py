@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import scales
 from ..arrays import FloatArray, Frozen
 from ..blocks import share_out, slices, thread_count
 from ..engines import plan
-from ..engines.pairs import SMALL_TILE
-from ..engines.spectral import accuracy, threads_for
+from ..engines.base import Question
+from ..engines.pairs import SMALL_TILE, Pairs
+from ..engines.spectral import AGAIN, accuracy, threads_for
 from ..errors import CostError, PrecisionWarning, warn
 from ..heat.series import SERIES_LIMIT, gess_level_count, level_count, level_probabilities
 from ..heat.spherical import SphereSeries
@@ -83,8 +84,9 @@ def redundancy(
     angle, time, resolution : float
         Exactly one of them: the scale.
     rtol : float
-        Absolute accuracy of the sum as a share of its mean over the atoms, 1 / gESS. Of atoms with so little weight
-        that this does not suffice for their redundancy, a `PrecisionWarning` tells.
+        Absolute accuracy of the sum as a share of its mean over the atoms, 1 / gESS. For atoms with too little weight
+        for that it is summed again over pairs if they are few, which is good to about 1e-12; where even that leaves a
+        redundancy uncertain by 1e-4, a `PrecisionWarning` says so.
 
     Returns
     -------
@@ -100,16 +102,23 @@ def redundancy(
     """
     measure, t = _checked(points, weights, log_weights, space, (angle, time, resolution), rtol)
     own, sums = measure.weights, _potential(measure, t, rtol)
+    mean, most = float(own @ sums), max(DOUBT, rtol)
+    # An error e of the sum f moves the share w / f by e w / f^2.
+    bad = rtol * mean * own > most * sums**2
+    better = _by_rows(measure, t, rtol, bad) if bad.any() else None
+    accuracies = np.full(measure.n, rtol)
+    if better is not None:
+        sums[bad], accuracies[bad] = better
     # An atom overlaps with itself by one, so its own share is at most the whole, and in [0, 1].
     share = np.divide(own, sums, out=np.zeros(measure.n), where=own > 0)
-    doubt = share * (rtol * float(own @ sums)) / np.maximum(sums, 1e-300)
-    bad = doubt > max(DOUBT, rtol)
+    doubt = accuracies * mean * share / np.maximum(sums, 1e-300)
+    bad = doubt > most
     if bad.any():
         row = int(np.argmax(doubt))
         warn(
             f"the redundancy of {int(bad.sum())} of {measure.n} atoms may be off by more than {DOUBT:g}, that of row "
             f"{row} by {min(float(doubt[row]), 1.0):.0e}: their weights, {own[row]:.0e} there, are too small beside "
-            f"the accuracy rtol={rtol:g} of the sum; give a smaller rtol, or leave such atoms out",
+            f"the accuracy {accuracies[row]:.0e} of the sum; give a smaller rtol, or leave such atoms out",
             PrecisionWarning,
         )
     return np.asarray(1 - share)
@@ -188,6 +197,14 @@ def _checked(
 def _potential(measure: Measure, time: float, rtol: float) -> FloatArray:
     """sum_j w_j s_t(x_i, x_j) at each atom; its own overlap of one is a part of it."""
     return np.maximum(plan.potential(measure, time, rtol, measure.points, Progress(False)), measure.weights)
+
+
+def _by_rows(measure: Measure, time: float, rtol: float, rows: NDArray[np.bool_]) -> tuple[FloatArray, float] | None:
+    """The same at some atoms by all pairs with them, and its accuracy; None where that is no better or takes long."""
+    offer = Pairs().potential(Question(measure, np.array([time]), rtol, mmd2=False), measure.points[rows])
+    if offer is None or offer.error >= rtol or offer.seconds > AGAIN:
+        return None
+    return np.maximum(offer.run(Progress(False)), measure.weights[rows]), offer.error
 
 
 def _slopes(measure: Measure, time: float, rtol: float, mean: float) -> FloatArray | None:
