@@ -21,6 +21,7 @@ LAYERS = [
     {"tables"},
     {"measure", "scales"},
     {"engines"},
+    {"fitting"},
     {"profile"},
     {"potentials", "spectrum", "parts", "accumulate", "baselines", "summary", "asymptotics", "samplers", "plot"},
     {"inference"},
@@ -95,3 +96,15 @@ def test_the_plan_is_short():
 def test_every_module_has_a_layer():
     for module in MODULES:
         assert layer_of(top(module)) >= 0
+
+
+def test_every_public_name_is_there_and_import_is_light():
+    import subprocess
+    import sys
+
+    text = (
+        "import heatess, sys; assert 'numpy' not in sys.modules; [getattr(heatess, name) for name in heatess.__all__]"
+    )
+    subprocess.run([sys.executable, "-c", text], check=True)
+    assert callable(heatess.potential)
+    assert {"gess", "Mesh", "read"} <= set(dir(heatess))

@@ -6,6 +6,11 @@ Main job
     gess_ratio      gESS against the same atoms equally weighted: a resampling trigger
     potential       the overlap of all atoms with each of them, or with other points; the smoothed density
     Measure         points and weights, checked once, taken in place of points by every function
+    read            a Measure from a file: CSV, NumPy, Parquet, JSON, FITS, HDF5, NetCDF, star, meshes
+    from_lonlat, from_spherical, from_decinc, from_euler    unit vectors and quaternions from angles
+    mmd2            how far apart two measures are, at many scales
+    redundancy, gradient    what single atoms do for gESS
+    pareto_k        the tail index of importance weights
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
     summarize       one row of the paper's tables
     Accumulator     the same for data in parts: shards, streams, machines
@@ -30,40 +35,48 @@ Modules
     asymptotics     small-time, merging, low-frequency and large-time laws
 """
 
-from typing import TYPE_CHECKING
-
-from . import asymptotics, baselines, samplers, spaces
-from .accumulate import Accumulator
-from .errors import (
-    CostError,
-    InputError,
-    InputTypeError,
-    MissingExtraError,
-    PrecisionError,
-    PrecisionWarning,
-    ScaleError,
-    ScaleWarning,
-)
-from .measure import Measure
-from .potential import potential
-from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
-from .spaces import (
-    Circle,
-    ComplexProjective,
-    Euclidean,
-    Hyperbolic,
-    Product,
-    Projective,
-    Rotations,
-    Space,
-    Sphere,
-    Torus,
-)
-from .spectrum import PowerSpectrum, power_spectrum
-from .summary import Summary, summarize
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .spaces import GeometricKernelsSpace, Graph, Mesh, PointCloud
+    from . import asymptotics, baselines, samplers
+    from .accumulate import Accumulator
+    from .directions import from_decinc, from_euler, from_lonlat, from_spherical
+    from .errors import (
+        CostError,
+        InputError,
+        InputTypeError,
+        MissingExtraError,
+        PrecisionError,
+        PrecisionWarning,
+        ScaleError,
+        ScaleWarning,
+    )
+    from .inference.atoms import Gradient, gradient, redundancy
+    from .inference.mmd import mmd2
+    from .inference.pareto import pareto_k
+    from .measure import Measure
+    from .potentials import potential
+    from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
+    from .readers import read
+    from .spaces import (
+        Circle,
+        ComplexProjective,
+        Euclidean,
+        GeometricKernelsSpace,
+        Graph,
+        Hyperbolic,
+        Mesh,
+        PointCloud,
+        Product,
+        Projective,
+        Rotations,
+        Space,
+        Sphere,
+        Torus,
+    )
+    from .spectrum import PowerSpectrum, power_spectrum
+    from .summary import Summary, summarize
 
 __version__ = "0.1.0"
 
@@ -74,6 +87,7 @@ __all__ = [
     "CostError",
     "Euclidean",
     "GeometricKernelsSpace",
+    "Gradient",
     "Graph",
     "HeatProfile",
     "Hyperbolic",
@@ -98,20 +112,50 @@ __all__ = [
     "Torus",
     "asymptotics",
     "baselines",
+    "from_decinc",
+    "from_euler",
+    "from_lonlat",
+    "from_spherical",
     "gess",
     "gess_ratio",
+    "gradient",
     "heat_profile",
+    "mmd2",
+    "pareto_k",
     "potential",
     "power_spectrum",
+    "read",
+    "redundancy",
     "samplers",
     "summarize",
 ]
 
 
-def __getattr__(name: str) -> type[Space]:
-    if name in spaces.ON_DEMAND:
-        return spaces.__getattr__(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+#: Modules by what they bring; each is imported when one of its names is first asked for. No module has a public name.
+_MODULES = {
+    "accumulate": ("Accumulator",),
+    "directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
+    "inference.atoms": ("Gradient", "gradient", "redundancy"),
+    "inference.mmd": ("mmd2",),
+    "inference.pareto": ("pareto_k",),
+    "measure": ("Measure",),
+    "potentials": ("potential",),
+    "profile": ("HeatProfile", "ProfilePoint", "gess", "gess_ratio", "heat_profile"),
+    "readers": ("read",),
+    "spectrum": ("PowerSpectrum", "power_spectrum"),
+    "summary": ("Summary", "summarize"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("asymptotics", "baselines", "samplers"):
+        return import_module(f".{name}", __name__)
+    home = _HOMES.get(name) or ("errors" if name.endswith(("Error", "Warning")) else "spaces")
+    globals()[name] = value = getattr(import_module(f".{home}", __name__), name)
+    return value
 
 
 def __dir__() -> list[str]:
