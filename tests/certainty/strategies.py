@@ -292,7 +292,7 @@ def _torus(rng: Rng) -> he.Space:
     dim = int(rng.choice([1, 1, 2, 2, 3, 4]))
     kind = rng.integers(3)
     if kind == 0:
-        return he.Torus(dim)
+        return he.Torus(dim, units="rad")
     size = 10 ** rng.uniform(-3, 3)
     return he.Torus(dim, periods=tuple(size * 10 ** rng.uniform(0, 1.5 * (kind == 2), dim)))
 
@@ -300,7 +300,7 @@ def _torus(rng: Rng) -> he.Space:
 def _factor(rng: Rng) -> he.Space:
     makers: list[Callable[[], he.Space]] = [
         lambda: he.Sphere(int(rng.integers(1, 4))),
-        lambda: he.Torus(int(rng.integers(1, 3))),
+        lambda: he.Torus(int(rng.integers(1, 3)), units="rad"),
         lambda: he.Projective(int(rng.integers(1, 4))),
         he.Rotations,
         lambda: he.Euclidean(int(rng.integers(1, 4))),
@@ -409,7 +409,7 @@ FAMILIES: dict[str, tuple[float, Callable[[Rng], Subject]]] = {
         ("Projective", 6, lambda rng: he.Projective(int(rng.choice([1, 2, 3, 4, 5, 9])))),
         ("ComplexProjective", 5, lambda rng: he.ComplexProjective(int(rng.integers(1, 6)))),
         ("Rotations", 6, lambda _: he.Rotations()),
-        ("Circle", 3, lambda _: he.Circle()),
+        ("Circle", 3, lambda _: he.Circle(units="rad")),
         ("Torus", 8, _torus),
         ("Euclidean", 6, lambda rng: he.Euclidean(int(rng.choice([1, 2, 3, 3, 5, 9])))),
         ("Hyperbolic(2)", 4, lambda _: he.Hyperbolic(2)),

@@ -25,7 +25,7 @@ with warnings.catch_warnings(record=True) as given:
     x = he.samplers.uniform(3000, rng=0)
     for _ in range(2):
         print(he.heat_profile(x, angles=[0.5, 1.0], method="local").gess.tolist())
-        he.heat_profile(np.arange(600.0), space=he.Circle(), times=[0.1], method="pairwise")
+        he.heat_profile(np.arange(600.0), space=he.Circle(units="rad"), times=[0.1], method="pairwise")
 for one in given:
     print("WARNED", one.category.__name__, one.filename, one.message)
 """

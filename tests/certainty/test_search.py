@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flint import arb, arb_mat, ctx, fmpq
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -276,5 +276,8 @@ def moved(space, points, rng):
 def test_a_cloud_moved_as_a_whole_has_the_same_profile(case, data):
     points, weights = data.draw(clouds(case))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    one, two = profile(case, points, weights), profile(case, moved(case.space(), points, rng), weights)
+    after = moved(case.space(), points, rng)
+    if case.name.startswith("Hyperbolic"):  # far out the rounding of the moved coordinates is a distance of its own
+        assume(max(np.abs(points).max(), np.abs(after).max()) < 100)
+    one, two = profile(case, points, weights), profile(case, after, weights)
     assert_allclose(one.gess, two.gess, rtol=1e-10)
