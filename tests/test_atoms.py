@@ -45,7 +45,9 @@ def test_the_gradient_is_that_of_the_definition_in_forty_digits(dim):
     assert_allclose(np.einsum("ij,ij->i", found.points, points), 0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("dim", "angle"), [(1, 3), (1, 40), (2, 3), (2, 10), (2, 60)])
+@pytest.mark.parametrize(
+    ("dim", "angle"), [(1, 3), (1, 40), pytest.param(2, 3, marks=pytest.mark.slow), (2, 10), (2, 60)]
+)
 def test_transform_and_pairs_give_the_same_gradient_by_points(dim, angle):
     rng = np.random.default_rng(3)
     space, n = he.Sphere(dim), 3000

@@ -762,6 +762,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path, kind, content):
     refused(tmp_path / kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_anywhere_gives_numbers_or_an_input_error(whole, tmp_path, kind):
     """Bytes changed at random: no other exception and no warning ever gets out."""

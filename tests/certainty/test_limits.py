@@ -47,6 +47,7 @@ def locked_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", [{}, {"NUMBA_CACHE_DIR": "/dev/null/nowhere"}], ids=["unset", "unwritable"])
 def test_where_nothing_can_be_written_loops_are_compiled_all_the_same_and_one_warning_says_so(locked_package, cache):
     found = run_elsewhere(locked_package, HOME="/dev/null", **cache)
@@ -59,6 +60,7 @@ def test_where_nothing_can_be_written_loops_are_compiled_all_the_same_and_one_wa
     assert "NUMBA_CACHE_DIR" in warned[0]
 
 
+@pytest.mark.slow
 def test_the_warning_about_compiled_loops_names_what_helps(locked_package, tmp_path):
     found = run_elsewhere(locked_package, HOME="/dev/null", NUMBA_CACHE_DIR=str(tmp_path / "kept"))
     assert found.returncode == 0, found.stderr

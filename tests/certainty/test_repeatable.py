@@ -20,7 +20,7 @@ def answers(measure: he.Measure, times: np.ndarray, method: str, threads: int) -
     return np.concatenate([found.gess, found.mmd2, found.dimension, found.error])
 
 
-@pytest.mark.parametrize("n", [450, 1700])
+@pytest.mark.parametrize("n", [450, pytest.param(1700, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(**spaces.named(spaces.HOMOGENEOUS))
 def test_sums_over_pairs_and_neighbours_do_not_depend_on_threads(case, n):
     rng = np.random.default_rng(0)
