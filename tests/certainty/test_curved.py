@@ -18,11 +18,13 @@ from heatess.compiled.radial_tables import multiply
 from heatess.engines import plan
 from heatess.engines.base import Question
 from heatess.engines.cosines import ERROR, CosineSums
+from heatess.engines.pairs import SeparationOffer, TileOffer
 from heatess.heat import theta
 from heatess.heat.exact import difference_of_products
 from heatess.heat.radial import radial, radial_error, radial_terms
 from heatess.heat.series import SERIES_LIMIT, level_count, level_probabilities
 from heatess.heat.spherical import SphereSeries
+from heatess.progress import Progress
 from heatess.spaces.capabilities import VectorEmbedding, ZonalPairs
 from heatess.spaces.vectors import check_unit_vectors, unit_rows, vector_cosines, vector_distance
 
@@ -446,6 +448,24 @@ def test_default_scales_of_products_of_many_dimensions(dim: int, other: he.Space
     assert found.gess[0] <= 20
     assert (found.dimension >= -1e-10).all()
     assert (found.error < 1e-8).all()
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("time", [1.0, 100.0, 11_671.0, 1e8])
+def test_close_pairs_of_hyperbolic_space_are_told_apart_in_bins_at_coarse_scales(dim: int, time: float) -> None:
+    """Curvature keeps 1 - s_t above zero however large the time: bins once took r < 1e-6 sqrt(8 t) for zero."""
+    rng = np.random.default_rng(0)
+    x = 3e-5 * rng.normal(size=(40, dim))
+    points = np.column_stack([np.sqrt(1 + (x**2).sum(axis=1)), x])
+    measure = he.Measure(points, space=he.Hyperbolic(dim))
+    question = Question(measure, np.array([time]), 1e-8)
+    kernel = measure.space.pair_kernel
+    assert kernel is not None
+    bins, pairs = (
+        kind(question, kernel).run(slice(None), Progress(False)).sums for kind in (SeparationOffer, TileOffer)
+    )
+    assert pairs.overlap[0] < 1
+    assert bins.overlap[0] - 1 == pytest.approx(pairs.overlap[0] - 1, rel=1e-4)
 
 
 # MMD^2 of balanced clouds, by every road.

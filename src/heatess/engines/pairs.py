@@ -238,7 +238,8 @@ class SeparationOffer(Offer):
         if kernel.separations is None:
             raise TypeError("this kernel has no separations; the plan should not have chosen them")
         separations = kernel.separations
-        moments = TileMoments(COINCIDENT * math.sqrt(8 * float(times.min())), lanes)
+        # However coarse the scale, overlaps on a curved space change within its radius of curvature, which is one.
+        moments = TileMoments(COINCIDENT * min(math.sqrt(8 * float(times.min())), 1.0), lanes)
 
         def add(lane: int, tile: tuple[slice, slice]) -> None:
             rows, columns = tile
