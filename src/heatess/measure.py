@@ -189,7 +189,7 @@ class Measure:
         support = self.support()
         if support.n == 1:
             return support
-        label, first = _distinct(np.ascontiguousarray(support.points) + 0.0)  # -0.0 and 0.0 are one coordinate
+        label, first = distinct_rows(np.ascontiguousarray(support.points) + 0.0)  # -0.0 and 0.0 are one coordinate
         if len(first) == support.n:
             return support
         masses = np.bincount(label, support.weights).astype(np.float64)
@@ -230,7 +230,7 @@ def _stacked(points: NDArray[Any]) -> tuple[NDArray[Any], Space | None]:
     )
 
 
-def _distinct(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A label for each row, the same for equal rows, and the first row with each label."""
     # Sorting by a 64-bit hash of the bytes is many times faster than sorting the rows.
     keys = np.concatenate([_hashes(rows[part]) for part in slices(len(rows), 2**22 // rows.shape[1] + 1)])

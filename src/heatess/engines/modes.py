@@ -98,7 +98,7 @@ class ModesOffer(Offer):
         rates = 2 * np.multiply.outer(times, values)  # (times, modes)
         decay = np.exp(-rates)
         rounding = space.rounding
-        blur = _blur(values, times, rounding)
+        blur = blur_of(values, times, rounding)
         parts, changes = np.zeros((2, *decay.shape))  # sum_i w_i phi_r(x_i) / sqrt(k_i), and its derivative in log t
         coefficients, sizes = np.zeros((2, len(values)))  # sum_i w_i phi_r(x_i), and of absolute values
         blurred = np.zeros(len(times))  # of k_i, the worst relative
@@ -116,7 +116,7 @@ class ModesOffer(Offer):
             sizes += weights @ np.abs(functions)
         overlap = np.einsum("tr,tr->t", decay, parts**2)
         change = np.einsum("tr,tr->t", decay, 2 * parts * changes - rates * parts**2)
-        share, discretised = _left_out(space, rates), space.discretisation_error(times)
+        share, discretised = share_left_out(space, rates), space.discretisation_error(times)
         rounded = blurred + np.einsum("tr,tr->t", blur, parts**2) / overlap + rounding.relative
         _refuse_vague(self.measure, times, rounded, discretised)
         error = share / overlap + 64 * EPS + rounded + discretised
@@ -131,7 +131,7 @@ class ModesOffer(Offer):
         return Answer(HeatSums(overlap, log_mmd2, change / overlap, error, mmd2_error, missing))
 
 
-def _blur(values: FloatArray, times: FloatArray, rounding: Rounding) -> FloatArray:
+def blur_of(values: FloatArray, times: FloatArray, rounding: Rounding) -> FloatArray:
     """What rounding of the Laplacian adds to x' exp(-2 t L) x, per x_r^2 of each mode r; shape (times, modes).
 
     A change E of L changes it by at most |E| times the integral of |exp(-s L) x|^2 over s from 0 to 2 t, which is
@@ -211,7 +211,7 @@ class Energies:
         return rounding.noise * moved / total if total else np.inf
 
 
-def _left_out(space: Modes, rates: FloatArray) -> FloatArray:
+def share_left_out(space: Modes, rates: FloatArray) -> FloatArray:
     """The share of the trace in the eigenpairs left out, if they go on as Weyl's law says, at each time.
 
     Beyond the last eigenvalue that is Q(m/2, 2 lambda t), and no pair overlaps by more than that share. A graph, of
@@ -228,10 +228,10 @@ def _potential(measure: Measure, modes: Modes, time: float, at: NDArray[Any]) ->
     """f_t(y) = sum_r exp(-2 lambda_r t) phi_r(y) / sqrt(k(y)) sum_j w_j phi_r(x_j) / sqrt(k_j), and its error.
 
     The error is a share of the mean, 1 / gESS. A change E of L moves f(y) by no more than the root of what it moves
-    s_t(y, y) by, times the root of what it moves 1 / gESS by; and it moves both k by what `_blur` says.
+    s_t(y, y) by, times the root of what it moves 1 / gESS by; and it moves both k by what `blur_of` says.
     """
     values = modes.eigenpairs(measure.points[:1], time).values
-    decay, blur = np.exp(-2 * time * values), _blur(values, np.array([time]), modes.rounding)[0]
+    decay, blur = np.exp(-2 * time * values), blur_of(values, np.array([time]), modes.rounding)[0]
     blurred = 0.0
 
     def scaled(points: NDArray[Any]) -> FloatArray:

@@ -14,12 +14,12 @@ from ..arrays import EPS, FloatArray
 from ..blocks import slices
 from ..engines import plan
 from ..engines.base import Question
-from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, Energies, _blur, _left_out
+from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, Energies, blur_of, share_left_out
 from ..engines.spectral import AGAIN, accuracy, threads_for
 from ..errors import InputError, PrecisionWarning, ScaleError, warn
 from ..heat.series import SERIES_LIMIT, level_count, log_terms
 from ..heat.sums import LevelMoments, log_excess_of_power, log_sum
-from ..measure import Measure, _distinct
+from ..measure import Measure, distinct_rows
 from ..parts import part_named
 from ..profile import check_rtol
 from ..progress import Progress
@@ -159,7 +159,7 @@ def _double(measure: Measure) -> Measure:
 def _apart(one: Measure, other: Measure) -> Apart | None:
     """What is left of both without the weight that they share; None if nothing is, but for rounding of the weights."""
     points = np.concatenate([one.points, other.points])
-    label, first = _distinct(np.ascontiguousarray(points) + 0.0)  # -0.0 and 0.0 are one coordinate
+    label, first = distinct_rows(np.ascontiguousarray(points) + 0.0)  # -0.0 and 0.0 are one coordinate
     mine = np.bincount(label[: one.n], one.weights, len(first))
     theirs = np.bincount(label[one.n :], other.weights, len(first))
     rounding = 2 * EPS * (1 + np.bincount(label, minlength=len(first))) * (mine + theirs)
@@ -322,10 +322,10 @@ def _by_modes(parts: Apart, times: FloatArray, modes: Modes, rtol: float) -> Log
     rates = 2 * np.multiply.outer(times, values)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         logs = log_sum(2 * np.log(np.abs(coefficients[1:])) - rates[:, 1:])
-        left_out = _left_out(modes, rates) * np.exp(-rates).sum(axis=1)
+        left_out = share_left_out(modes, rates) * np.exp(-rates).sum(axis=1)
         missing = np.where(left_out > 0, np.exp(np.minimum(np.log(left_out) - logs, 700.0)), 0.0)
     energies = Energies(values[1:], np.abs(coefficients[1:]), rounded[1:])
-    error = missing + energies.errors(times, logs, modes.rounding, _blur(values, times, modes.rounding)[:, 1:])
+    error = missing + energies.errors(times, logs, modes.rounding, blur_of(values, times, modes.rounding)[:, 1:])
     return LogMmd2(logs + math.log(4), error)
 
 

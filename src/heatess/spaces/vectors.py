@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray, numeric_array, shown
 from ..blocks import map_rows
+from ..directions import SLACK
 from ..errors import InputError
 
 NORM_TOLERANCE = 1e-6
@@ -212,19 +213,28 @@ def _advice(array: NDArray[Any], norms: FloatArray) -> str:
 
 
 def _angles_like(array: NDArray[Any]) -> str:
-    """What two columns of angles may be, by how far they reach."""
+    """What two columns of angles may be, each with the call that reads them so."""
+    kinds, units = likely_angles(array)
+    one, two, unit = "points[:, 0]", "points[:, 1]", f"units={units!r}"
+    calls = {
+        "longitude and latitude": f"he.from_lonlat({one}, {two}, {unit})",
+        "latitude and longitude": f"he.from_lonlat({two}, {one}, {unit})",
+        "colatitude and azimuth": f"he.from_spherical({one}, {two}, {unit})",
+        "two periodic angles": f"space=he.Torus(2, {unit})",
+    }
+    return "".join(f"{kind}, {calls[kind]}, or " for kind in kinds)
+
+
+def likely_angles(array: NDArray[Any]) -> tuple[list[str], str]:
+    """What two columns of angles may be, by how far they reach, and in which unit."""
     first, second = np.abs(array).max(axis=0).tolist()
-    turn, units = 2 * math.pi + 1e-4, "rad"
+    turn, units = 2 * math.pi + SLACK, "rad"
     if max(first, second) > turn:
         turn, units = 360.0, "deg"
-    one, two, unit = "points[:, 0]", "points[:, 1]", f"units={units!r}"
-    found = []
-    if first <= turn and second <= turn / 4:
-        found.append(f"longitude and latitude, he.from_lonlat({one}, {two}, {unit})")
-    if first <= turn / 4 and second <= turn:
-        found.append(f"latitude and longitude, he.from_lonlat({two}, {one}, {unit})")
-    if array[:, 0].min() >= 0 and first <= turn / 2 and second <= turn:
-        found.append(f"colatitude and azimuth, he.from_spherical({one}, {two}, {unit})")
-    if max(first, second) <= turn:
-        found.append(f"two periodic angles, space=he.Torus(2, {unit})")
-    return "".join(f"{words}, or " for words in found)
+    kinds = {
+        "longitude and latitude": first <= turn and second <= turn / 4,
+        "latitude and longitude": first <= turn / 4 and second <= turn,
+        "colatitude and azimuth": array[:, 0].min() >= 0 and first <= turn / 2 and second <= turn,
+        "two periodic angles": max(first, second) <= turn,
+    }
+    return [kind for kind, fits in kinds.items() if fits], units

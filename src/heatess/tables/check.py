@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray
 from ..directions import SLACK
 from ..errors import InputError
-from ..spaces.vectors import EMBEDDING, HALF_TOLERANCE, NORM_TOLERANCE
+from ..spaces.vectors import EMBEDDING, HALF_TOLERANCE, NORM_TOLERANCE, likely_angles
 from .kinds import TURN, Kind
 from .table import Place
 
@@ -94,22 +94,15 @@ def _of_vectors(kind: Kind, array: FloatArray, norms: FloatArray) -> str:
 
 
 def _as_angles(names: Sequence[str], array: FloatArray) -> list[str]:
-    """What two columns of angles may be, by how far they reach."""
-    first, second = np.abs(array).max(axis=0).tolist()
-    turn, units = TURN + SLACK, "rad"
-    if max(first, second) > turn:
-        turn, units = 360.0, "deg"
-    one, two = names
-    found = []
-    if first <= turn and second <= turn / 4:
-        found.append(f"columns={{'lon': {one!r}, 'lat': {two!r}}}, units={units!r} for longitude and latitude")
-    if first <= turn / 4 and second <= turn:
-        found.append(f"columns={{'lon': {two!r}, 'lat': {one!r}}}, units={units!r} for latitude and longitude")
-    if array[:, 0].min() >= 0 and first <= turn / 2 and second <= turn:
-        found.append(f"columns={{'colat': {one!r}, 'azimuth': {two!r}}}, units={units!r} for colatitude and azimuth")
-    if max(first, second) <= turn:
-        found.append(f"space='torus', columns=({one!r}, {two!r}), units={units!r} for periodic angles")
-    return found
+    """What two columns of angles may be, each with the arguments that read them so."""
+    (one, two), (kinds, units) = names, likely_angles(array)
+    arguments = {
+        "longitude and latitude": f"columns={{'lon': {one!r}, 'lat': {two!r}}}",
+        "latitude and longitude": f"columns={{'lon': {two!r}, 'lat': {one!r}}}",
+        "colatitude and azimuth": f"columns={{'colat': {one!r}, 'azimuth': {two!r}}}",
+        "two periodic angles": f"space='torus', columns=({one!r}, {two!r})",
+    }
+    return [f"{arguments[kind]}, units={units!r} for {kind}" for kind in kinds]
 
 
 def _refuse(bad: NDArray[np.bool_], found: str, advice: str, place: Place) -> None:
