@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,13 @@ WITNESSES = 64
 
 #: The finest scale may make the whole call this many times as slow as a coarse one, or take so many seconds.
 SLOWER, SECONDS = 4.0, 0.05
+
+
+def scales_for(measure: Measure, angles: Any, times: Any, resolutions: Any, rtol: float = 1e-8) -> Scales:
+    """The scales that the user gave, at most one of the three, or those that fit the cloud."""
+    if angles is None and times is None and resolutions is None:
+        return fitting_scales(measure, rtol)
+    return resolve(measure.space, angles, times, resolutions)
 
 
 def fitting_scales(measure: Measure, rtol: float = 1e-8) -> Scales:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import scales
-from .arrays import FloatArray, Frozen, is_dask, shown
+from .arrays import FloatArray, is_dask, shown
 from .engines import plan, sampled
 from .errors import InputError, PrecisionWarning, ScaleError, missing_extra, warn
-from .fitting import fitting_scales
+from .fitting import scales_for
 from .heat.sums import HeatSums
 from .measure import Measure
 from .progress import Progress
+from .results import Result
 from .spaces.base import Space
 from .transforms.base import Spectrum
 
@@ -45,7 +44,7 @@ class ProfilePoint:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeatProfile(Frozen):
+class HeatProfile(Result):
     """The heat profile of a weighted cloud: one entry per scale in each array.
 
     Attributes
@@ -86,6 +85,11 @@ class HeatProfile(Frozen):
     method: str
     _spectrum: Spectrum | None = field(default=None)
     _resolutions: FloatArray | None = field(default=None)
+
+    schema: ClassVar[str] = SCHEMA
+    columns: ClassVar[tuple[str, ...]] = _CURVES
+    facts: ClassVar[tuple[str, ...]] = ("ess", "n", "space", "method")
+    shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "gess", "volume", "dimension", "error")
 
     @cached_property
     def resolutions(self) -> FloatArray:
@@ -128,27 +132,6 @@ class HeatProfile(Frozen):
     def _point(self, row: int) -> ProfilePoint:
         return ProfilePoint(*(float(getattr(self, name)[row]) for name in _CURVES))
 
-    def _facts(self) -> dict[str, Any]:
-        return {"ess": self.ess, "n": self.n, "space": repr(self.space), "method": self.method}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain Python values: arrays as lists, the space as its repr, and the schema's name."""
-        return {"schema": SCHEMA, **{name: getattr(self, name).tolist() for name in _CURVES}, **self._facts()}
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """`to_dict` as JSON; nan and infinities become null."""
-        return json.dumps(_finite(self.to_dict()), indent=indent, allow_nan=False)
-
-    def to_frame(self) -> Any:
-        """A pandas DataFrame, one row per scale."""
-        try:
-            import pandas
-        except ImportError:
-            raise missing_extra("pandas", "table") from None
-        frame = pandas.DataFrame({name: np.array(getattr(self, name)) for name in _CURVES})
-        frame.attrs.update(self._facts())
-        return frame
-
     def to_xarray(self) -> Any:
         """An xarray Dataset over the dimension `angle`, with times and resolutions as coordinates."""
         try:
@@ -181,16 +164,8 @@ class HeatProfile(Frozen):
         how = f"{self.method}, error <= {self.error.max():.1e}"
         return f"HeatProfile({self.space!r}, n={self.n}, ess={self.ess:.4g}: {span}; {how})"
 
-    def _repr_html_(self) -> str:
-        names = ("angles", "resolutions", "gess", "volume", "dimension", "error")
-        head = "".join(f"<th>{name}</th>" for name in names)
-        rows = np.unique(np.linspace(0, len(self.times) - 1, 12).astype(int))
-        body = "".join(
-            "<tr>" + "".join(f"<td>{getattr(self, name)[row]:.4g}</td>" for name in names) + "</tr>" for row in rows
-        )
-        note = f"{len(rows)} of {len(self.times)} scales" if len(rows) < len(self.times) else "all scales"
-        caption = f"{self.space!r}, n = {self.n}, ESS = {self.ess:.4g}, {self.method}; {note}"
-        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    def _caption(self) -> str:
+        return f"{self.space!r}, n = {self.n}, ESS = {self.ess:.4g}, {self.method}"
 
 
 def heat_profile(
@@ -256,8 +231,7 @@ def heat_profile(
         how: dict[str, Any] = {"rtol": rtol, "method": method, "pairs": pairs, "progress": progress}
         return profile_collection(points, weights, log_weights=log_weights, space=space, **at_scales, **how)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    given = any(values is not None for values in (angles, times, resolutions))
-    at = scales.resolve(measure.space, angles, times, resolutions) if given else fitting_scales(measure, rtol)
+    at = scales_for(measure, angles, times, resolutions, rtol)
     bar, facts = Progress(progress), Facts(measure.space, measure.n, measure.ess, rtol)
     if pairs is not None:
         if method != "auto":
@@ -388,11 +362,3 @@ def build_profile(
     count, dimension = np.clip(1 / sums.overlap, 1.0, facts.ess), 2 * sums.slope
     curves = (at.times, at.angles, count, volume, divergence, mmd2, dimension, sums.error)
     return HeatProfile(*curves, facts.ess, facts.n, facts.space, method, spectrum, at.resolutions)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
