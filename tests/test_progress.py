@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import heatess as he
+from heatess import readers
 from heatess.progress import WAITING, Progress
+from heatess.readers import text
 
 
 def shown() -> Progress:
@@ -30,3 +39,59 @@ def test_compiling_is_told_once_and_only_to_those_who_look(capsys):
         compile_one()
     assert capsys.readouterr().err.count("compiling loops, once for this machine") == 1
     assert WAITING == []
+
+
+def test_eigenpairs_that_take_long_are_told(capsys, monkeypatch):
+    from heatess.spaces.discrete import laplacian
+
+    monkeypatch.setattr(laplacian, "_WORTH_A_WORD", 0.0)
+    with shown().told():
+        he.heat_profile([0, 5, 9], space=he.Graph(np.eye(51, k=1) + np.eye(51, k=-1)), times=[1.0, 5.0])
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "finding 51 eigenpairs of 51 nodes, once for this space: about 0 s" in said
+
+
+@pytest.mark.parametrize("suffix", ["csv", "txt", "parquet"])
+def test_a_large_file_tells_how_much_of_it_is_read(tmp_path, monkeypatch, suffix):
+    points = he.samplers.fibonacci(5000)
+    file = tmp_path / f"cloud.{suffix}"
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+        import pandas
+
+        pandas.DataFrame(points, columns=["x", "y", "z"]).to_parquet(file, row_group_size=1000)
+    else:
+        np.savetxt(file, points, delimiter="," if suffix == "csv" else " ", header="", comments="")
+    shares = []
+
+    @contextmanager
+    def watched(self: Progress, label: str) -> Iterator[Callable[[float], None]]:
+        assert self.shown == (len(shares) == 0)
+        yield shares.append
+
+    monkeypatch.setattr(Progress, "shares", watched)
+    monkeypatch.setattr(Progress, "__init__", lambda self, wanted: setattr(self, "shown", bool(wanted)))
+    monkeypatch.setattr(readers, "LARGE", 10_000)
+    monkeypatch.setattr(text, "BLOCK", 2**16)
+    assert he.read(file, progress=True).n == 5000
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert len(shares) > (1 if suffix != "parquet" else 0)
+    monkeypatch.setattr(readers, "LARGE", 10**9)
+    he.read(file, progress=True)  # not large: nothing is shown
+
+
+def test_a_bar_of_shares_ends_full(capsys):
+    bar = shown()
+    steps = []
+
+    @contextmanager
+    def meter(length: int, label: str) -> Iterator[Callable[[int], None]]:
+        yield steps.append
+
+    bar.meter = meter
+    with bar.shares("read") as reach:
+        for share in (0.1, 0.1, 0.5, 1.0):
+            reach(share)
+    assert steps == [100, 400, 500]

@@ -231,8 +231,9 @@ def heat_profile(
         how: dict[str, Any] = {"rtol": rtol, "method": method, "pairs": pairs, "progress": progress}
         return profile_collection(points, weights, log_weights=log_weights, space=space, **at_scales, **how)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    at = scales_for(measure, angles, times, resolutions, rtol)
     bar, facts = Progress(progress), Facts(measure.space, measure.n, measure.ess, rtol)
+    with bar.told():
+        at = scales_for(measure, angles, times, resolutions, rtol)
     if pairs is not None:
         if method != "auto":
             raise InputError(f"give pairs= or method={method!r}, not both: random pairs are a method of their own")

@@ -11,9 +11,18 @@ from .errors import InputTypeError
 
 T = TypeVar("T")
 
+#: Steps of a bar that is told shares.
+_STEPS = 1000
 
-#: Bars that want to know when loops are about to be compiled, which takes seconds.
+
+#: Bars that want to know when something that takes seconds and has no steps begins.
 WAITING: list[Progress] = []
+
+
+def announce(text: str) -> None:
+    """Tell everybody who waits what takes long now; the same text only once."""
+    for bar in WAITING:
+        bar.say(text)
 
 
 class Progress:
@@ -24,10 +33,11 @@ class Progress:
             self.shown = bool(shown) and sys.stderr.isatty()
         except Exception:
             raise InputTypeError(f"progress must be true or false, but is {type(shown).__name__}") from None
+        self._said: set[str] = set()
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Say once if loops are compiled in this block."""
+        """Say what is announced in this block: loops that are compiled, eigenpairs that are found."""
         if not self.shown:
             yield
             return
@@ -37,10 +47,11 @@ class Progress:
         finally:
             WAITING[:] = [bar for bar in WAITING if bar is not self]
 
-    def compiling(self) -> None:
-        """Say that loops are compiled, and no more of it."""
-        WAITING[:] = [bar for bar in WAITING if bar is not self]
-        print("heatess: compiling loops, once for this machine: some seconds", file=sys.stderr, flush=True)
+    def say(self, text: str) -> None:
+        """One line on stderr, and no second time."""
+        if text not in self._said:
+            self._said.add(text)
+            print(f"heatess: {text}", file=sys.stderr, flush=True)
 
     def track(self, work: Sequence[T], label: str) -> Iterator[T]:
         """Iterate over *work*."""
@@ -59,3 +70,18 @@ class Progress:
 
         with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
             yield bar.update
+
+    @contextmanager
+    def shares(self, label: str) -> Iterator[Callable[[float], None]]:
+        """A bar that is told the share done so far, from 0 to 1."""
+        done = 0
+
+        def reach(share: float) -> None:
+            nonlocal done
+            steps = int(_STEPS * share) - done
+            if steps > 0:
+                advance(steps)
+                done += steps
+
+        with self.meter(_STEPS, label) as advance:
+            yield reach

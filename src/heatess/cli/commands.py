@@ -106,7 +106,7 @@ def inspect(file: str, options: Options) -> None:
 
 def _measure(file: str, options: Options) -> Measure:
     """The points of a file, with a note of what was read."""
-    measure = read(file, **_reading(options))
+    measure = read(file, **_reading(options), progress=_shows_progress(options))
     if measure.origin is not None:
         note(options, f"{measure.origin.source}: {in_options(measure.origin.description)}")
     return measure

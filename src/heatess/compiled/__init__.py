@@ -10,15 +10,14 @@ import numba
 from numba.core import event
 
 from ..errors import warn
-from ..progress import WAITING
+from ..progress import announce
 
 
 class _Announcement(event.Listener):
     """Tells whoever shows progress that numba compiles, which it does not when it finds a loop on disk."""
 
     def on_start(self, event: Any) -> None:
-        for bar in list(WAITING):
-            bar.compiling()
+        announce("compiling loops, once for this machine: some seconds")
 
     def on_end(self, event: Any) -> None:
         pass

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from ..arrays import shown
 from ..errors import InputError, InputTypeError
 from ..measure import Measure
+from ..progress import Progress
 from ..spaces.base import Space
 from ..tables.check import refuse_weights
 from ..tables.frames import frame_table
@@ -48,6 +49,9 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 STDIN = "-"
 
+#: Bytes from which on reading takes long enough for a bar.
+LARGE = 2**26
+
 
 def read(
     path: Any,
@@ -59,6 +63,7 @@ def read(
     log_weights: str | ArrayLike | None = None,
     normalize: bool = False,
     drop_missing: bool = False,
+    progress: bool = False,
 ) -> Measure:
     r"""Read weighted points from a file or a data frame; what was read, and how, is in the `origin` of the measure.
 
@@ -88,6 +93,8 @@ def read(
         Scale vectors to unit length instead of refusing others.
     drop_missing : bool
         Leave out, and count, rows in which a number is missing instead of refusing them.
+    progress : bool
+        Show a bar on stderr while a large file is read.
 
     Examples
     --------
@@ -106,7 +113,9 @@ def read(
     }
     column = "none" if given else _name(weights)
     reading = Reading(space, columns, units, column, _name(arrays["log_weights"]), normalize, drop_missing)
-    [taken] = take(open_table(path), reading)
+    table = open_table(path)
+    with Progress(progress and _is_large(path)).shares("read") as table.watch:
+        [taken] = take(table, reading)
     for name in given:
         file = _name(weights if name == "weights" else log_weights)
         words = f"{name.replace('_', '-')} {f'from {file}' if file else 'given'}"
@@ -144,6 +153,14 @@ def open_table(path: Any) -> Table:
     except MemoryError:
         raise InputError(f"{file} does not fit into memory; split it, and add its parts with an Accumulator") from None
     return table
+
+
+def _is_large(path: Any) -> bool:
+    """Whether *path* is a large file; standard input and data frames are not known to be."""
+    try:
+        return isinstance(path, str | os.PathLike) and os.path.getsize(split_label(Path(path))[0]) >= LARGE
+    except OSError:
+        return False
 
 
 def _family(file: Path) -> str:

@@ -75,6 +75,8 @@ class TextTable(Table):
             empty = False
             held.append(block)
             count += len(block.lines)
+            if self.watch is not None:
+                self.watch(done)
             while rows is not None and count >= rows:
                 part, held = _cut(held, rows)
                 count -= rows
@@ -121,6 +123,7 @@ class TextRows(Rows):
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """Rows, whole or some of their entries."""
+        self._table.watch = self.watch
         wanted = self.names if "rows" in names else list(names)
         for piece in self._table.pieces(wanted, rows):
             values = dict(zip(wanted, piece.columns, strict=True))

@@ -282,6 +282,8 @@ class ArrowTable(Table):
             for column, part in zip(columns, piece.columns, strict=True):
                 column[start : start + len(part)] = part
             start += len(piece.columns[0]) if piece.columns else 0
+            if self.watch is not None:
+                self.watch(piece.done)
         if not count:
             raise InputError(f"{self.source} has no rows; at least one point is needed")
         yield Piece(columns, self._places(0), 1.0)

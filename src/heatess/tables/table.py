@@ -45,6 +45,8 @@ class Table(ABC):
         "earth" or "sky" where the format says so.
     space : Space, optional
         The space itself, where the file describes one, such as a mesh; the first of `names` then holds the points.
+    watch : callable, optional
+        Called with the share read so far while all rows of a large file are read.
     """
 
     source: str
@@ -54,6 +56,7 @@ class Table(ABC):
     note: str = ""
     about: str | None = None
     space: Space | None = None
+    watch: Callable[[float], None] | None = None
 
     @abstractmethod
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:

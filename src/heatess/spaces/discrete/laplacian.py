@@ -10,6 +10,7 @@ import numpy as np
 
 from ...arrays import EPS, FloatArray
 from ...errors import CostError, PrecisionError
+from ...progress import announce
 from ..capabilities import Eigenpairs, Rounding
 from .graded import graded_eigenpairs, links_of, relative_error, singular
 
@@ -18,6 +19,7 @@ MOST_MODES = 4000  # more eigenpairs are refused: they would not fit in memory o
 DENSE = 1200  # matrices up to this size are diagonalised whole
 _LARGEST_DENSE = 8000  # and up to this size, where that is faster than factorisations that fill up
 _PATIENCE = 120.0  # seconds, the longest estimate that is run unless the number of eigenpairs is given
+_WORTH_A_WORD = 2.0  # seconds, an estimate that whoever waits is told of
 _BAND = 120  # eigenpairs found around one shift, at most
 _ACCURACY = 1e-10  # of the eigenvalues, relative
 _NOISE = 2 * EPS  # rounding of an eigensolver per root of the size, relative to the largest eigenvalue
@@ -194,11 +196,16 @@ class Laplacian:
         values = np.log(1 / np.maximum(1 - self._step * self._raw, 1e-3)) / self._step if self._step else self._raw
         self._found = Eigenpairs(values, vectors)
 
+    def _announce(self, count: int, seconds: float) -> None:
+        if seconds > _WORTH_A_WORD:
+            announce(f"finding {count:,} eigenpairs of {self.size:,} nodes, once for this space: about {seconds:.0f} s")
+
     def _dense(self) -> tuple[FloatArray, FloatArray, Rounding]:
         from scipy.linalg import eigh
         from threadpoolctl import threadpool_limits
 
         metric = self._metric.toarray() if self._coupled else None
+        self._announce(self.size, self._cost.seconds_whole)
         with threadpool_limits(1, user_api="blas"):
             # Divide and conquer: the default driver leaves eigenvectors a hundred times less orthogonal.
             driver = "gvd" if self._coupled else "evd"
@@ -220,6 +227,7 @@ class Laplacian:
             )
         if self.wanted is None:
             self._cost.refuse(count)
+        self._announce(count, self._cost.seconds(count))
         parts = self._bands(-1e-3 * float(self._matrix.diagonal().mean()), limit, count)
         values = np.concatenate([part.values for part in parts])
         vectors = np.concatenate([part.functions for part in parts], axis=1)
