@@ -410,3 +410,24 @@ def test_a_measure_does_not_change_with_the_array_it_was_made_of():
         before = he.gess(measure, angle=20)
         points[:] = points[0]
         assert he.gess(measure, angle=20) == before
+
+
+@pytest.mark.parametrize(
+    ("space", "points"),
+    [
+        (he.Hyperbolic(2), [[1.0, 0, 0], [5, 0, 0]]),
+        (he.Hyperbolic(2), [[1.0, 0, 0], [1e200, 0, 0]]),
+        (he.Torus(2, periods=[1, 2]), [[0.0, 0], [1e40, 0]]),
+        (he.Torus(2), [[0.0, 0], [100, 0]]),
+        (he.Rotations(), [np.eye(3), 2 * np.eye(3)]),
+        (he.Rotations(), [np.eye(3), -np.eye(3)]),
+        (he.Product(he.Sphere(2), he.Circle()), ([[0, 0, 1.0], [0, 0, 3]], [0.0, 0])),
+        (he.Graph(np.ones((3, 3)) - np.eye(3)), [0, 7]),
+        (he.Euclidean(2), [[0.0, 0], [np.nan, 0]]),
+        (None, np.ma.masked_greater([[0.0, 0, 1], [0, 0, 2]], 1.5)),
+    ],
+)
+def test_errors_of_points_carry_their_row(space, points):
+    with pytest.raises(he.InputError, match=r"\brow 1\b") as caught:
+        he.Measure(points, space=space)
+    assert caught.value.row == 1

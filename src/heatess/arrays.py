@@ -28,7 +28,7 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
-        raise InputError(f"{name}: row {row} is masked; drop or fill masked rows first")
+        raise InputError(f"{name}: row {row} is masked; drop or fill masked rows first", row=row)
     try:
         array = np.asarray(values)
     except InputError:  # of a column that is read when it is asked for
@@ -136,7 +136,9 @@ def _refuse_missing(array: NDArray[Any], name: str) -> None:
     """An `InputError` with the row of the first entry that is missing: None, or that of a data frame."""
     for index, value in np.ndenumerate(array):
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
-            raise InputTypeError(f"{name}: row {index[0]} is missing ({value}); drop or fill missing rows first")
+            raise InputTypeError(
+                f"{name}: row {index[0]} is missing ({value}); drop or fill missing rows first", row=index[0]
+            )
 
 
 def _stacked(column: NDArray[Any], name: str) -> NDArray[Any]:
@@ -147,5 +149,7 @@ def _stacked(column: NDArray[Any], name: str) -> NDArray[Any]:
     for row, length in enumerate(lengths):
         if length != lengths[0]:
             found = "nothing" if length < 0 else f"{length} numbers"
-            raise InputError(f"{name}: row {row} holds {found}, but row 0 holds {lengths[0]}; drop or fix that row")
+            raise InputError(
+                f"{name}: row {row} holds {found}, but row 0 holds {lengths[0]}; drop or fix that row", row=row
+            )
     return np.stack([np.asarray(row) for row in column])

@@ -69,7 +69,11 @@ class Hyperbolic(Space):
         far = np.abs(x).max(axis=1) > FARTHEST
         if far.any():
             row = int(np.argmax(far))
-            raise InputError(f"points of {name} must have coordinates below {FARTHEST:g}, but row {row} is {x[row]}")
+            raise InputError(
+                f"points of {name} must have coordinates below {FARTHEST:g}, but row {row} is {x[row]} "
+                f"({int(far.sum())} of {len(x)} rows); drop those rows",
+                row=row,
+            )
         time = np.sqrt(1 + np.einsum("ij,ij->i", x[:, 1:], x[:, 1:]))
         off = ~(np.abs(x[:, 0] - time) * (x[:, 0] + time) <= TOLERANCE * time**2) | (x[:, 0] <= 0)
         if off.any():
@@ -77,7 +81,8 @@ class Hyperbolic(Space):
             raise InputError(
                 f"points of {name} must satisfy -x_0^2 + x_1^2 + ... = -1 with the time coordinate x_0 > 0 first, but "
                 f"row {row} is {x[row].tolist()}, where x_0 should be {time[row]:.8g} ({int(off.sum())} of {len(x)} "
-                "rows); if the last coordinates are right, put x_0 = sqrt(1 + x_1^2 + ...)"
+                "rows); if the last coordinates are right, put x_0 = sqrt(1 + x_1^2 + ...)",
+                row=row,
             )
         x[:, 0] = time
         return x

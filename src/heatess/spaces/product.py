@@ -144,7 +144,7 @@ class Product(Space):
             try:
                 checked = space.check(part)
             except InputError as error:
-                raise type(error)(f"factor {j} of the product, {_short(space)}: {error}") from None
+                raise type(error)(f"factor {j} of the product, {_short(space)}: {error}", row=error.row) from None
             parts.append(self._kernels[j].rows(checked))
             if len(parts[j]) != len(parts[0]):
                 raise InputError(

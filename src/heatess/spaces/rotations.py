@@ -131,16 +131,18 @@ def _from_matrices(matrices: NDArray[Any]) -> FloatArray:
             off = np.abs(np.einsum("nij,nkj->nik", part, part) - np.eye(3)).max(axis=(1, 2))
         bad = ~(off <= MATRIX_TOLERANCE)
         if bad.any():
-            row = int(np.argmax(bad))
+            row = rows.start + int(np.argmax(bad))
             raise InputError(
-                f"matrices must be orthonormal within {MATRIX_TOLERANCE:g}, but in row {rows.start + row} R R^T is off "
-                f"the unit matrix by {off[row]:.3g}; drop or fix that row"
+                f"matrices must be orthonormal within {MATRIX_TOLERANCE:g}, but in row {row} R R^T is off the unit "
+                f"matrix by {off[bad][0]:.3g}; drop or fix that row",
+                row=row,
             )
         turned = np.linalg.det(part) < 0
         if turned.any():
             row = rows.start + int(np.argmax(turned))
             raise InputError(
-                f"matrices must be rotations, but row {row} has determinant -1, a reflection; drop or fix that row"
+                f"matrices must be rotations, but row {row} has determinant -1, a reflection; drop or fix that row",
+                row=row,
             )
         found[rows] = _leading(part)
 

@@ -158,7 +158,8 @@ class Torus(Space):
             raise InputError(
                 f"points of {self!r} must lie within {MOST_TURNS:g} periods of zero, beyond which a float holds no "
                 f"more than six digits of the place in the period, but row {row} is {array[row][:4].tolist()} "
-                f"({int(far.sum())} of {len(array)} rows); reduce them before they are rounded"
+                f"({int(far.sum())} of {len(array)} rows); reduce them before they are rounded",
+                row=row,
             )
         return self._reduced(array)
 

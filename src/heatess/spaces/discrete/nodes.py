@@ -236,7 +236,9 @@ def refuse_rows(bad: Any, rows: NDArray[Any], expected: str, advice: str = "") -
         row = int(np.argmax(bad))
         verb = "begins" if rows[row].size > 6 else "is"
         found = f"{rows[row]:g}" if rows.ndim == 1 else rows[row, :6].tolist()
-        raise InputError(f"{expected}, but row {row} {verb} {found} ({int(bad.sum())} of {len(bad)} rows){advice}")
+        raise InputError(
+            f"{expected}, but row {row} {verb} {found} ({int(bad.sum())} of {len(bad)} rows){advice}", row=row
+        )
 
 
 def check_places(values: Any, name: str, shape: str, *, columns: int | None = None, least: int = 1) -> FloatArray:
