@@ -9,7 +9,7 @@ from typing import Any
 
 from ..blocks import slices
 from ..errors import InputError, missing_extra
-from ..tables.frames import ArrowTable, Root
+from ..tables.arrow import ArrowTable, Root
 from ..tables.table import Table
 
 SUFFIXES = (".feather", ".arrow", ".ipc")

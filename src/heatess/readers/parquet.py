@@ -13,7 +13,7 @@ from ..arrays import shown
 from ..errors import InputError, InputTypeError, missing_extra
 from ..files import repeated
 from ..spaces.base import Space
-from ..tables.frames import ArrowTable, Root
+from ..tables.arrow import ArrowTable, Root
 from ..tables.meaning import Reading, meaning_of
 from ..tables.table import Table
 from ..tables.take import Taken, take

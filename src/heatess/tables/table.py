@@ -114,6 +114,13 @@ class Rows(Table):
         return lambda row: f"{self.source} row {start + row:,} (counted from 0)"
 
 
+def refuse_doubles(names: Sequence[str], source: str) -> None:
+    """Refuse two columns of one name."""
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{source} has {names.count(name)} columns {name!r}; rename or drop one of them")
+
+
 def numbers(values: Any, name: str) -> NDArray[Any]:
     """A column as numbers, float16 and float32 as they are, missing entries nan."""
     if isinstance(values, np.ma.MaskedArray):
