@@ -8,7 +8,9 @@ Main job
     Measure         points and weights, checked once, taken in place of points by every function
     read            a Measure from a file: CSV, NumPy, Parquet, JSON, FITS, HDF5, NetCDF, star, meshes
     from_lonlat, from_spherical, from_decinc, from_euler    unit vectors and quaternions from angles
-    mmd2            how far apart two measures are, at many scales
+    mmd, mmd2       how far apart two measures are, at many scales
+    two_sample_test whether two samples come from one law
+    compare         both profiles, how far apart they are, and the verdict
     redundancy, gradient    what single atoms do for gESS
     pareto_k        the tail index of importance weights
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
@@ -53,8 +55,10 @@ if TYPE_CHECKING:
         ScaleWarning,
     )
     from .inference.atoms import Gradient, gradient, redundancy
-    from .inference.mmd import mmd2
+    from .inference.comparison import Comparison, compare
+    from .inference.mmd import mmd, mmd2
     from .inference.pareto import pareto_k
+    from .inference.two_sample import TwoSampleTest, two_sample_test
     from .measure import Measure
     from .potentials import potential
     from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
@@ -83,6 +87,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accumulator",
     "Circle",
+    "Comparison",
     "ComplexProjective",
     "CostError",
     "Euclidean",
@@ -110,8 +115,10 @@ __all__ = [
     "Sphere",
     "Summary",
     "Torus",
+    "TwoSampleTest",
     "asymptotics",
     "baselines",
+    "compare",
     "from_decinc",
     "from_euler",
     "from_lonlat",
@@ -120,6 +127,7 @@ __all__ = [
     "gess_ratio",
     "gradient",
     "heat_profile",
+    "mmd",
     "mmd2",
     "pareto_k",
     "potential",
@@ -128,6 +136,7 @@ __all__ = [
     "redundancy",
     "samplers",
     "summarize",
+    "two_sample_test",
 ]
 
 
@@ -136,8 +145,10 @@ _MODULES = {
     "accumulate": ("Accumulator",),
     "directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
     "inference.atoms": ("Gradient", "gradient", "redundancy"),
-    "inference.mmd": ("mmd2",),
+    "inference.comparison": ("Comparison", "compare"),
+    "inference.mmd": ("mmd", "mmd2"),
     "inference.pareto": ("pareto_k",),
+    "inference.two_sample": ("TwoSampleTest", "two_sample_test"),
     "measure": ("Measure",),
     "potentials": ("potential",),
     "profile": ("HeatProfile", "ProfilePoint", "gess", "gess_ratio", "heat_profile"),

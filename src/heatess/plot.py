@@ -60,7 +60,7 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
     """
     if not isinstance(quantity, str) or quantity not in QUANTITIES:
         raise InputError(f"quantity must be one of {', '.join(QUANTITIES)}, but found {arrays.shown(quantity)}")
-    ax = _axes(ax)
+    ax = new_axes(ax)
     name, logarithmic = QUANTITIES[quantity]
     scale, scale_name = _scale(profile)
     values = np.array(getattr(profile, quantity))
@@ -77,8 +77,8 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
         ax.set_yscale("log")
         if quantity == "gess":
             _gess_levels(ax, profile, str(line.get_color()))
-        _log_ticks(ax.yaxis, *ax.get_ylim())
-    _log_ticks(ax.xaxis, *ax.get_xlim())
+        log_ticks(ax.yaxis, *ax.get_ylim())
+    log_ticks(ax.xaxis, *ax.get_xlim())
     return ax
 
 
@@ -88,7 +88,7 @@ def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any)
     The reference line is 1 / ESS, the value of equal independent uniform atoms at every degree. Levels without energy
     are marked at the bottom of the Axes. Parameters are as in `draw_profile`.
     """
-    ax = _axes(ax)
+    ax = new_axes(ax)
     from matplotlib.ticker import MaxNLocator
 
     with np.errstate(invalid="ignore"):
@@ -111,7 +111,7 @@ def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any)
     ax.axhline(level, color=line.get_color(), gid=f"heatess-level-{number}", label=name, **LEVEL)
     ax.legend(loc="upper right", fontsize="small", frameon=False)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _log_ticks(ax.yaxis, *ax.get_ylim())
+    log_ticks(ax.yaxis, *ax.get_ylim())
     return ax
 
 
@@ -124,7 +124,7 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _axes(ax: Axes | None) -> Axes:
+def new_axes(ax: Axes | None) -> Axes:
     """The given Axes, or the Axes of a new Figure, with a light grid."""
     if ax is None:
         ax = new_figure(6.4, 4.2).add_subplot()
@@ -218,7 +218,7 @@ def _padded(values: list[float], ax: Axes, number: int) -> tuple[float, float]:
     return min(limits[0], earlier[0]), max(limits[1], earlier[1])
 
 
-def _log_ticks(axis: Axis, low: float, high: float) -> None:
+def log_ticks(axis: Axis, low: float, high: float) -> None:
     """Put plain numbers such as 5, 10, 20, 50 on a logarithmic axis, if they are readable."""
     from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, LogLocator, MaxNLocator, NullFormatter
 

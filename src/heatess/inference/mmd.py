@@ -117,25 +117,53 @@ def mmd2(
     check_rtol(rtol)
     if angles is None and times is None and resolutions is None:
         raise ScaleError("give the scales: one of angles=, times= and resolutions=")
-    one, other = _measures(a, b, space)
+    one, other = measures_of(a, b, space)
     if not one.space.compact:
         raise InputError(
             f"mmd2 on {one.space!r} is not defined with respect to normalised volume, since that is infinite; give "
             "points of a compact space, for instance a Torus whose periods are larger than the cloud"
         )
     at = scales.resolve(one.space, angles, times, resolutions)
+    return mmd2_of(one, other, at.times, rtol)
+
+
+def mmd(
+    a: Any,
+    b: Any,
+    *,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
+    space: Space | None = None,
+    rtol: float = 1e-8,
+) -> FloatArray:
+    """MMD of two weighted measures with the heat kernel k_2t, at every scale: the square root of `mmd2`.
+
+    It is a distance of measures: MMD(a, c) <= MMD(a, b) + MMD(b, c). Parameters are as for `mmd2`, shape (scales,) too.
+
+    >>> import heatess as he
+    >>> places = he.samplers.fibonacci(30)
+    >>> mmd(places, -places, angles=[10, 20, 45]).round(2)
+    array([2.62, 0.74, 0.04])
+    """
+    squared = mmd2(a, b, angles=angles, times=times, resolutions=resolutions, space=space, rtol=rtol)
+    return np.asarray(np.sqrt(squared))
+
+
+def mmd2_of(one: Measure, other: Measure, times: FloatArray, rtol: float) -> FloatArray:
+    """MMD^2 of two measures on one compact space, or a warning about it."""
     parts = _apart(one, other)
     if parts is None:
-        return np.zeros(len(at.times))
-    order = np.argsort(at.times, kind="stable")
-    values, error = (found[np.argsort(order)] for found in _log_mmd2(parts, at.times[order], rtol))
+        return np.zeros(len(times))
+    order = np.argsort(times, kind="stable")
+    values, error = (found[np.argsort(order)] for found in _log_mmd2(parts, times[order], rtol))
     with np.errstate(over="ignore", under="ignore"):
         result = np.asarray(np.exp(values + 2 * math.log(parts.mass)))
-    _warn_of_doubt(one.space, at.times, result, error, rtol)
+    _warn_of_doubt(one.space, times, result, error, rtol)
     return result
 
 
-def _measures(a: Any, b: Any, space: Space | None) -> tuple[Measure, Measure]:
+def measures_of(a: Any, b: Any, space: Space | None) -> tuple[Measure, Measure]:
     """Both on one space: the one given, that of a Measure, or the unit sphere."""
     known = [part.space for part in (a, b) if isinstance(part, Measure)]
     if len(known) == 2 and known[0] != known[1]:

@@ -1,0 +1,190 @@
+"""Quadratic forms of many signed weights with the heat kernel, at every scale: what resampling needs.
+
+A test compares one number with many like it. All of them come from here, by one method and with one truncation of the
+kernel, so that what is left out is the same for all and their order is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import scales
+from ..arrays import FloatArray
+from ..blocks import in_lanes, one_blas_thread, share_out, slices, thread_count, threads
+from ..engines.base import Question
+from ..engines.modes import BLOCK_ENTRIES, Eigenmodes
+from ..engines.plan import PATIENCE
+from ..engines.tiles import tiles
+from ..errors import CostError
+from ..measure import Measure
+from ..progress import Progress
+from ..spaces.base import Space
+from ..spaces.capabilities import Modes, PairKernel
+from ..transforms.base import Transform
+from ..transforms.levels import LevelTransform
+
+#: Share of the kernel's excess over one that truncation may leave out: a truncated kernel is as good for a test.
+TRUNCATION = 1e-3
+
+#: Accuracy of transforms per unit of weight.
+EPSILON = 1e-9
+
+#: Rows of a tile of pairs, and sums that are kept apart, so that threads do not change their order.
+TILE, LANES = 512, 8
+
+#: Signed weights held at once, 128 MB of them, where draws are transformed one by one.
+ENTRIES = 2**24
+
+#: log k_2t(x, x) from which on overlaps have enough digits; below, k_2t - 1 is summed.
+NEAR_UNIFORM = 1.0
+
+# Seconds on two cores.
+_MULTIPLY = 8e-11  # one pair, at one scale, for one draw
+_DRAW = 2e-8  # one signed weight drawn
+
+#: Makes signed weights of so many more draws, one column each, shape (places, draws). They sum to zero.
+Draw = Callable[[int], FloatArray]
+
+
+class Way(NamedTuple):
+    """One way to work out the forms: its estimated seconds, and how to run it."""
+
+    seconds: float
+    run: Callable[[Draw, int, Progress], FloatArray]
+
+
+def forms(
+    space: Space, places: NDArray[Any], times: FloatArray, draw: Draw, count: int, progress: Progress
+) -> FloatArray:
+    """v' K_t v of *count* signed weights v at each time, shape (count, times).
+
+    Each column, that of one time, is in a unit of its own.
+    """
+    if space.modes is not None:
+        way = _by_modes(space, space.modes, places, times)
+    else:
+        found = [_by_transform(space.transform, places, times, count), _by_pairs(space, places, times, count)]
+        way = min((way for way in found if way is not None), key=lambda way: way.seconds)
+    if way.seconds > PATIENCE:
+        raise CostError(
+            f"{count:,} sums over {len(places):,} places on {space!r} at {len(times)} scales down to "
+            f"{scales.in_words(space, float(times.min()))} would take about {way.seconds / 60:.0f} minutes on two "
+            "cores; give a random subset of each sample, fewer draws, or fewer or coarser scales",
+            seconds=way.seconds,
+        )
+    return way.run(draw, count, progress)
+
+
+def _blocks(draw: Draw, count: int, places: int) -> Iterator[tuple[slice, FloatArray]]:
+    """All signed weights, some at a time, in the order in which they are drawn."""
+    for part in slices(count, max(ENTRIES // places, thread_count())):
+        yield part, draw(part.stop - part.start)
+
+
+def _by_transform(transform: Transform | None, places: NDArray[Any], times: FloatArray, count: int) -> Way | None:
+    """One transform a draw serves all scales; draws side by side, each on one thread."""
+    degree = None if transform is None else transform.degree_for(float(times.min()), 1.0, TRUNCATION)
+    if transform is None or degree is None:
+        return None
+    energies = _sums_of_levels(transform, degree, times) if isinstance(transform, LevelTransform) else None
+
+    def form(weights: FloatArray) -> FloatArray:
+        size = float(np.abs(weights).sum())
+        if size == 0:
+            return np.zeros(len(times))
+        own = weights / size
+        with threads(1):
+            found = transform.coefficients(places, own, degree, EPSILON, 1)
+            if energies is not None:
+                return size**2 * energies(found)
+            spectrum = transform.spectrum(found, lambda: transform.low_sums(places, own), degree, EPSILON, 1e-6)
+            return size**2 * np.exp(spectrum.heat_sums(times).log_mmd2)
+
+    def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
+        total = np.empty((count, len(times)))
+        with progress.meter(count, "draws") as advance:
+            for part, weights in _blocks(draw, count, len(places)):
+                rows = np.ascontiguousarray(weights.T)
+
+                def fill(_: int, row: int, rows: FloatArray = rows, first: int = part.start) -> None:
+                    total[first + row] = form(rows[row])
+
+                with one_blas_thread():
+                    share_out(range(len(rows)), fill, thread_count())
+                advance(len(rows))
+        return total
+
+    return Way(count * (transform.seconds(len(places), degree) + _DRAW * len(places)), run)
+
+
+def _sums_of_levels(
+    transform: LevelTransform, degree: float, times: FloatArray
+) -> Callable[[NDArray[Any]], FloatArray]:
+    """sum_l N_l exp(-2 lambda_l t) b_l over l >= 1, from coefficients."""
+    levels = transform.series.levels(int(degree) + 1)
+    logs = levels.log_multiplicities - 2 * np.multiply.outer(times, levels.eigenvalues)
+    decay = np.exp(logs - logs[:, 1:].max(axis=1, keepdims=True))[:, 1:]
+    return lambda coefficients: np.asarray(decay @ transform.moments(coefficients)[1:])
+
+
+def _by_pairs(space: Space, places: NDArray[Any], times: FloatArray, count: int) -> Way:
+    """Overlaps of each tile of pairs, once for each scale, times the weights of all draws: matrix products."""
+    kernel = space.pair_kernel
+    if kernel is None:
+        raise TypeError("a space without eigenpairs of its own has a pair kernel")
+    pairs = float(len(places)) ** 2
+
+    def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
+        return _pair_forms(
+            kernel.fitted(places, times, TRUNCATION), space.compact, places, times, draw(count), progress
+        )
+
+    seconds = kernel.seconds(pairs / 2, len(times)) + pairs * len(times) * count * _MULTIPLY
+    return Way(seconds + 2 * _DRAW * len(places) * count, run)
+
+
+def _pair_forms(
+    kernel: PairKernel, compact: bool, places: NDArray[Any], times: FloatArray, weights: FloatArray, progress: Progress
+) -> FloatArray:
+    """Tile after tile, on and above the diagonal; near the uniform law k_2t - 1 takes the place of the overlap."""
+    count = weights.shape[1]
+    near_uniform = kernel.log_diagonal(times) < NEAR_UNIFORM if compact else np.zeros(len(times), dtype=bool)
+    total = np.zeros((LANES, len(times), count))
+    work = list(tiles(len(places), TILE))
+
+    def add(lane: int, tile: tuple[slice, slice]) -> None:
+        rows, columns = tile
+        terms_at = kernel.terms(kernel.rows(places, rows), kernel.rows(places, columns))
+        for k, time in enumerate(times):
+            terms = terms_at(float(time))
+            values = terms.excess if near_uniform[k] and terms.excess is not None else terms.overlap
+            found = np.einsum("ij,ij->j", weights[rows], values @ weights[columns])
+            total[lane, k] += found if rows == columns else 2 * found
+
+    with one_blas_thread(), progress.meter(len(work), "pairs") as advance:
+        for batch in slices(len(work), 8 * LANES):
+            in_lanes(work[batch], add, LANES, thread_count() if kernel.parallel else 1)
+            advance(batch.stop - batch.start)
+    return np.maximum(total.sum(axis=0).T, 0.0)
+
+
+def _by_modes(space: Space, modes: Modes, places: NDArray[Any], times: FloatArray) -> Way:
+    """sum_r exp(-2 lambda_r t) (sum_i v_i phi_r(x_i))^2 over the eigenfunctions but the constant."""
+    order = np.sort(times)
+    measure = Measure.trusted(space, places, np.full(len(places), 1 / len(places)))
+    Eigenmodes().offer(Question(measure, order, TRUNCATION))  # refuses scales that the eigenpairs do not resolve
+    finest = float(order[0])
+
+    def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
+        values = modes.eigenpairs(places[:1], finest).values
+        weights, total = draw(count), np.zeros((len(values), count))
+        for rows in progress.track(list(slices(len(places), BLOCK_ENTRIES // len(values) + 1)), "places"):
+            total += modes.eigenpairs(places[rows], finest).functions.T @ weights[rows]
+        decay = np.exp(-2 * np.multiply.outer(times, values[1:] - values[1]))
+        return np.asarray((decay @ total[1:] ** 2).T)
+
+    return Way(0.0, run)

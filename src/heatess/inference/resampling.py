@@ -1,0 +1,142 @@
+"""What two samples might have looked like if they came from one law: the resampling that is right for their weights."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray, IntArray, shown
+from ..errors import InputError, PrecisionWarning, warn
+from ..measure import Measure, distinct_rows
+from .forms import Draw
+from .pareto import pareto_k
+from .weights import WeightsAre, origin_of_weights
+
+#: Least ESS of a sample that multipliers resample: with less, the test rejects too often.
+LEAST_ESS = 25.0
+
+#: Tail index of importance weights above which p-values are in doubt.
+HEAVY = 0.5
+
+
+class Pool(NamedTuple):
+    """Two samples put together: the distinct places of both, and the weights of their rows, those of b negative."""
+
+    places: NDArray[Any]  # in an order that does not depend on that of the rows, nor on which sample they are of
+    label: IntArray  # the place of each row
+    signed: FloatArray  # one for each row
+    split: int  # rows of a, which come first
+
+    @classmethod
+    def of(cls, a: Measure, b: Measure) -> Pool:
+        """Atoms of zero weight are left out."""
+        one, other = a.support(), b.support()
+        points = np.concatenate([one.points, other.points])
+        label, first = distinct_rows(np.ascontiguousarray(points) + 0.0)  # -0.0 and 0.0 are one coordinate
+        return cls(points[first], label, np.concatenate([one.weights, -other.weights]), one.n)
+
+    def gathered(self, weights: FloatArray) -> FloatArray:
+        """Weights of rows as weights of places."""
+        return np.bincount(self.label, weights, len(self.places)).astype(np.float64)
+
+    def observed(self) -> FloatArray:
+        """The difference of the two samples; exactly zero where they differ by rounding alone."""
+        found, sizes = self.gathered(self.signed), self.gathered(np.abs(self.signed))
+        rows = np.bincount(self.label, minlength=len(self.places))
+        return np.where(np.abs(found) <= 1e-15 * (rows + 1) * sizes, 0.0, found)
+
+    def together(self, weights_are: WeightsAre) -> FloatArray:
+        """Weights of the places in both samples at once.
+
+        Fixed weights say nothing of the places, so rows are counted: a permutation changes nothing then.
+        """
+        own = np.abs(self.signed) if weights_are == "importance" else np.ones(len(self.signed))
+        found = self.gathered(own)
+        return np.asarray(found / found.sum())
+
+
+def origins(a: Measure, b: Measure, weights_are: Any) -> WeightsAre:
+    """Where the weights of the two samples come from: importance weights if one has them.
+
+    *weights_are* is one word for both, or a pair.
+    """
+    pair = weights_are if isinstance(weights_are, tuple | list) else (weights_are, weights_are)
+    if len(pair) != 2:
+        raise InputError(f"weights_are must be one word for both samples, or a pair, but is {shown(weights_are)}")
+    found = [origin_of_weights(measure, word) for measure, word in zip((a, b), pair, strict=True)]
+    if "importance" not in found:
+        return "fixed"
+    for name, measure, word in zip("ab", (a, b), found, strict=True):
+        _check_importance(name, measure, word)
+    return "importance"
+
+
+def _check_importance(name: str, measure: Measure, word: WeightsAre) -> None:
+    """Refuse or warn where resampling with multipliers is not right."""
+    if measure.ess < LEAST_ESS:
+        why = "its weights depend on the points" if word == "importance" else "the weights of the other sample do"
+        raise InputError(
+            f"the ESS of {name} is {measure.ess:.3g}, and {why}: below {LEAST_ESS:g} no resampling is known that gives "
+            'right p-values; draw more points or, if all weights are independent of the points, say weights_are="fixed"'
+        )
+    tail = tail_index(measure) if word == "importance" else float("nan")
+    if tail > HEAVY:
+        warn(
+            f"the weights of {name} have a heavy tail, Pareto k = {tail:.2f}: above {HEAVY:g} a few points that were "
+            "not drawn may decide, and p-values may be wrong; draw from a proposal nearer to the target",
+            PrecisionWarning,
+        )
+
+
+def tail_index(measure: Measure) -> float:
+    """The Pareto index of the weights; nan where they have no tail to fit."""
+    try:
+        return pareto_k(weights=measure.weights)
+    except InputError:  # too few, or all the same
+        return float("nan")
+
+
+def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """*rng* itself, that of a seed, or a new one that cannot be repeated."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return np.random.default_rng(rng)
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {shown(rng)}")
+    return np.random.default_rng(rng)
+
+
+def draws_of(pool: Pool, weights_are: WeightsAre, rng: np.random.Generator) -> Draw:
+    """The observed signed weights first, then as many resampled ones as are asked for."""
+    one_more = _permuted if weights_are == "fixed" else _multiplied
+    given = 0
+
+    def draw(count: int) -> FloatArray:
+        nonlocal given
+        found = np.empty((len(pool.places), count))
+        for column in range(count):
+            found[:, column] = one_more(pool, rng) if given else pool.observed()
+            given += 1
+        return found
+
+    return draw
+
+
+def _permuted(pool: Pool, rng: np.random.Generator) -> FloatArray:
+    """Points in random order over the weights: exact if these are independent of the points."""
+    return pool.gathered(rng.permutation(pool.signed))
+
+
+def _multiplied(pool: Pool, rng: np.random.Generator) -> FloatArray:
+    """a_i - w_i sum a with a_i = xi_i w_i / (1 - w_i) and random signs xi, in each sample.
+
+    It is what a self-normalised mean sum w f moves by from one set of draws to the next: w_i (f_i - mean f) each.
+    """
+    signs = rng.integers(0, 2, len(pool.signed)) * 2.0 - 1.0
+    found = np.empty(len(pool.signed))
+    for part in (slice(0, pool.split), slice(pool.split, None)):
+        own = np.abs(pool.signed[part])
+        moved = signs[part] * own / (1 - own)
+        found[part] = moved - own * moved.sum()
+    return pool.gathered(found)
