@@ -29,6 +29,8 @@ def draw_two_sample_test(test: TwoSampleTest, ax: Axes | None = None) -> Axes:
         Where to draw. Default: a new Figure, not registered with pyplot; save it with `ax.figure.savefig(...)`.
     """
     ax = plot.new_axes(ax)
+    from matplotlib.patheffects import withStroke
+
     scale, name = _scale(test)
     order = np.argsort(scale)
     usual: dict[str, Any] = {"linestyle": plot.LEVEL["linestyle"], "linewidth": 1.0, "color": plot.GREY}
@@ -38,11 +40,12 @@ def draw_two_sample_test(test: TwoSampleTest, ax: Axes | None = None) -> Axes:
         ax.annotate(
             f"{test.pvalues[row]:.2g}",
             (scale[row], test.statistics[row]),
-            (0, 7),
+            (0, 8),
             textcoords="offset points",
             ha="center",
             fontsize="small",
             color=plot.GREY,
+            path_effects=[withStroke(linewidth=3, foreground="white")],
         )
     ax.set(xlabel=name, ylabel="MMD, in standard deviations\nabove resampled samples", xscale="log")
     ax.set_title(f"p = {test.pvalue:.2g} over all scales; small numbers: p-value of each", fontsize="medium")

@@ -36,8 +36,9 @@ EPSILON = 1e-9
 #: Rows of a tile of pairs, and sums that are kept apart, so that threads do not change their order.
 TILE, LANES = 512, 8
 
-#: Signed weights held at once, 128 MB of them, where draws are transformed one by one.
-ENTRIES = 2**24
+#: Signed weights held at once, 128 MB of them, where draws are transformed one by one, 512 MB where pairs are summed
+#: again for each block of draws; and most draws of a block.
+ENTRIES, PAIR_ENTRIES, MOST = 2**24, 2**26, 4096
 
 #: log k_2t(x, x) from which on overlaps have enough digits; below, k_2t - 1 is summed.
 NEAR_UNIFORM = 1.0
@@ -79,9 +80,14 @@ def forms(
     return way.run(draw, count, progress)
 
 
-def _blocks(draw: Draw, count: int, places: int) -> Iterator[tuple[slice, FloatArray]]:
+def _size(places: int, entries: int) -> int:
+    """Draws in one block."""
+    return min(max(entries // places, 16), MOST)
+
+
+def _blocks(draw: Draw, count: int, size: int) -> Iterator[tuple[slice, FloatArray]]:
     """All signed weights, some at a time, in the order in which they are drawn."""
-    for part in slices(count, max(ENTRIES // places, thread_count())):
+    for part in slices(count, size):
         yield part, draw(part.stop - part.start)
 
 
@@ -107,7 +113,7 @@ def _by_transform(transform: Transform | None, places: NDArray[Any], times: Floa
     def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
         total = np.empty((count, len(times)))
         with progress.meter(count, "draws") as advance:
-            for part, weights in _blocks(draw, count, len(places)):
+            for part, weights in _blocks(draw, count, _size(len(places), ENTRIES)):
                 rows = np.ascontiguousarray(weights.T)
 
                 def fill(_: int, row: int, rows: FloatArray = rows, first: int = part.start) -> None:
@@ -169,7 +175,7 @@ def _pair_forms(
         for batch in slices(len(work), 8 * LANES):
             in_lanes(work[batch], add, LANES, thread_count() if kernel.parallel else 1)
             advance(batch.stop - batch.start)
-    return np.maximum(total.sum(axis=0).T, 0.0)
+    return np.asarray(np.maximum(total.sum(axis=0).T, 0.0))
 
 
 def _by_modes(space: Space, modes: Modes, places: NDArray[Any], times: FloatArray) -> Way:
@@ -181,10 +187,13 @@ def _by_modes(space: Space, modes: Modes, places: NDArray[Any], times: FloatArra
 
     def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
         values = modes.eigenpairs(places[:1], finest).values
-        weights, total = draw(count), np.zeros((len(values), count))
-        for rows in progress.track(list(slices(len(places), BLOCK_ENTRIES // len(values) + 1)), "places"):
-            total += modes.eigenpairs(places[rows], finest).functions.T @ weights[rows]
         decay = np.exp(-2 * np.multiply.outer(times, values[1:] - values[1]))
-        return np.asarray((decay @ total[1:] ** 2).T)
+        found = np.empty((count, len(times)))
+        for part, weights in _blocks(draw, count, _size(max(len(places), len(values)), PAIR_ENTRIES)):
+            total = np.zeros((len(values), weights.shape[1]))
+            for rows in progress.track(list(slices(len(places), BLOCK_ENTRIES // len(values) + 1)), "places"):
+                total += modes.eigenpairs(places[rows], finest).functions.T @ weights[rows]
+            found[part] = (decay @ total[1:] ** 2).T
+        return found
 
     return Way(0.0, run)

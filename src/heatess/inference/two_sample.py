@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from .. import scales
 from ..arrays import FloatArray, whole
+from ..errors import CostError
 from ..fitting import fitting_scales
 from ..measure import Measure
 from ..profile import check_rtol
@@ -207,11 +208,10 @@ def two_sample_test(
     origin = origins(one, other, weights_are)
     pool = Pool.of(one, other)
     at = _scales(one.space, pool, origin, (angles, times, resolutions))
-    values = np.full(len(at.times), np.nan)
-    if one.space.compact:
-        values = mmd2_of(one, other, at.times, rtol)
     with bar.told():
         found = forms(one.space, pool.places, at.times, draws_of(pool, origin, own_rng), count + 1, bar)
+    compact = one.space.compact
+    values = mmd2_of(one, other, at.times, rtol) if compact else np.full(len(at.times), np.nan)
     statistics = _standardised(found)
     pvalues, pvalue = _shares(statistics), float(_shares(statistics.max(axis=1, keepdims=True))[0])
     columns = (at.times, at.angles, values, statistics[0].copy(), pvalues)
@@ -242,7 +242,13 @@ def _scales(space: Space, pool: Pool, origin: WeightsAre, given: tuple[Any, Any,
     if any(value is not None for value in given):
         return scales.resolve(space, *given)
     measure = Measure.trusted(space, pool.places, pool.together(origin))
-    fitting = fitting_scales(measure)
+    try:
+        fitting = fitting_scales(measure)
+    except CostError as error:
+        raise CostError(
+            f"{len(pool.places):,} places on {space!r} are too many for a test; give a random subset of each sample",
+            seconds=error.seconds,
+        ) from None
     high = space.dim > ANGLE_DIMENSION and fitting.resolutions is not None
     closest = measure.ess ** (-1 / max(space.dim, 1))
     finer = 3.0 if high else max(closest, 0.02) / max(closest / 3, 0.02)
