@@ -318,7 +318,7 @@ def test_one_law_is_rejected_in_five_of_a_hundred_cases(make: Any, n: int, weigh
 def test_one_law_is_rejected_in_five_of_a_hundred_cases_with_more_points(
     make: Any, n: int, weights_are: str | None
 ) -> None:
-    runs = 600 if n < 100 else 250
+    runs = 400 if n < 100 else 150
     error = np.sqrt(0.05 * 0.95 / runs)
     slack = 0.0 if weights_are == "fixed" or make is equal else 0.015  # multipliers are right for large samples
     assert abs(rejected(make, n, runs, 20, weights_are=weights_are) - 0.05) < 4 * error + slack
