@@ -144,18 +144,18 @@ def one_power(design: str, run: int, n: int = 100) -> np.ndarray:
 
 def sizes(pool: ProcessPoolExecutor, full: bool) -> str:
     """One row for each space and kind of weights."""
-    runs = {20: 2000, 200: 1000, 2000: 300} if full else {20: 160, 200: 80, 2000: 24}
+    runs = {20: 2000, 200: 600, 2000: 200} if full else {20: 160, 200: 80, 2000: 16}
     lines = ["| space | weights | n = m = 20 | 200 | 2000 |", "|---|---|---|---|---|"]
     for place, law in enumerate(LAWS):
         for weights in WEIGHTS:
             cells = []
             for n, count in runs.items():
-                by_pairs = law.space.transform is None and n == 2000
-                if by_pairs and not full:
+                long = n == 2000 and law.space.dim > 2  # seconds each
+                if long and not full:
                     cells.append("(with --full)")
                     continue
-                count = count // 3 if by_pairs else count
-                found = np.array(list(pool.map(partial(one_size, (place, weights, n)), range(count), chunksize=4)))
+                tried = range(count // 2 if long else count)
+                found = np.array(list(pool.map(partial(one_size, (place, weights, n)), tried, chunksize=4)))
                 cells.append(_size(found))
             lines.append(f"| {law.name} | {weights} | {' | '.join(cells)} |")
     return "\n".join(lines)
