@@ -187,6 +187,12 @@ def test_two_single_points_say_nothing() -> None:
     assert he.two_sample_test([NORTH], [-NORTH], rng=0).pvalue == 1
 
 
+def test_one_place_says_nothing() -> None:
+    test = he.two_sample_test([NORTH] * 5, he.Measure([NORTH] * 3, [1, 2, 4]), weights_are="fixed", rng=0)
+    assert test.pvalue == 1
+    assert (test.statistics == 0).all()
+
+
 def test_copies_at_two_places_have_the_law_of_fisher() -> None:
     """On two places MMD^2 counts how many of a are at the first: the two-sided hypergeometric law."""
     from scipy.stats import hypergeom
@@ -346,7 +352,9 @@ def test_importance_weights_with_a_small_ess_are_refused_and_the_advice_helps() 
     with pytest.raises(he.InputError, match=r"the ESS of a is .*, and its weights depend on the points: below 25"):
         he.two_sample_test(few, x, rng=0)
     many = vmf(900, NORTH, 1, rng)
-    with pytest.raises(he.InputError, match=r"the ESS of b is 20, and the weights of the other sample do"):
+    with pytest.raises(
+        he.InputError, match=r"the ESS of b is 20, and the weights of the other sample depend on the points"
+    ):
         he.two_sample_test(he.Measure(many, log_weights=-many[:, 2]), x[:20], rng=0)
     assert he.two_sample_test(few, x, weights_are="fixed", draws=19, rng=0).weights_are == "fixed"
     assert he.two_sample_test(he.Measure(many, log_weights=-many[:, 2]), x, draws=19, rng=0).weights_are == "importance"

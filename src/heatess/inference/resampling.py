@@ -76,10 +76,11 @@ def origins(a: Measure, b: Measure, weights_are: Any) -> WeightsAre:
 def _check_importance(name: str, measure: Measure, word: WeightsAre) -> None:
     """Refuse or warn where resampling with multipliers is not right."""
     if measure.ess < LEAST_ESS:
-        why = "its weights depend on the points" if word == "importance" else "the weights of the other sample do"
+        whose = "its weights" if word == "importance" else "the weights of the other sample"
         raise InputError(
-            f"the ESS of {name} is {measure.ess:.3g}, and {why}: below {LEAST_ESS:g} no resampling is known that gives "
-            'right p-values; draw more points or, if all weights are independent of the points, say weights_are="fixed"'
+            f"the ESS of {name} is {measure.ess:.3g}, and {whose} depend on the points: below {LEAST_ESS:g} no "
+            "resampling is known that gives right p-values; draw more points or, if the weights of both are "
+            'independent of the points, say weights_are="fixed"'
         )
     tail = tail_index(measure) if word == "importance" else float("nan")
     if tail > HEAVY:
@@ -114,7 +115,9 @@ def draws_of(pool: Pool, weights_are: WeightsAre, rng: np.random.Generator) -> D
 
     def draw(count: int) -> FloatArray:
         nonlocal given
-        found = np.empty((len(pool.places), count))
+        found = np.zeros((len(pool.places), count))
+        if len(pool.places) == 1:  # sums of all weights, which are zero but for rounding
+            return found
         for column in range(count):
             found[:, column] = one_more(pool, rng) if given else pool.observed()
             given += 1

@@ -253,13 +253,16 @@ def _scales(space: Space, pool: Pool, origin: WeightsAre, given: tuple[Any, Any,
     closest = measure.ess ** (-1 / max(space.dim, 1))
     finer = 3.0 if high else max(closest, 0.02) / max(closest / 3, 0.02)
     if high and fitting.resolutions is not None:
-        return scales.resolve(space, resolutions=_geometric(fitting.resolutions, finer))
+        return scales.resolve(space, resolutions=_geometric(fitting.resolutions, finer, 2.5))
     if space.angular and space.dim <= ANGLE_DIMENSION:
         return scales.resolve(space, angles=_geometric(fitting.angles, finer))
     return scales.resolve(space, times=_geometric(np.sqrt(fitting.times), finer) ** 2)
 
 
-def _geometric(values: FloatArray, finer: float) -> FloatArray:
-    """Some numbers spaced geometrically up to the last of *values*, from *finer* times the first."""
+def _geometric(values: FloatArray, finer: float, least: float = 4.0) -> FloatArray:
+    """Some numbers spaced geometrically up to the last of *values*, from *finer* times the first.
+
+    The last is *least* times as large as the first of them, or more.
+    """
     first, last = float(values[0]), float(values[-1])
-    return np.geomspace(max(min(finer * first, last / 4), first), last, COUNT)
+    return np.geomspace(max(min(finer * first, last / least), first), last, COUNT)
