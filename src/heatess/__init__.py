@@ -12,6 +12,8 @@ Main job
     two_sample_test whether two samples come from one law
     compare         both profiles, how far apart they are, and the verdict
     redundancy, gradient    what single atoms do for gESS
+    thin            fewer atoms with new weights, and a certificate of what that changes
+    chain_ess       effective number of draws of a Markov chain, at many scales
     pareto_k        the tail index of importance weights
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
     summarize       one row of the paper's tables
@@ -55,10 +57,10 @@ if TYPE_CHECKING:
         ScaleWarning,
     )
     from .inference.atoms import Gradient, gradient, redundancy
-    from .inference.comparison import Comparison, compare
-    from .inference.mmd import mmd, mmd2
+    from .inference.chains import ChainEss, chain_ess
+    from .inference.mmd import mmd2
     from .inference.pareto import pareto_k
-    from .inference.two_sample import TwoSampleTest, two_sample_test
+    from .inference.thinning import Thinned, thin
     from .measure import Measure
     from .potentials import potential
     from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
@@ -86,6 +88,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accumulator",
+    "ChainEss",
     "Circle",
     "Comparison",
     "ComplexProjective",
@@ -114,11 +117,12 @@ __all__ = [
     "Space",
     "Sphere",
     "Summary",
+    "Thinned",
     "Torus",
     "TwoSampleTest",
     "asymptotics",
     "baselines",
-    "compare",
+    "chain_ess",
     "from_decinc",
     "from_euler",
     "from_lonlat",
@@ -136,7 +140,7 @@ __all__ = [
     "redundancy",
     "samplers",
     "summarize",
-    "two_sample_test",
+    "thin",
 ]
 
 
@@ -145,10 +149,10 @@ _MODULES = {
     "accumulate": ("Accumulator",),
     "directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
     "inference.atoms": ("Gradient", "gradient", "redundancy"),
-    "inference.comparison": ("Comparison", "compare"),
-    "inference.mmd": ("mmd", "mmd2"),
+    "inference.chains": ("ChainEss", "chain_ess"),
+    "inference.mmd": ("mmd2",),
     "inference.pareto": ("pareto_k",),
-    "inference.two_sample": ("TwoSampleTest", "two_sample_test"),
+    "inference.thinning": ("Thinned", "thin"),
     "measure": ("Measure",),
     "potentials": ("potential",),
     "profile": ("HeatProfile", "ProfilePoint", "gess", "gess_ratio", "heat_profile"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import scales
-from ..arrays import FloatArray, Frozen
+from ..arrays import FloatArray
 from ..blocks import share_out, slices, thread_count
 from ..engines import plan
 from ..engines.base import Question
@@ -22,6 +22,7 @@ from ..heat.spherical import SphereSeries
 from ..measure import Measure
 from ..profile import check_one_scale, check_rtol
 from ..progress import Progress
+from ..results import Result
 from ..spaces.base import Space
 from ..spaces.capabilities import ZonalPairs
 from ..transforms.levels import LevelTransform
@@ -31,7 +32,7 @@ DOUBT = 1e-4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gradient(Frozen):
+class Gradient(Result):
     """The gradient of gESS at one scale, see `gradient`.
 
     Attributes
@@ -51,6 +52,22 @@ class Gradient(Frozen):
     gess: float
     time: float
     space: Space
+
+    schema: ClassVar[str] = "heatess.gradient/1"
+    columns: ClassVar[tuple[str, ...]] = ("weights",)
+    facts: ClassVar[tuple[str, ...]] = ("gess", "time", "space")
+    row_name: ClassVar[str] = "atom"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values; `points` has one list of coordinates per atom, or is None."""
+        return super().to_dict() | {"points": None if self.points is None else self.points.tolist()}
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row per atom: `weights` and, on spheres, one column per coordinate of `points`."""
+        frame = super().to_frame()
+        for place, column in enumerate(() if self.points is None else self.points.T):
+            frame[f"points_{place}"] = np.array(column)
+        return frame
 
     def __repr__(self) -> str:
         largest = f"largest by weight {np.abs(self.weights).max():.3g}"

@@ -1,82 +1,86 @@
-"""Plots of what compares two samples."""
+"""Plots of thinned measures and of chains."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import plot
 from ..arrays import FloatArray
-from ..scales import ANGLE_DIMENSION
+from ..plot import COLORS, GREY, _axes, _level, _line, _log_ticks, plain
+from ..scales import ANGLE_DIMENSION, angles_of_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .comparison import Comparison
-    from .two_sample import TwoSampleTest
+    from ..spaces.base import Space
+    from .chains import ChainEss
+    from .thinning import Thinned
+
+#: Angles beyond this are not drawn: nothing changes there.
+MOST_DEGREES = 180.0
 
 
-def draw_two_sample_test(test: TwoSampleTest, ax: Axes | None = None) -> Axes:
-    """Draw how clearly two samples differ at each scale, in standard deviations, with the p-value of each scale.
+def draw_thinned(thinned: Thinned, ax: Axes | None = None) -> Axes:
+    """Draw gESS of all atoms and of those kept against the scale, from the given one up, and return the Axes.
 
-    Parameters
-    ----------
-    test : TwoSampleTest
-        The test to draw.
-    ax : matplotlib Axes, optional
-        Where to draw. Default: a new Figure, not registered with pyplot; save it with `ax.figure.savefig(...)`.
+    The shaded band is what the bound allows; the dotted line is the scale given.
     """
-    ax = plot.new_axes(ax)
-    from matplotlib.patheffects import withStroke
-
-    scale, name = _scale(test)
-    order = np.argsort(scale)
-    usual: dict[str, Any] = {"linestyle": plot.LEVEL["linestyle"], "linewidth": 1.0, "color": plot.GREY}
-    ax.axhline(0.0, label="mean of resampled samples", **usual)
-    ax.plot(scale[order], test.statistics[order], color=plot.COLORS[0], linewidth=2.0, marker="o", label="observed")
-    for row in order:
-        ax.annotate(
-            f"{test.pvalues[row]:.2g}",
-            (scale[row], test.statistics[row]),
-            (0, 8),
-            textcoords="offset points",
-            ha="center",
-            fontsize="small",
-            color=plot.GREY,
-            path_effects=[withStroke(linewidth=3, foreground="white")],
+    ax = _axes(ax)
+    scale, name = _scale(thinned.space, thinned._times)
+    before, after = thinned._gess
+    shown = np.isfinite(scale) & ((scale <= MOST_DEGREES) | (not thinned.space.angular))
+    shown[0] = np.isfinite(scale[0])
+    factor = float(np.exp(min(thinned.bound, 50.0)))
+    held = shown if thinned.covers_coarser else shown & (np.arange(len(scale)) == 0)
+    if held.sum() > 1:
+        ax.fill_between(
+            scale[held],
+            np.maximum(before[held] / factor, 1.0),
+            before[held] * factor,
+            color=COLORS[0],
+            alpha=0.18,
+            linewidth=0,
+            label=f"certified: within a factor {factor:.4g}",
         )
-    ax.set(xlabel=name, ylabel="MMD, in standard deviations\nabove resampled samples", xscale="log")
-    ax.set_title(f"p = {test.pvalue:.2g} over all scales; small numbers: p-value of each", fontsize="medium")
-    ax.margins(x=0.06, y=0.14)
-    plot.log_ticks(ax.xaxis, *ax.get_xlim())
+    _line(ax, scale[shown], before[shown], label=f"all {thinned.n:,} atoms")
+    _line(ax, scale[shown], after[shown], label=f"the {thinned.size:,} kept")
+    ax.set(xscale="log", yscale="log", xlabel=name, ylabel="gESS (distinguishable atoms)")
+    ax.set_ylim(0.9, 1.4 * min(factor, 3.0) * max(float(before.max()), float(after.max()), 1.0))
+    if shown[0]:
+        ax.axvline(scale[0], color=GREY, linestyle=(0, (1, 2)), linewidth=1.2)
+    ax.legend(loc="upper right", fontsize="small", frameon=False)
+    _log_ticks(ax.xaxis, *ax.get_xlim())
+    _log_ticks(ax.yaxis, *ax.get_ylim())
     return ax
 
 
-def draw_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
-    """Draw gESS of both samples against the scale, with the scale marked at which they differ most clearly.
-
-    Parameters are as for `draw_two_sample_test`. `Comparison.test.plot()` draws how clearly they differ.
-    """
-    ax = plot.new_axes(ax)
-    for profile, name in zip(comparison.profiles, comparison.names, strict=True):
-        plot.draw_profile(profile, ax, label=name, marker="o", markersize=4)
-    test = comparison.test
-    scale, _ = _scale(test)
-    place = float(scale[test.clearest])
-    if len(test.times) > 1 and math.isfinite(place):
-        look: dict[str, Any] = {"linestyle": (0, (1, 2)), "linewidth": 1.2, "color": plot.GREY}
-        ax.axvline(place, label=f"clearest difference, {test.scale_in_words(test.clearest)}", **look)
-    ax.set_title(f"p = {test.pvalue:.2g} for one law behind both", fontsize="medium")
-    ax.legend(loc="lower left", fontsize="small", frameon=False)
+def draw_chain(found: ChainEss, ax: Axes | None = None, **style: Any) -> Axes:
+    """Draw the effective number of draws against the scale, with the number of draws as a line; return the Axes."""
+    ax = _axes(ax)
+    scale, name = _scale(found.space, found.times)
+    shown = np.isfinite(scale) & np.isfinite(found.ess)
+    order = np.argsort(scale[shown])
+    line = _line(ax, scale[shown][order], found.ess[shown][order], **style)
+    ax.set(xscale="log", yscale="log", xlabel=name, ylabel="effective number of draws")
+    if shown.any():
+        low, high = float(found.ess[shown].min()), float(found.ess[shown].max())
+        limits = ax.get_ylim() if len(ax.lines) > 1 else (low, high)
+        ax.set_ylim(min(limits[0], low / 1.5), max(limits[1], 1.9 * max(high, found.n)))
+        _level(ax, found.n, f"n = {plain(found.n)} draws", GREY)
+    if "label" in style:
+        ax.legend(loc="lower right", fontsize="small", frameon=False)
+    line.set_zorder(3)
+    _log_ticks(ax.xaxis, *ax.get_xlim())
+    _log_ticks(ax.yaxis, *ax.get_ylim())
     return ax
 
 
-def _scale(test: TwoSampleTest) -> tuple[FloatArray, str]:
-    """The scales as they are drawn, and their name."""
-    if test.space.dim > ANGLE_DIMENSION:
-        return test.resolutions, "resolution (degrees)" if test.space.angular else "resolution"
-    if not test.space.angular:
-        return test.angles, "scale $\\alpha = \\sqrt{8t}$ (unit of distance)"
-    return test.angles, "angle $\\alpha = \\sqrt{8t}$ (degrees)"
+def _scale(space: Space, times: FloatArray) -> tuple[FloatArray, str]:
+    """Scales as plots of profiles show them, and their name."""
+    if space.dim > ANGLE_DIMENSION and space.has_resolutions:
+        found = space.resolutions_of_times(times)
+        return (np.degrees(found), "resolution (degrees)") if space.angular else (found, "resolution")
+    if not space.angular:
+        return np.sqrt(8 * times), "scale $\\alpha = \\sqrt{8t}$ (unit of distance)"
+    return angles_of_times(times), "angle $\\alpha = \\sqrt{8t}$ (degrees)"

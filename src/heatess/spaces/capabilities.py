@@ -21,6 +21,12 @@ from ..heat.series import Series, SmallTime, log_diagonal
 #: Overlaps of all pairs of two tiles, shape (rows, columns), as a function of the time.
 TermsOfTime = Callable[[float], PairTerms]
 
+#: Overlaps of pairs, one from each of two sets of rows, shape (rows,), as a function of the time.
+OverlapsOfTime = Callable[[float], FloatArray]
+
+#: Rows of a tile of which only the diagonal is wanted.
+_PAIRED = 16
+
 #: Pairs of two tiles from which on compiled loops, which take time to load, are used.
 MANY_PAIRS = 8192
 
@@ -68,6 +74,12 @@ class PairKernel(ABC):
     @abstractmethod
     def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
         """Overlaps of two tiles; what does not depend on the time is worked out once."""
+
+    def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
+        """Overlaps of each row of *left* with the same row of *right*; from diagonals of tiles if nothing is better."""
+        parts = [slice(start, start + _PAIRED) for start in range(0, len(left), _PAIRED)]
+        tiles = [self.terms(left[part], right[part]) for part in parts]
+        return lambda time: np.concatenate([np.diag(tile(time).overlap) for tile in tiles])
 
     @abstractmethod
     def log_diagonal(self, times: FloatArray) -> FloatArray:
@@ -137,6 +149,10 @@ class ZonalPairs(PairKernel):
         """One function of the distance."""
         return [RadialFactor(self._table, self.distances(left, right).ravel())]
 
+    def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
+        """Of the distances row by row."""
+        return in_one_column([RadialFactor(self._table, self.distance(left, right))])
+
     def _table(self, time: float) -> Radial:
         return radial(self.series, time)
 
@@ -189,6 +205,12 @@ def combined(
         return PairTerms(overlap, change, excess if compact else None)
 
     return terms
+
+
+def in_one_column(factors: list[RadialFactor]) -> OverlapsOfTime:
+    """The product of functions of one distance each, for pairs in a row."""
+    terms = combined(factors, [], (len(factors[0].distances), 1), compact=True)
+    return lambda time: terms(time).overlap[:, 0]
 
 
 class Embedding(ABC):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arrays import EPS, FloatArray
 from ..heat.radial import PairTerms, Radial
 from .base import Space
-from .capabilities import FlatEmbedding, PairKernel, RadialFactor, TermsOfTime
+from .capabilities import FlatEmbedding, OverlapsOfTime, PairKernel, RadialFactor, TermsOfTime, in_one_column
 from .coordinates import coordinate_rows
 from .vectors import check_dimension
 
@@ -90,6 +90,10 @@ class GaussianPairs(PairKernel):
         from scipy.spatial.distance import cdist
 
         return [RadialFactor(_gaussian, cdist(left, right).ravel())]
+
+    def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
+        """Of the distances row by row."""
+        return in_one_column([RadialFactor(_gaussian, np.asarray(np.linalg.norm(left - right, axis=1)))])
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """Nan: the kernel with respect to normalised volume does not exist."""

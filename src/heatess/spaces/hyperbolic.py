@@ -21,7 +21,7 @@ from ..heat.exact import difference_of_products
 from ..heat.radial import PairTerms
 from ..heat.series import time_of_distance
 from .base import Space
-from .capabilities import MANY_PAIRS, PairKernel, TermsOfTime
+from .capabilities import MANY_PAIRS, OverlapsOfTime, PairKernel, TermsOfTime
 from .coordinates import coordinate_rows
 
 #: How far -x_0^2 + x_1^2 + ... may be from -1, as a share of x_0^2.
@@ -138,6 +138,11 @@ class HyperbolicPairs(PairKernel):
         if len(left) * len(right) >= MANY_PAIRS:
             return self.terms_at(_length(_separations(left, right)))
         return self.terms_at(_distance(left.T[:, :, None], right.T[:, None, :]))
+
+    def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
+        """Of the distances row by row."""
+        terms = self.terms_at(_distance(left.T, right.T))
+        return lambda time: terms(time).overlap
 
     def radial_terms(self, separations: FloatArray, time: float) -> PairTerms:
         """Overlaps from the separations."""

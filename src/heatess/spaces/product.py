@@ -14,7 +14,7 @@ from ..arrays import FloatArray, numeric_array, positive, shown
 from ..errors import InputError, InputTypeError
 from ..transforms.product import ProductTransform
 from .base import GESS_ONLY, Space
-from .capabilities import PairKernel, RadialFactor, TermsOfTime, combined
+from .capabilities import OverlapsOfTime, PairKernel, RadialFactor, TermsOfTime, combined
 from .torus import Torus
 
 T = TypeVar("T")
@@ -200,6 +200,11 @@ class ProductPairs(PairKernel):
         found = [(kernel.factors(x, y), c) for kernel, c, x, y in self._factors(left, right)]
         slowed = [RadialFactor(_slowed(table, c), distances) for own, c in found for table, distances in own]
         return slowed if all(own for own, _ in found) else []
+
+    def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
+        """Those of the factors, multiplied."""
+        parts = [_slowed(kernel.paired(x, y), c) for kernel, c, x, y in self._factors(left, right)]
+        return lambda time: np.asarray(math.prod(part(time) for part in parts))
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """Sum of the factors' log k_2t(x, x), at their own times."""

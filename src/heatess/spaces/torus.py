@@ -24,7 +24,17 @@ from ..transforms.levels import CircleTransform
 from ..transforms.low_moments import AngleMoments
 from ..transforms.torus import TorusTransform, diagonals
 from .base import Space
-from .capabilities import FlatEmbedding, PairKernel, RadialFactor, TermsOfTime, ZonalPairs, plain_rows, rounding
+from .capabilities import (
+    FlatEmbedding,
+    OverlapsOfTime,
+    PairKernel,
+    RadialFactor,
+    TermsOfTime,
+    ZonalPairs,
+    in_one_column,
+    plain_rows,
+    rounding,
+)
 from .coordinates import coordinate_rows
 from .vectors import check_dimension
 
@@ -261,6 +271,14 @@ class TorusPairs(PairKernel):
         circles = [SphereSeries(1, radius=period / (2 * math.pi)) for period in self.periods]
         gaps = self._gaps(left, right)
         return [RadialFactor(partial(radial, circle), gap.ravel()) for circle, gap in zip(circles, gaps, strict=True)]
+
+    def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
+        """One circle for each coordinate."""
+        factors = []
+        for x, y, period in zip(left.T, right.T, self.periods, strict=True):
+            gap = self._unit * theta.gap_between(x, y, period / self._unit)
+            factors.append(RadialFactor(partial(radial, SphereSeries(1, radius=period / (2 * math.pi))), gap))
+        return in_one_column(factors)
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """The sum over coordinates."""

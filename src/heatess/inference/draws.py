@@ -1,0 +1,89 @@
+"""Draws of Markov chains as users hold them: one chain, a stack of chains, or labelled rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import IntArray, shown
+from ..errors import InputError
+from ..measure import Measure
+from ..spaces.base import Space
+
+#: Fewest draws of a chain.
+LEAST = 8
+
+
+def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tuple[Measure, IntArray]:
+    """All draws as one measure, and the rows of each chain in their order, shape (chains, draws)."""
+    if weights is not None:
+        raise InputError(
+            "chain_ess takes no weights: autocorrelation is that of draws in their order, which count equally; leave "
+            "them out, and see heat_profile and gess for what weights do"
+        )
+    points, stacked = _unstacked(points, space)
+    measure = Measure.of(points, space=space)
+    if float(np.ptp(measure.weights)) > 0:
+        raise InputError(
+            "points are a Measure with unequal weights, but draws of a chain count equally; give its points alone"
+        )
+    if stacked is not None and chains is not None:
+        raise InputError(
+            f"points are a stack of {stacked} chains already, so leave out chains=, or give them as (n, d) rows"
+        )
+    places = _rows(measure.n, stacked if chains is None else chains)
+    if places.shape[1] < LEAST:
+        raise InputError(
+            f"a chain needs at least {LEAST} draws for its autocorrelation, but there are {places.shape[1]} in each; "
+            "give longer chains"
+        )
+    return measure, places
+
+
+def _unstacked(points: Any, space: Space | None) -> tuple[Any, int | None]:
+    """Chains one below the other, and their number; None where *points* are rows already."""
+    shape = np.shape(points) if isinstance(points, np.ndarray | list) else ()
+    if len(shape) < 2:
+        return points, None
+    if space is None:  # unit vectors; or rotation matrices, which Measure tells by their numbers
+        if len(shape) != 3:
+            return points, None
+        flat = Measure.of(points)
+        return flat, None if flat.n == shape[0] else shape[0]
+    return _unstacked_on(np.asarray(points), space)
+
+
+def _unstacked_on(array: np.ndarray[Any, Any], space: Space) -> tuple[Any, int | None]:
+    matrices = space.form == "quaternions" and array.shape[-2:] == (3, 3)
+    single = space.modes is not None or (space.dim == 1 and space.form != "vectors" and array.shape[-1] != 1)
+    own = 2 if matrices else 0 if single else 1  # axes of one point
+    if array.ndim != own + 2:
+        return array, None
+    return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:]), array.shape[0]
+
+
+def _rows(n: int, chains: Any) -> IntArray:
+    if chains is None:
+        return np.arange(n)[None]
+    if isinstance(chains, int | np.integer) and not isinstance(chains, bool):
+        if chains < 1 or n % chains:
+            raise InputError(
+                f"chains={chains} must divide the number of draws, {n}, into chains of equal length; give a label for "
+                "each draw if they are mixed, and drop the first draws of those that are longer"
+            )
+        return np.arange(n).reshape(int(chains), -1)
+    labels = np.asarray(chains)
+    if labels.shape != (n,):
+        raise InputError(
+            f"chains must be their number, or one label for each of the {n} draws, but is {shown(chains)} of shape "
+            f"{labels.shape}"
+        )
+    names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if (counts != counts[0]).any():
+        least, most = int(np.argmin(counts)), int(np.argmax(counts))
+        raise InputError(
+            f"chains must have equally many draws, but chain {names[least]} has {counts[least]} and chain "
+            f"{names[most]} has {counts[most]}; drop the first draws of those that are longer"
+        )
+    return np.argsort(inverse, kind="stable").reshape(len(names), -1)
