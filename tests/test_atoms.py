@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -219,3 +221,19 @@ def test_what_cannot_be_is_refused(function):
         function(cloud, angle=1, rtol=2)
     with pytest.raises(he.InputError, match="row 3"):
         function(cloud, np.where(np.arange(9) == 3, -1, 1), angle=1)
+
+
+def test_a_gradient_becomes_json_and_a_table():
+    points = he.samplers.fibonacci(6)
+    found = gradient(points, angle=40)
+    values = json.loads(found.to_json())
+    assert values["schema"] == "heatess.gradient/1"
+    assert_allclose(values["points"], found.points)
+    assert_allclose(values["weights"], found.weights)
+    frame = found.to_frame()
+    assert list(frame) == ["weights", "points_0", "points_1", "points_2"]
+    assert_allclose(frame[["points_0", "points_1", "points_2"]], found.points)
+    assert "all atoms" in found._repr_html_()
+    flat = gradient(np.array([[0.0, 1.0], [2.0, 3.0]]), space=he.Torus(2), angle=40)
+    assert json.loads(flat.to_json())["points"] is None
+    assert list(flat.to_frame()) == ["weights"]

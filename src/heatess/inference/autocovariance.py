@@ -9,9 +9,10 @@ import numpy as np
 from ..arrays import EPS, FloatArray, IntArray
 from ..blocks import slices
 from ..engines import plan
+from ..engines.modes import BLOCK_ENTRIES
 from ..errors import CostError, PrecisionError
 from ..heat.sums import HeatSums
-from ..measure import Measure
+from ..measure import Measure, distinct_rows
 from ..progress import Progress
 from ..spaces.capabilities import Modes, OverlapsOfTime, ZonalPairs
 from .certificate import features_of
@@ -49,14 +50,14 @@ def overlaps_of(measure: Measure, times: FloatArray, rtol: float) -> Overlaps:
 
 
 def _by_modes(measure: Measure, modes: Modes) -> Overlaps:
-    kept: dict[float, FloatArray] = {}
+    label, first = distinct_rows(np.ascontiguousarray(measure.points))
 
     def overlaps(left: IntArray, right: IntArray) -> OverlapsOfTime:
         def at(time: float) -> FloatArray:
-            if time not in kept:
-                kept.clear()
-                kept[time] = features_of(modes, measure.points, time)
-            return np.asarray(np.einsum("ij,ij->i", kept[time][left], kept[time][right]))
+            features = features_of(modes, measure.points[first], time)
+            parts = slices(len(left), BLOCK_ENTRIES // features.shape[1] + 1)
+            found = [np.einsum("ij,ij->i", features[label[left[part]]], features[label[right[part]]]) for part in parts]
+            return np.concatenate(found)
 
         return at
 

@@ -29,8 +29,11 @@ from ..progress import Progress
 from ..spaces.capabilities import Modes, ZonalPairs
 from .mmd import _apart, _log_mmd2
 
-#: Times of the grid; fewest of them, and seconds for all, where every scale costs as much as every other.
-TIMES, FEW_TIMES, SECONDS = 40, 6, 5.0
+#: What lines in place of curves may add to the logarithm of the ratio, about, and most and fewest times of the grid.
+SLACK, MOST_TIMES, FEW_TIMES = 0.02, 1500, 6
+
+#: Seconds for all times where every scale costs as much as every other.
+SECONDS = 5.0
 
 #: The same for the curves where the bound is for one scale alone, and how far they reach in units of its time.
 CURVE, REACH = 12, 400.0
@@ -55,7 +58,7 @@ def certify(one: Measure, other: Measure, time: float, rtol: float) -> Certifica
         return _at_one_scale(one, other, time, rtol, _by_features(one, other, space.modes, time))
     if not space.compact:
         return _at_one_scale(one, other, time, rtol, None)
-    times = np.geomspace(time, max(2 * space.diameter**2, 4 * time), _count(one))
+    times = _grid(one, time)
     sums = [_sums(measure, times, rtol) for measure in (one, other)]
     log_diagonal = _log_diagonal(one, times, rtol)
     log_mmd2 = _most_log_mmd2(one, other, times, rtol, log_diagonal, sums)
@@ -65,13 +68,17 @@ def certify(one: Measure, other: Measure, time: float, rtol: float) -> Certifica
     return Certificate(mmd, 2 * math.log1p(ratio), times, _counts(one, other, sums))
 
 
-def _count(measure: Measure) -> int:
-    """Times of the grid: many where they cost little."""
+def _grid(measure: Measure, time: float) -> FloatArray:
+    """Times from the given one to where heat has mixed the space.
+
+    The second derivative of log A in t is about dim / (2 t^2), so a step of a share e of t adds about e^2 dim / 4.
+    """
     space = measure.space
-    if space.transform is not None or space.pair_kernel is None or isinstance(space.pair_kernel, ZonalPairs):
-        return TIMES
-    seconds = space.pair_kernel.seconds(float(measure.n) ** 2, 1)
-    return int(np.clip(SECONDS / seconds, FEW_TIMES, TIMES))
+    last = max(2 * space.diameter**2, 4 * time)
+    count = float(np.clip(math.log(last / time) * math.sqrt(space.dim / (4 * SLACK)), 16, MOST_TIMES))
+    if space.transform is None and space.pair_kernel is not None and not isinstance(space.pair_kernel, ZonalPairs):
+        count = min(count, max(SECONDS / space.pair_kernel.seconds(float(measure.n) ** 2, 1), FEW_TIMES))
+    return np.geomspace(time, last, int(count))
 
 
 def _sums(measure: Measure, times: FloatArray, rtol: float) -> HeatSums:

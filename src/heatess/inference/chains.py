@@ -104,8 +104,8 @@ def chain_ess(
     with f the overlap potential of the chain. At coarse scales this is the autocovariance of the coordinates, summed;
     at fine scales it counts how often the chain is still, or again, where it was. From it the number of draws follows
     as for one coordinate (Vehtari et al., Bayesian Analysis 2021). Each chain is split into halves, so that drift is
-    seen; rho_k = 1 - (W - mean c_k) / var_plus, with W the variance within halves and var_plus that of all together; the
-    sum is that of Geyer's initial monotone sequence. The result may exceed n where draws avoid each other, up to
+    seen; rho_k = 1 - (W - mean c_k) / var_plus, with W the variance within halves and var_plus that of all together.
+    The sum is that of Geyer's initial monotone sequence. The result may exceed n where draws avoid each other, up to
     n log10(n).
 
     The time is in proportion to n, to the lags until autocorrelations vanish, and to the number of scales.

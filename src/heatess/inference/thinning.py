@@ -94,10 +94,10 @@ class Thinned(Result):
     def __repr__(self) -> str:
         at = scales.in_words(self.space, self.time)
         where = "there and at all coarser scales" if self.covers_coarser else "there"
-        with np.errstate(over="ignore"):
-            share = 100 * float(np.expm1(self.bound))
+        factor = math.exp(min(self.bound, 700.0))
+        change = f"{100 * math.expm1(self.bound):.2g} %" if factor < 2 else f"a factor {factor:.2g}"
         count = f"{self.size} of {self.n} atoms, MMD {self.mmd:.2g} at {at}"
-        return f"Thinned({self.space!r}: {count}; gESS within {share:.2g} % {where})"
+        return f"Thinned({self.space!r}: {count}; gESS within {change} {where})"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw gESS before and after against the scale, and what the bound allows; return the Axes."""
@@ -306,6 +306,7 @@ def _thinning(task: _Task) -> Iterator[None]:
         raise CostError(
             f"thinning sums overlaps of all pairs of the {task.atoms.n:,} distinct atoms on {task.atoms.space!r}, "
             f"which would take about {(error.seconds or 0) / 60:.0f} minutes on two cores; draw fewer of them first, "
-            "20,000 for instance, or thin parts of the rows on their own and join them, each with its share of the weight",
+            "20,000 for instance, or thin parts of the rows on their own and join them, each with its share of the "
+            "weight",
             seconds=error.seconds,
         ) from None
