@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray
-from ..blocks import slices
+from ..blocks import one_blas_thread, slices
 from ..spaces.capabilities import PairKernel
 
 #: Rounds of new weights and new atoms, and rounds without a gain after which it stops.
@@ -21,6 +22,9 @@ EXCHANGED = 0.1
 
 #: Added to the self-overlap of one, for each atom: overlaps are rounded, and atoms may be almost at one place.
 RIDGE = 4e-14
+
+#: Atoms from which on several threads solve for their weights.
+MANY = 1000
 
 #: Pairs of candidates and chosen atoms worked out at once.
 BLOCK_PAIRS = 2**20
@@ -88,7 +92,8 @@ class _Choice:
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         rows = np.flatnonzero(kept)
-        self.table[: len(rows)] = self.table[rows]
+        same = int(np.argmin(kept)) if len(rows) < len(kept) else len(rows)  # rows before the first that goes
+        self.table[same : len(rows)] = self.table[rows[same:]]
         self.places = [self.places[row] for row in rows]
 
     @property
@@ -104,6 +109,11 @@ def choose(candidates: Candidates, size: int) -> Chosen:
     those that are missed least; and the largest of what is left of f come in their place, by matching pursuit.
     Nothing is random, and the first of equals is taken.
     """
+    with one_blas_thread() if size < MANY else nullcontext():  # several would wait for each other, pick after pick
+        return _choose(candidates, size)
+
+
+def _choose(candidates: Candidates, size: int) -> Chosen:
     choice = _Choice(candidates, np.empty((size, len(candidates.potential))), [])
     _herd(choice, size)
     best, stale = _weighted(choice), 0
