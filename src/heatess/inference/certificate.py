@@ -26,6 +26,7 @@ from ..engines.pairs import Pairs
 from ..heat.sums import HeatSums
 from ..measure import Measure
 from ..progress import Progress
+from ..spaces.base import Space
 from ..spaces.capabilities import Modes, ZonalPairs
 from .mmd import _apart, _log_mmd2
 
@@ -76,9 +77,14 @@ def _grid(measure: Measure, time: float) -> FloatArray:
     space = measure.space
     last = max(2 * space.diameter**2, 4 * time)
     count = float(np.clip(math.log(last / time) * math.sqrt(space.dim / (4 * SLACK)), 16, MOST_TIMES))
-    if space.transform is None and space.pair_kernel is not None and not isinstance(space.pair_kernel, ZonalPairs):
+    if space.pair_kernel is not None and not _scales_are_free(space):
         count = min(count, max(SECONDS / space.pair_kernel.seconds(float(measure.n) ** 2, 1), FEW_TIMES))
     return np.geomspace(time, last, int(count))
+
+
+def _scales_are_free(space: Space) -> bool:
+    """Whether many scales cost hardly more than one."""
+    return space.transform is not None or isinstance(space.pair_kernel, ZonalPairs)
 
 
 def _sums(measure: Measure, times: FloatArray, rtol: float) -> HeatSums:
@@ -109,6 +115,9 @@ def _most_log_mmd2(
     parts = _apart(one, other)
     if parts is None:
         return np.full(len(times), -np.inf)
+    if not _scales_are_free(one.space):
+        squares = [_direct(one, other, float(time), [part[k : k + 1] for part in sums]) for k, time in enumerate(times)]
+        return np.asarray(np.minimum.accumulate(np.log(squares) + log_diagonal))
     values, error = _log_mmd2(parts, times, rtol)
     with np.errstate(invalid="ignore"):
         most = values + np.log1p(error) + 2 * math.log(parts.mass) + 64 * EPS

@@ -24,7 +24,7 @@ EXCHANGED = 0.1
 RIDGE = 4e-14
 
 #: Atoms from which on several threads solve for their weights.
-MANY = 1000
+MANY = 3000
 
 #: Pairs of candidates and chosen atoms worked out at once.
 BLOCK_PAIRS = 2**20

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from .. import scales
 from ..arrays import FloatArray, IntArray, positive, whole
+from ..blocks import one_blas_thread
 from ..engines import plan
 from ..errors import CostError, InputError
 from ..measure import Measure, distinct_rows
@@ -273,7 +274,7 @@ class _Task:
 
     def _prepared(self, places: IntArray) -> Candidates:
         space, points = self.atoms.space, self.atoms.points[places]
-        with _thinning(self):
+        with _thinning(self), one_blas_thread():
             potential = plan.potential(self.atoms, self.time, self._sharp, points, Progress(False))
         if space.modes is not None:
             return FeatureCandidates(potential, features_of(space.modes, points, self.time))
