@@ -21,7 +21,7 @@ LAYERS = [
     {"tables"},
     {"measure", "scales"},
     {"engines"},
-    {"fitting"},
+    {"fitting", "plateaus"},
     {"profile"},
     {"potentials", "spectrum", "parts", "accumulate", "baselines", "summary", "asymptotics", "samplers", "plot"},
     {"inference"},

@@ -2,6 +2,7 @@
 
 Main job
     heat_profile    gESS, occupied volume, divergence and MMD at many scales
+    HeatProfile.modes   how many modes there are, and at which scales
     gess            the geometric effective sample size at one scale
     gess_ratio      gESS against the same atoms equally weighted: a resampling trigger
     potential       the overlap of all atoms with each of them, or with other points; the smoothed density
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from .inference.pareto import pareto_k
     from .inference.thinning import Thinned, thin
     from .measure import Measure
+    from .plateaus import Plateau, Plateaus
     from .potentials import potential
     from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
     from .readers import read
@@ -104,6 +106,8 @@ __all__ = [
     "Measure",
     "Mesh",
     "MissingExtraError",
+    "Plateau",
+    "Plateaus",
     "PointCloud",
     "PowerSpectrum",
     "PrecisionError",
@@ -154,6 +158,7 @@ _MODULES = {
     "inference.pareto": ("pareto_k",),
     "inference.thinning": ("Thinned", "thin"),
     "measure": ("Measure",),
+    "plateaus": ("Plateau", "Plateaus"),
     "potentials": ("potential",),
     "profile": ("HeatProfile", "ProfilePoint", "gess", "gess_ratio", "heat_profile"),
     "readers": ("read",),

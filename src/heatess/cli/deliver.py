@@ -19,7 +19,7 @@ from ..profile import HeatProfile
 from ..scales import ANGLE_DIMENSION
 from ..spaces.base import Space
 from .options import STDOUT, Bound, refuse_together, usage
-from .text import CAVEAT, comparison, profile_csv, profile_table, verdict
+from .text import CAVEAT, comparison, modes_sentence, profile_csv, profile_table, verdict
 
 Options = Mapping[str, Any]
 
@@ -107,6 +107,8 @@ def deliver(
     else:
         words = verdict(result, equal=facts.equal, about=facts.about)
         click.echo(f"{words}\n\n{profile_table(result, about=facts.about, even=facts.even)}")
+        if not options["quiet"] and (modes := modes_sentence(result)):
+            click.echo(f"\n{modes}")
         if not options["quiet"] and not facts.equal and facts.about in ("sky", "directions", "rotations"):
             click.echo(f"\n{CAVEAT}")
     _save_all({"": result}, facts.title, options)

@@ -42,6 +42,15 @@ def verdict(profile: HeatProfile, *, equal: bool, about: str = "") -> str:
     return " ".join([first, *(_sentence(profile, row, about) for row in rows)])
 
 
+def modes_sentence(profile: HeatProfile) -> str:
+    """The modes of the cloud in one sentence; "" if there are none, or the scales do not tell."""
+    try:
+        words = profile.modes().sentence
+    except InputError:
+        return ""
+    return f"The cloud has {words}." if words else ""
+
+
 def _sentence(profile: HeatProfile, row: int, about: str) -> str:
     at, found = _scale_name(profile, row, about), plain(float(profile.gess[row]))
     most = float(profile.gess[row] / profile.volume[row])
