@@ -5,6 +5,7 @@ Main job
     HeatProfile.modes   how many modes there are, and at which scales
     gess            the geometric effective sample size at one scale
     gess_ratio      gESS against the same atoms equally weighted: a resampling trigger
+    ResamplingCriterion     the same as particle filters of other packages take it
     potential       the overlap of all atoms with each of them, or with other points; the smoothed density
     Measure         points and weights, checked once, taken in place of points by every function
     read            a Measure from a file: CSV, NumPy, Parquet, JSON, FITS, HDF5, NetCDF, star, meshes
@@ -16,6 +17,7 @@ Main job
     thin            fewer atoms with new weights, and a certificate of what that changes
     chain_ess       effective number of draws of a Markov chain, at many scales
     pareto_k        the tail index of importance weights
+    maximum_entropy     the structure that moments of degree 1, 2, ... explain, on circles and spheres
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
     summarize       one row of the paper's tables
     Accumulator     the same for data in parts: shards, streams, machines
@@ -58,7 +60,8 @@ if TYPE_CHECKING:
         ScaleWarning,
     )
     from .inference.atoms import Gradient, gradient, redundancy
-    from .inference.chains import ChainEss, chain_ess
+    from .inference.filters import ResamplingCriterion
+    from .inference.maximum_entropy import MaximumEntropy, maximum_entropy
     from .inference.mmd import mmd2
     from .inference.pareto import pareto_k
     from .inference.thinning import Thinned, thin
@@ -103,6 +106,7 @@ __all__ = [
     "Hyperbolic",
     "InputError",
     "InputTypeError",
+    "MaximumEntropy",
     "Measure",
     "Mesh",
     "MissingExtraError",
@@ -115,6 +119,7 @@ __all__ = [
     "Product",
     "ProfilePoint",
     "Projective",
+    "ResamplingCriterion",
     "Rotations",
     "ScaleError",
     "ScaleWarning",
@@ -135,7 +140,7 @@ __all__ = [
     "gess_ratio",
     "gradient",
     "heat_profile",
-    "mmd",
+    "maximum_entropy",
     "mmd2",
     "pareto_k",
     "potential",
@@ -153,7 +158,8 @@ _MODULES = {
     "accumulate": ("Accumulator",),
     "directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
     "inference.atoms": ("Gradient", "gradient", "redundancy"),
-    "inference.chains": ("ChainEss", "chain_ess"),
+    "inference.filters": ("ResamplingCriterion",),
+    "inference.maximum_entropy": ("MaximumEntropy", "maximum_entropy"),
     "inference.mmd": ("mmd2",),
     "inference.pareto": ("pareto_k",),
     "inference.thinning": ("Thinned", "thin"),

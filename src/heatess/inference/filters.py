@@ -1,0 +1,121 @@
+"""When a particle filter should resample, as packages of particle filters ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import positive, shown
+from ..errors import InputError, InputTypeError
+from ..profile import check_one_scale, gess_ratio
+from ..scales import in_words, resolve
+from ..spaces.base import Space
+
+
+@dataclass(frozen=True)
+class ResamplingCriterion:
+    """Tells whether a particle filter should resample now: whether gESS has fallen below a share of what it could be.
+
+        gESS of the weighted particles / gESS of the same particles equally weighted < threshold
+
+    The ratio is about 1 after resampling, however close together the particles are. It differs from ESS / n in that
+    many light particles beside a heavy one do no harm: there is no need to resample while all places of the posterior
+    are still covered.
+
+    Choose the scale about as wide as the posterior itself, such as its standard deviation. At scales far below, the
+    ratio is ESS / n. At scales far above, all particles are one, and the filter never resamples.
+    `examples/filters/choose_scale.py` shows both on a filter on the sphere.
+
+    Parameters
+    ----------
+    space : Space
+        The manifold of the particles.
+    angle, time, resolution : float
+        Exactly one of them: the scale.
+    threshold : float
+        In (0, 1]; half by default, as is usual for ESS / n.
+    points : callable, optional
+        Makes points of the space, one per row, of what the filter has for particles: for instance of bearings unit
+        vectors. Default: they are points already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import heatess as he
+    >>> particles = he.samplers.von_mises_fisher(500, [0, 0, 1], 50.0, rng=0)
+    >>> criterion = he.ResamplingCriterion(he.Sphere(2), angle=8)
+    >>> criterion(particles)
+    False
+    >>> weights = np.exp(200 * particles[:, 0])
+    >>> criterion(particles, weights), round(criterion.ratio(particles, weights), 3)
+    (True, 0.185)
+
+    An object with particles and weights serves as well: `smc` of the package particles, the `filter_state` of PyRecEst,
+    a `ParticleState` of Stone Soup.
+
+        def time_to_resample(self, smc):                    # particles: a method of a FeynmanKac class
+            return criterion(smc)
+
+        particle_filter.set_resampling_criterion(criterion)     # PyRecEst
+
+        def resample(self, particles, nparts=None):         # Stone Soup: a method of a Resampler class
+            return self.resampler.resample(particles, nparts) if criterion(particles) else particles
+    """
+
+    space: Space
+    angle: float | None = None
+    threshold: float = 0.5
+    time: float | None = field(default=None, kw_only=True)
+    resolution: float | None = field(default=None, kw_only=True)
+    points: Callable[[Any], Any] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.space, Space):
+            raise InputTypeError(f"space must be a Space such as Sphere(2), but is {shown(self.space)}")
+        check_one_scale(self.angle, self.time, self.resolution)
+        resolve(self.space, self.angle, self.time, self.resolution)  # refuses what is no scale of this space
+        if positive(self.threshold, "threshold", "a number in (0, 1]") > 1:
+            raise InputError(f"threshold must be a number in (0, 1], but is {self.threshold:g}")
+        if self.points is not None and not callable(self.points):
+            raise InputTypeError(f"points must be a function of the particles, but is {shown(self.points)}")
+
+    def ratio(self, particles: Any, weights: ArrayLike | None = None, *, log_weights: ArrayLike | None = None) -> float:
+        """GESS over what it would be for equal weights; *particles* are points, or an object that has weights too."""
+        found = _Particles(particles, weights, log_weights)
+        if weights is None and log_weights is None:
+            found = _of_object(particles)
+        points = found.points if self.points is None else self.points(found.points)
+        scale = {"angle": self.angle, "time": self.time, "resolution": self.resolution}
+        return gess_ratio(points, found.weights, log_weights=found.log_weights, space=self.space, **scale)
+
+    def __call__(
+        self, particles: Any, weights: ArrayLike | None = None, *, log_weights: ArrayLike | None = None
+    ) -> bool:
+        """Whether to resample now; *particles* are points, or an object that has weights too."""
+        return self.ratio(particles, weights, log_weights=log_weights) < self.threshold
+
+    def __repr__(self) -> str:
+        time = float(resolve(self.space, self.angle, self.time, self.resolution).times[0])
+        return f"ResamplingCriterion({self.space!r}, {in_words(self.space, time)}: gESS ratio < {self.threshold:g})"
+
+
+class _Particles(NamedTuple):
+    points: Any
+    weights: Any
+    log_weights: Any
+
+
+def _of_object(state: Any) -> _Particles:
+    """Particles and weights of an object of one of three packages; anything else is points of equal weight."""
+    if hasattr(state, "X") and hasattr(state, "aux"):  # an SMC of particles; aux is None before the first step
+        return _Particles(state.X, getattr(state.aux, "W", None), None)
+    if hasattr(state, "d") and hasattr(state, "w"):  # a Dirac distribution of PyRecEst
+        return _Particles(np.asarray(state.d), np.asarray(state.w), None)
+    if hasattr(state, "state_vector") and hasattr(state, "log_weight"):  # a ParticleState of Stone Soup
+        columns = np.asarray(state.state_vector)  # (coordinates, particles), which may be objects such as Bearing
+        return _Particles(columns.T.astype(np.float64), None, np.asarray(state.log_weight, dtype=np.float64))
+    return _Particles(state, None, None)
