@@ -42,14 +42,14 @@ class Fit(NamedTuple):
 
 def grid_of(harmonics: Harmonics, degree: int) -> Grid:
     """A grid that integrates harmonics of that degree exactly: equal steps, times Gauss-Legendre on the sphere."""
-    angles = np.arange(degree + 1) * (2 * math.pi / (degree + 1))
+    angles = np.arange(degree + 1, dtype=np.float64) * (2 * math.pi / (degree + 1))
     if harmonics.dim == 1:
         return Grid(angles, np.full(len(angles), 1 / len(angles)))
     heights, shares = (np.asarray(part, dtype=np.float64) for part in leggauss(degree // 2 + 1))
     radius = np.sqrt(1 - heights**2)
     nodes = [np.multiply.outer(radius, wave(angles)).ravel() for wave in (np.cos, np.sin)]
     weights = np.repeat(shares / (2 * len(angles)), len(angles))
-    return Grid(np.array([*nodes, np.repeat(heights, len(angles))], dtype=np.float64), weights)
+    return Grid(np.array([*nodes, np.repeat(heights, len(angles))]), weights)
 
 
 def functions_at(harmonics: Harmonics, nodes: FloatArray, degrees: int) -> FloatArray:
