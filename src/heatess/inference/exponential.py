@@ -110,6 +110,8 @@ def _newton_step(functions: FloatArray, law: FloatArray, residual: FloatArray) -
     kept = law > NEGLIGIBLE
     centred = functions[:, kept] - (functions @ law)[:, None]
     values, vectors = np.linalg.eigh((centred * law[kept]) @ centred.T)
+    if not values[-1] > 0:  # one node has all the weight: nowhere to go
+        return np.zeros(len(residual))
     values = np.maximum(values, 0.0) + DAMPING * values[-1]
     return np.asarray(-vectors @ ((vectors.T @ residual) / values))
 

@@ -26,9 +26,10 @@ class ResamplingCriterion:
     many light particles beside a heavy one do no harm: there is no need to resample while all places of the posterior
     are still covered.
 
-    Choose the scale about as wide as the posterior itself, such as its standard deviation. At scales far below, the
-    ratio is ESS / n. At scales far above, all particles are one, and the filter never resamples.
-    `examples/filters/choose_scale.py` shows both on a filter on the sphere.
+    Choose the scale as wide as the posterior itself, its standard deviation, or a third of it if the state has
+    coordinates that *points* leaves out. At scales far below, the ratio is ESS / n. At scales far above, all particles
+    are one, the filter resamples too late, and its error grows. `examples/filters/choose_scale.py` shows both on a
+    filter on the sphere.
 
     Parameters
     ----------
