@@ -147,9 +147,10 @@ class HeatProfile(Result):
         changes no faster than alpha^0.3, at least a factor of 1.4 long, with N up to ESS / 2, where blur within
         modes is at most four times that of the scale, and the law is not nearly uniform.
 
-        On meshes, point clouds and hyperbolic spaces the flat formula is an approximation. Modes of very different
-        width, or 60 atoms of unequal weight, can be misread. Exactly m draws at each of k places read as
-        k (n - 1) / (n - k), n = k m: independent draws would repeat themselves more.
+        On meshes, point clouds and hyperbolic spaces the flat formula is an approximation. Where modes are of very
+        different width, scales finer than the widest show the narrow ones alone, against the whole: two of four modes
+        read as 1 / (2 / 4^2) = 8. Exactly m draws at each of k places read as k (n - 1) / (n - k), n = k m, since
+        independent draws would repeat themselves more.
 
         Raises
         ------

@@ -59,8 +59,8 @@ class MaximumEntropy(Result):
         KL(p_t || uniform) of the smoothed cloud, and the share of it that is beyond the last degree.
     order : int
         The degree of least `bic`, 0 for the uniform law.
-    coefficients : tuple of ndarray
-        For each degree theta, the factors of the real orthonormal harmonics of degrees 1 to L.
+    coefficients, normalisers : tuple of ndarray, tuple of float
+        For each degree theta, the factors of the real orthonormal harmonics of degrees 1 to L, and psi.
     time, ess, n, space : float, float, int, Space
         As for `HeatProfile`.
     """
