@@ -169,7 +169,7 @@ def maximum_entropy(
     >>> he.maximum_entropy(poles, angle=45, max_degree=4).shares.round(3) + 0
     array([0.   , 0.974, 0.   , 0.022])
     >>> he.maximum_entropy(corners, angle=45, max_degree=4).shares.round(3) + 0
-    array([0.   , 0.   , 0.952, 0.013])
+    array([0.   , 0.   , 0.951, 0.012])
     """
     check_one_scale(angle, time, resolution)
     degrees = whole(max_degree, "max_degree", 1, MOST_MAX_DEGREE)
