@@ -11,14 +11,14 @@ from numpy.polynomial.legendre import leggauss
 from ..arrays import FloatArray
 from ..transforms.harmonics import Harmonics, circular, multiplicity, spherical
 
-#: Newton steps for one degree at most, and halvings of one of them.
-STEPS, HALVINGS = 300, 40
+#: Newton steps for one degree at most, halvings of one of them, and steps without gain after which they end.
+STEPS, HALVINGS, PATIENCE = 120, 40, 4
 #: Half of Newton's decrement is how far the divergence is from its limit. Steps end when it, or the residual, is tiny.
 DECREMENT, RESIDUAL = 1e-16, 3e-15
 #: What the residual may be, on a finer grid as well, for a law to be taken.
 MATCHED = 1e-8
-#: A step that gains no more than this part of the objective gains rounding errors.
-ROUNDING = 1e-15
+#: A step that gains no more than this part of the objective gains rounding errors; and one that hardly gains.
+ROUNDING, IDLE = 1e-15, 1e-13
 #: Weight of a node that covariances can do without; and what is added to their eigenvalues, beside the largest.
 NEGLIGIBLE, DAMPING = 1e-18, 1e-16
 
@@ -74,7 +74,7 @@ def fit(
     """
     theta = np.concatenate([start, np.zeros(len(moments) - len(start))])
     psi, law = _law(functions, weights, theta)
-    residual, decrement = functions @ law - moments, math.inf
+    residual, decrement, idle = functions @ law - moments, math.inf, 0
     for _ in range(STEPS):
         step = _newton_step(functions, law, residual)
         decrement = -float(step @ residual)
@@ -88,6 +88,9 @@ def fit(
             if objective <= best - 1e-4 * decrement / 2**halving + ROUNDING * (1 + abs(psi_there)):
                 break
         else:
+            break
+        idle = idle + 1 if best - objective <= IDLE * (1 + abs(psi)) else 0
+        if idle == PATIENCE:
             break
         theta, psi, law = trial, psi_there, law_there
         residual = functions @ law - moments
@@ -109,7 +112,8 @@ def _newton_step(functions: FloatArray, law: FloatArray, residual: FloatArray) -
     """- H^-1 residual, with H the covariance of the functions, and a little added where they are nearly dependent."""
     kept = law > NEGLIGIBLE
     centred = functions[:, kept] - (functions @ law)[:, None]
-    values, vectors = np.linalg.eigh((centred * law[kept]) @ centred.T)
+    centred *= np.sqrt(law[kept])
+    values, vectors = np.linalg.eigh(centred @ centred.T)
     if not values[-1] > 0:  # one node has all the weight: nowhere to go
         return np.zeros(len(residual))
     values = np.maximum(values, 0.0) + DAMPING * values[-1]

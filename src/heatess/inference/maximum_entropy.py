@@ -32,8 +32,8 @@ MOST_DEGREE = {1: 2**18, 2: 2**11}
 ACCURACY, NOTHING = 1e-9, 1e-12
 #: Largest max_degree: coefficients of higher harmonics are not determined in double precision.
 MOST_MAX_DEGREE = 16
-#: How often a grid may be refined for the laws.
-REFINEMENTS = 3
+#: How often a grid may be refined for the laws, and functions times nodes of the largest.
+REFINEMENTS, MOST_ENTRIES = 3, 2**23
 #: Draws that each coefficient needs before it may be part of an order selection; the first grid for it.
 DRAWS_PER_COEFFICIENT, RAW_DEGREE = 10, 64
 
@@ -158,7 +158,8 @@ def maximum_entropy(
     ------
     PrecisionError
         If the scale is too fine for a grid, or the coefficients of a degree are not determined in double precision, as
-        for few atoms at fine scales. The message says which max_degree or scale does.
+        for few atoms, or many in a small part of the space, at fine scales. The message says which max_degree or scale
+        does.
 
     Examples
     --------
@@ -290,6 +291,8 @@ def _fits(cloud: _Cloud, moments: FloatArray, degree: int, wanted: Accuracy) -> 
         ]
         if all(confirmed):
             return fits
+        if functions.size > MOST_ENTRIES:
+            break
         degree *= 2
     return fits[: confirmed.index(False)]
 
@@ -313,8 +316,8 @@ def _undetermined(cloud: _Cloud, time: float, reached: int) -> PrecisionError:
     at = scales.in_words(cloud.measure.space, time)
     fewer = f"give max_degree={reached}, or a coarser scale" if reached else "give a coarser scale"
     return PrecisionError(
-        f"the maximum-entropy law of degree {reached + 1} at {at} is not determined in double precision: the cloud is "
-        f"too concentrated for it; {fewer}",
+        f"the maximum-entropy law of degree {reached + 1} at {at} could not be found: the cloud is too concentrated for "
+        f"the grid, or for double precision; {fewer}",
         needed=reached or None,
     )
 
