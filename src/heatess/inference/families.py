@@ -1,0 +1,273 @@
+"""Families of statistics of uniformity that are worked out together, and their laws for independent uniform points.
+
+Each statistic is T = ESS sum_l c_l B_l with coefficients c_l of its own: exp(-2 lambda_l t) at a scale, one for a single
+degree, v_l^2 for a Sobolev statistic. One transform, or one sum over pairs, serves them all.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray
+from ..blocks import slices
+from ..engines import pairs, plan
+from ..engines.base import Question
+from ..engines.spectral import accuracy, threads_for
+from ..errors import CostError, InputError
+from ..heat.series import SERIES_LIMIT, Series, level_count
+from ..heat.spherical import SphereSeries
+from ..measure import Measure
+from ..progress import Progress
+from ..spaces.base import Space
+from ..spaces.capabilities import PairKernel, ZonalPairs
+from ..spaces.product import Product
+from ..spaces.torus import Torus
+from ..transforms.levels import LevelTransform
+from .sobolev import Sobolev
+
+#: Single degrees that are tested besides the scales.
+LOW_DEGREES = 3
+
+#: Terms of a limit law with a share of the largest below exp(-NEGLIGIBLE) are left out.
+NEGLIGIBLE = 45.0
+
+#: Most distinct levels of a limit law.
+MOST_LEVELS = 200_000
+
+#: Atoms up to which a statistic with infinitely many levels is summed over pairs; the levels that are kept above that.
+PAIR_ATOMS, KEPT_LEVELS = 4000, 1024
+
+#: Rows of a tile of pairs.
+TILE = 512
+
+
+class NullLevels(NamedTuple):
+    """Levels l >= 1 of a space, and the coefficients of each statistic in them, shape (statistics, levels).
+
+    `beyond` is the sum of c_l N_l of further levels, which are so many that they are as good as constant.
+    """
+
+    coefficients: FloatArray
+    log_multiplicities: FloatArray
+    beyond: FloatArray
+
+
+class Family(ABC):
+    """Statistics of one measure after another on one space."""
+
+    space: Space
+    #: How many of the statistics belong to scales; the others belong to degrees 1, 2, ...
+    scales: int
+    size: int
+    #: What the law of the statistics tends to, None where the levels are not known or too many.
+    levels: NullLevels | None
+
+    @abstractmethod
+    def values(self, measure: Measure, rtol: float) -> FloatArray:
+        """The statistics, shape (size,)."""
+
+    @abstractmethod
+    def seconds(self, measure: Measure) -> float:
+        """Rough seconds on two cores of `values`."""
+
+    @abstractmethod
+    def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+        """For each statistic h with T = ESS sum_ij w_i w_j h(x_i, x_j), for all pairs of two tiles."""
+
+    def signed(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
+        """sum_ij v_i v_j h(x_i, x_j) for each statistic and each column v of *weights*, shape (columns, size).
+
+        Weights may be negative. The sum is over pairs.
+        """
+        kernel = self.space.pair_kernel
+        if kernel is None:
+            raise TypeError("this needs a pair kernel")
+        total = np.zeros((weights.shape[1], self.size))
+        for rows in slices(len(points), TILE):
+            left = kernel.rows(points, rows)
+            for columns in slices(len(points), TILE):
+                for place, form in enumerate(self.forms(kernel, left, kernel.rows(points, columns))):
+                    total[:, place] += np.einsum("ib,ib->b", weights[rows], form @ weights[columns])
+        return total
+
+
+class LevelFamily(Family):
+    """Statistics on a space whose kernel depends on the distance alone: all from the level moments b_l = B_l / N_l."""
+
+    def __init__(
+        self, space: Space, series: Series, coefficients: FloatArray, scales: int, beyond: FloatArray | None = None
+    ) -> None:
+        self.space, self._series, self.scales = space, series, scales
+        self.size, levels = coefficients.shape
+        logs = series.levels(levels + 1).log_multiplicities[1:]
+        with np.errstate(divide="ignore", under="ignore"):
+            self._factors = np.exp(np.log(coefficients) + logs)  # c_l N_l
+        self._coefficients = coefficients
+        self.levels = NullLevels(coefficients, logs, np.zeros(self.size) if beyond is None else beyond)
+
+    def values(self, measure: Measure, rtol: float) -> FloatArray:
+        """ESS sum c_l N_l b_l."""
+        return np.asarray(measure.ess * (self._factors @ self._moments(measure, rtol)))
+
+    def seconds(self, measure: Measure) -> float:
+        """Those of the transform, or of all pairs."""
+        count, transform, kernel = self._factors.shape[1] + 1, self.space.transform, self.space.pair_kernel
+        if isinstance(transform, LevelTransform) and count - 1 <= transform.most:
+            return transform.seconds(measure.n, count - 1)
+        return pairs.level_seconds(measure.n, kernel, count) if isinstance(kernel, ZonalPairs) else math.inf
+
+    def _moments(self, measure: Measure, rtol: float) -> FloatArray:
+        """b_1, b_2, ..."""
+        count, transform, kernel = self._factors.shape[1] + 1, self.space.transform, self.space.pair_kernel
+        if isinstance(transform, LevelTransform) and count - 1 <= transform.most:
+            epsilon, threads = accuracy(rtol), threads_for(measure.n, count)
+            degree = float(max(count - 1, 2))
+            points, weights = measure.points, measure.weights
+            return transform.spectrum_of(points, weights, degree, epsilon, rtol, threads).moments.values[1:count]  # type: ignore[attr-defined, no-any-return]
+        if not isinstance(kernel, ZonalPairs):
+            raise TypeError("a space with a series has pairs by their distance")
+        seconds = self.seconds(measure)
+        if seconds > plan.PATIENCE:
+            raise CostError(
+                f"the levels of {measure.n:,} points on {self.space!r} would take about {seconds / 60:.0f} minutes on "
+                "two cores; give fewer points, chosen at random",
+                seconds=seconds,
+            )
+        return pairs.pair_moments(measure, kernel, max(count, 3), rtol, Progress(False)).values[1:count]
+
+    def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+        """sum_l c_l N_l P_l(d)."""
+        if not isinstance(kernel, ZonalPairs):
+            raise TypeError("a space with a series has pairs by their distance")
+        zonal = self._series.zonal(self._factors.shape[1] + 1, kernel.distances(left, right))[1:]
+        return list(np.tensordot(self._factors, zonal, axes=1))
+
+
+class PsiFamily(LevelFamily):
+    """One Sobolev statistic with infinitely many levels, as a function of the distance of pairs."""
+
+    def __init__(self, space: Space, series: Series, statistic: Sobolev) -> None:
+        if statistic.psi is None:
+            raise TypeError("this statistic has finitely many levels")
+        self._psi, self._most = statistic.psi, float(statistic.psi(np.zeros(1))[0])
+        many = statistic.coefficients[None]
+        super().__init__(space, series, many[:, :KEPT_LEVELS], 1)
+        logs = series.levels(many.shape[1] + 1).log_multiplicities[1:]
+        with np.errstate(divide="ignore"):
+            beyond = self._most - np.exp(np.log(many) + logs).sum(axis=1)
+        self.levels = NullLevels(many, logs, beyond)
+
+    def values(self, measure: Measure, rtol: float) -> FloatArray:
+        """ESS sum_ij w_i w_j psi(d_ij); for very many atoms the levels beyond the first come from the atoms alone."""
+        if measure.n > PAIR_ATOMS:
+            return np.asarray(super().values(measure, rtol) + self._most - self._factors.sum(axis=1))
+        found = self.signed(measure.points, np.ascontiguousarray(measure.weights)[:, None])
+        return np.asarray(measure.ess * found[0])
+
+    def seconds(self, measure: Measure) -> float:
+        """Those of the distances of all pairs, or of the levels."""
+        return 4e-8 * measure.n**2 if measure.n <= PAIR_ATOMS else super().seconds(measure)
+
+    def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+        """psi(d)."""
+        if not isinstance(kernel, ZonalPairs):
+            raise TypeError("a space with a series has pairs by their distance")
+        return [self._psi(kernel.distances(left, right))]
+
+
+class HeatFamily(Family):
+    """MMD^2 to the uniform law at several scales, on any homogeneous space, by whatever engine is cheapest."""
+
+    def __init__(self, space: Space, times: FloatArray) -> None:
+        self.space, self._times, self.scales, self.size = space, times, len(times), len(times)
+        found = space_levels(space, float(times.min()))
+        self.levels = None
+        if found is not None:
+            eigenvalues, logs = found
+            coefficients = np.exp(-2 * np.multiply.outer(times, eigenvalues))
+            self.levels = NullLevels(coefficients, logs, np.zeros(len(times)))
+
+    def values(self, measure: Measure, rtol: float) -> FloatArray:
+        """ESS times MMD^2."""
+        sums = plan.run(measure, self._times, rtol, "auto", Progress(False)).sums
+        return np.asarray(measure.ess * np.exp(sums.log_mmd2))
+
+    def seconds(self, measure: Measure) -> float:
+        """As the plan says."""
+        return plan.plan(Question(measure, np.sort(self._times), 1e-6))[1]
+
+    def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+        """k_2t - 1."""
+        terms = kernel.terms(left, right)
+        found = [terms(float(time)).excess for time in self._times]
+        return [form for form in found if form is not None]
+
+
+def heat_family(measure: Measure, times: FloatArray) -> Family:
+    """Statistics at *times* and, where levels are known one by one, in the degrees 1, 2 and 3."""
+    space, series = measure.space, measure.space.series
+    count = None if series is None else level_count(series, float(times.min()), measure.ess, 1e-10, SERIES_LIMIT)
+    if series is None or count is None:
+        return HeatFamily(space, times)
+    count = max(count, LOW_DEGREES + 1)
+    eigenvalues = series.levels(count).eigenvalues[1:]
+    coefficients = np.zeros((len(times) + LOW_DEGREES, count - 1))
+    coefficients[: len(times)] = np.exp(-2 * np.multiply.outer(times, eigenvalues))
+    coefficients[len(times) :, :LOW_DEGREES] = np.eye(LOW_DEGREES)
+    return LevelFamily(space, series, coefficients, len(times))
+
+
+def sobolev_family(space: Space, statistic: Sobolev) -> Family:
+    """One Sobolev statistic."""
+    if space.series is None:
+        raise InputError(f"{space!r} has no levels that depend on the distance alone")
+    if statistic.psi is not None:
+        return PsiFamily(space, space.series, statistic)
+    return LevelFamily(space, space.series, statistic.coefficients[None], 1)
+
+
+def space_levels(space: Space, time: float) -> tuple[FloatArray, FloatArray] | None:
+    """Eigenvalues above zero and log multiplicities that count at *time*; None if they are not known or too many."""
+    parts = _circles_and_spheres(space, 1.0)
+    if parts is None:
+        return None
+    eigenvalues, logs = np.zeros(1), np.zeros(1)
+    for series, scale in parts:
+        count = level_count(series, time / scale**2, 1.0, 1e-14, SERIES_LIMIT)
+        if count is None or count * len(logs) > 10 * MOST_LEVELS:
+            return None
+        own = series.levels(count)
+        sums = np.add.outer(eigenvalues, own.eigenvalues / scale**2).ravel()
+        both = np.add.outer(logs, own.log_multiplicities).ravel()
+        terms = both - 2 * time * sums
+        kept = (terms > terms.max() - NEGLIGIBLE) | (sums <= np.partition(sums, min(1, len(sums) - 1))[1])
+        eigenvalues, logs = _merged(sums[kept], both[kept])
+    if len(logs) > MOST_LEVELS:
+        return None
+    return eigenvalues[1:], logs[1:]
+
+
+def _circles_and_spheres(space: Space, scale: float) -> list[tuple[Series, float]] | None:
+    """The factors of a space with a series each, and their metric multipliers."""
+    if space.series is not None:
+        return [(space.series, scale)]
+    if isinstance(space, Torus):
+        return [(SphereSeries(1, radius=period / (2 * math.pi)), scale) for period in space.periods]
+    if not isinstance(space, Product):
+        return None
+    parts = [_circles_and_spheres(part, scale * own) for part, own in zip(space.spaces, space.scales, strict=True)]
+    known = [part for part in parts if part is not None]
+    return sum(known, []) if len(known) == len(parts) else None
+
+
+def _merged(eigenvalues: FloatArray, logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Levels in increasing order, equal ones as one."""
+    order = np.argsort(eigenvalues, kind="stable")
+    eigenvalues, logs = eigenvalues[order], logs[order]
+    first = np.flatnonzero(np.diff(eigenvalues, prepend=-1.0) > 1e-12 * eigenvalues)
+    return eigenvalues[first], np.asarray(np.logaddexp.reduceat(logs, first))

@@ -1,0 +1,463 @@
+"""A test of uniformity on homogeneous spaces: at several scales, in the lowest degrees, and as one p-value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import scales
+from ..arrays import FloatArray, IntArray, shown, whole
+from ..engines import plan
+from ..errors import CostError, InputError, PrecisionWarning, ScaleError, warn
+from ..measure import Measure
+from ..results import Result
+from ..scales import Scales
+from ..spaces.base import Space
+from .combine import LimitLaw, from_draws
+from .families import Family, heat_family, sobolev_family
+from .sobolev import sobolev
+from .weights import WeightsAre, origin_of_weights
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Method = Literal["limit", "monte carlo", "multiplier"]
+Rng = np.random.Generator | int
+
+#: Scales that are tested if the user names none, and the footprints k_2t(x, x) that the space holds at the coarsest.
+SCALES, FEWEST_PLACES = 5, 2.0
+
+#: Footprints at the finest of them: half the ESS, but at least and at most so many.
+LEAST_FINEST, MOST_FINEST = 8.0, 500.0
+
+#: The limit law is used from this ESS on, if the largest weight is below this share of the sum of squares, and if so
+#: many pairs of independent atoms are expected within a footprint.
+LIMIT_ESS, LIMIT_SHARE, CLOSE_PAIRS = 50.0, 0.1, 30.0
+
+#: Footprints beyond which the statistic cannot be told from its mean in double precision.
+MOST_PLACES = 1e9
+
+#: Draws unless the user gives their number, and the accuracy of each.
+DRAWS, DRAW_RTOL = 999, 1e-7
+
+#: Importance weights need this ESS, and so few atoms that all pairs can be summed with every draw.
+LEAST_ESS, MOST_ATOMS = 25.0, 5000
+
+#: Relative uncertainty of a p-value that is worth a warning.
+DOUBT = 1e-6
+
+
+class LowDegrees(NamedTuple):
+    """The single degrees l = 1, 2, 3: statistics ESS B_l, which have mean N_l for uniform points, and p-values."""
+
+    degrees: IntArray
+    multiplicities: FloatArray
+    statistics: FloatArray
+    pvalues: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UniformityTest(Result):
+    """What `uniformity_test` found.
+
+    Attributes
+    ----------
+    pvalue : float
+        One p-value over all scales and low degrees, or that of the statistic that was asked for.
+    times, angles, resolutions : ndarray, shape (scales,)
+        The scales; nan for a statistic that has none.
+    statistics : ndarray, shape (scales,)
+        T = (A - 1) / sum w^2 = ESS MMD^2 to the uniform law, at each scale; or the statistic that was asked for.
+    expected : ndarray, shape (scales,)
+        Its mean for independent uniform points, k_2t(x, x) - 1.
+    pvalues : ndarray, shape (scales,)
+        The p-value at each scale by itself.
+    degrees : LowDegrees
+        The same for the degrees 1, 2 and 3: `.degrees`, `.multiplicities`, `.statistics`, `.pvalues`. Empty on tori of
+        two or more dimensions and on products, and for a statistic that was asked for.
+    method : {"limit", "monte carlo", "multiplier"}
+        How p-values were found.
+    draws : int
+        Number of random draws; 0 for the limit.
+    statistic : str
+        "heat", or the name of the statistic.
+    weights_are : {"fixed", "importance"}
+        What the weights were taken for.
+    ess, n, space : float, int, Space
+        As for `HeatProfile`.
+    """
+
+    schema: ClassVar[str] = "heatess.uniformity/1"
+    columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "statistics", "expected", "pvalues")
+    facts: ClassVar[tuple[str, ...]] = (
+        "pvalue",
+        "method",
+        "draws",
+        "statistic",
+        "weights_are",
+        "ess",
+        "n",
+        "space",
+    )
+    shown: ClassVar[tuple[str, ...]] = ("angles", "statistics", "expected", "pvalues")
+
+    times: FloatArray
+    angles: FloatArray
+    resolutions: FloatArray
+    statistics: FloatArray
+    expected: FloatArray
+    pvalues: FloatArray
+    degrees: LowDegrees
+    pvalue: float
+    method: Method
+    draws: int
+    statistic: str
+    weights_are: WeightsAre
+    ess: float
+    n: int
+    space: Space
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values, with the low degrees under "degrees"."""
+        degrees = {name: np.asarray(column).tolist() for name, column in self.degrees._asdict().items()}
+        return {**super().to_dict(), "degrees": degrees}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the p-values against the scale, with the low degrees and the combined p-value; return the Axes."""
+        from .uniformity_plot import draw_uniformity
+
+        return draw_uniformity(self, ax)
+
+    def __repr__(self) -> str:
+        how = self.method if not self.draws else f"{self.method}, {self.draws:,} draws"
+        head = f"UniformityTest({self.space!r}, n={self.n}, ess={self.ess:.4g}: p = {self.pvalue:.3g} by {how}"
+        if self.statistic != "heat":
+            return f"{head}; {self.statistic} {float(self.statistics[0]):.4g}, expected {float(self.expected[0]):.4g})"
+        least = int(np.argmin(self.pvalues))
+        at = scales.in_words(self.space, float(self.times[least]))
+        return f"{head}; least {float(self.pvalues[least]):.3g} at {at})"
+
+
+def uniformity_test(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
+    statistic: Any = None,
+    weights_are: str | None = None,
+    draws: int | None = None,
+    rng: Rng | None = None,
+) -> UniformityTest:
+    """Test whether points are uniform on a compact homogeneous space: one p-value over several scales.
+
+    The statistic at each scale is how far the smoothed measure is from uniform,
+
+        T(t) = (A(t) - 1) / sum w^2 = ESS sum_l exp(-2 lambda_l t) B_l,
+
+    with B_l the level energies. For independent uniform points its mean is k_2t(x, x) - 1, and its law tends to that
+    of sum_l exp(-2 lambda_l t) chi2(N_l). Coarse scales see one broad mode, fine scales see small clusters. The
+    degrees 1, 2 and 3 are tested on their own as well (Rayleigh's and Bingham's statistics, and the next one). The
+    p-values are combined by the mean of cot(pi p), whose law is calibrated, so `pvalue` needs no correction for having
+    looked at many scales.
+
+    How p-values are found (`method` of the result says which):
+
+    - "limit": from the limit law, with the exact mean and variance for these weights. Used from an ESS of 50 on, if
+      no weight is too large and at least 30 pairs are expected within one footprint at the finest scale. Nothing is
+      random.
+    - "monte carlo": everywhere else, and if *draws* are given. Uniform points with the same weights are drawn again
+      and again; the p-value is exact.
+    - "multiplier": for importance weights, see *weights_are*.
+
+    Parameters
+    ----------
+    points, weights, log_weights, space
+        As for `heat_profile`. The space is compact and homogeneous: spheres, projective spaces, rotations, tori, and
+        products of them. Meshes, point clouds and graphs are refused.
+    angles, times, resolutions : array-like, optional
+        Scales to test at, as for `heat_profile`. They must be chosen before looking at the points: scales that were
+        fitted to the cloud make p-values too small. Few are better than many. Default: five, from where the space
+        holds two footprints to where it holds half as many as the ESS (8 to 500), which depends on the space and the
+        weights alone.
+    statistic : str, function or array-like, optional
+        One classical statistic in place of the scales: "rayleigh", "bingham", "ajne", "gine" (G_n), "gine_f" (F_n),
+        "bakshaev", and on circles "watson" and "rothman" (t = 1/3); or any Sobolev statistic by its coefficients
+        v_l^2 for l = 1, 2, ..., an array or a function of an array of degrees. Definitions and factors are those of
+        the R package sphunif; for equal weights S = 1/n sum_ij sum_l v_l^2 N_l P_l(d_ij).
+    weights_are : {"fixed", "importance"}, optional
+        "fixed": the weights are equal, or do not depend on the points. The question is whether the points are
+        independent and uniform. "importance": the weights are functions of the points, such as target over proposal.
+        The question is then whether the *target* is uniform, and the points themselves need not be. Signs drawn at
+        random for each atom give the law of T around its own mean; it is approximate, needs an ESS of 25 and at most
+        5000 points. Default: "importance" if weights are given and differ, else "fixed".
+    draws : int, optional
+        Number of random draws: at least 19. With it, the limit law is not used. Default where draws are needed: 999.
+    rng : numpy.random.Generator or int, optional
+        Where chance enters. Give it to be able to repeat a result; without it, draws differ from call to call.
+
+    Returns
+    -------
+    UniformityTest
+        With `pvalue`, and for each scale `pvalues`, `statistics` and `expected`.
+
+    Examples
+    --------
+    A regular lattice is more even than chance; a faint mode is found at coarse scales:
+
+    >>> import heatess as he
+    >>> uniformity_test(he.samplers.fibonacci(500)).pvalue > 0.99
+    True
+    >>> faint = he.samplers.von_mises_fisher(500, [0, 0, 1], 0.4, rng=1)
+    >>> found = uniformity_test(faint)
+    >>> found.method, found.pvalue < 1e-3
+    ('limit', True)
+
+    Rayleigh's test:
+
+    >>> rayleigh = uniformity_test(faint, statistic="rayleigh")
+    >>> bool(np.isclose(rayleigh.statistics[0], 500 * 3 * np.sum(faint.mean(axis=0) ** 2)))
+    True
+    """
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space).support()
+    _refuse_space(measure.space)
+    origin = origin_of_weights(measure, weights_are)
+    count = None if draws is None else whole(draws, "draws", 19, 10**7)
+    generator = _generator(rng)
+    if statistic is None:
+        at = _scales_for(measure, angles, times, resolutions)
+        family, name = heat_family(measure, at.times), "heat"
+    else:
+        if not (angles is None and times is None and resolutions is None):
+            raise ScaleError("a classical statistic has no scale; give statistic= or scales, not both")
+        chosen = sobolev(measure.space, statistic)
+        at, family, name = None, sobolev_family(measure.space, chosen), chosen.name
+    found = _tested(measure, family, at, origin, count, generator)
+    return _result(measure, family, at, name, origin, found)
+
+
+class _Found(NamedTuple):
+    statistics: FloatArray
+    pvalues: FloatArray
+    pvalue: float
+    method: Method
+    draws: int
+
+
+def _tested(
+    measure: Measure,
+    family: Family,
+    at: Scales | None,
+    origin: WeightsAre,
+    draws: int | None,
+    rng: np.random.Generator,
+) -> _Found:
+    if origin == "importance":
+        return _by_multipliers(measure, family, DRAWS if draws is None else draws, rng)
+    law = limit_law(measure, family)
+    if draws is None and law is not None and limit_holds(measure, at):
+        return _by_limit(measure, family, law)
+    return _by_draws(measure, family, DRAWS if draws is None else draws, rng)
+
+
+def limit_holds(measure: Measure, at: Scales | None) -> bool:
+    """Whether there are enough atoms of similar weight, and enough pairs at the finest scale."""
+    if measure.ess < LIMIT_ESS or float(measure.weights.max()) ** 2 * measure.ess > LIMIT_SHARE:
+        return False
+    return at is None or 2 * math.log(measure.ess) - _log_places(measure, at.times.min()) >= math.log(CLOSE_PAIRS)
+
+
+def _log_places(measure: Measure, time: float) -> float:
+    """log k_2t(x, x)."""
+    kernel = measure.space.pair_kernel
+    if kernel is None:
+        raise TypeError("a homogeneous space has a pair kernel")
+    at = np.array([float(time)])
+    return float(kernel.fitted(measure.points[:1], at, 1e-8).log_diagonal(at)[0])
+
+
+def limit_law(measure: Measure, family: Family) -> LimitLaw | None:
+    """The limit law of a family, with the exact variance for the weights of a measure; None where it is not known.
+
+    The variance is less than that of the limit by the share that pairs of an atom with itself have of sum_ij
+    w_i^2 w_j^2: those do not vary.
+    """
+    if family.levels is None:
+        return None
+    return LimitLaw(family.levels, math.sqrt(max(1 - float(np.sum(measure.weights**4)) * measure.ess**2, 0.0)))
+
+
+def _by_limit(measure: Measure, family: Family, law: LimitLaw) -> _Found:
+    values = family.values(measure, 1e-9)
+    tails = law.tails(values)
+    doubt = max(tail.error for tail in tails)
+    if doubt > DOUBT:
+        warn(f"p-values are certain only to {doubt:.0e}, relatively; draws= gives exact ones", PrecisionWarning)
+    pvalues = np.array([tail.probability for tail in tails])
+    return _Found(values, pvalues, law.combined(pvalues), "limit", 0)
+
+
+def _by_draws(measure: Measure, family: Family, draws: int, rng: np.random.Generator) -> _Found:
+    """Uniform points with the same weights, again and again."""
+    seconds = draws * family.seconds(measure)
+    if seconds > plan.PATIENCE:
+        raise CostError(
+            f"{draws:,} draws of {measure.n:,} points on {measure.space!r} would take about {seconds / 60:.0f} minutes "
+            "on two cores; give fewer draws=, coarser scales, or fewer points chosen at random",
+            seconds=seconds,
+        )
+    drawn = np.empty((draws, family.size))
+    for row in drawn:
+        row[:] = family.values(uniform_measure(measure, rng), DRAW_RTOL)
+    observed = family.values(measure, DRAW_RTOL)
+    pvalues, pvalue = from_draws(observed, drawn)
+    return _Found(observed, pvalues, pvalue, "monte carlo", draws)
+
+
+def uniform_measure(measure: Measure, rng: np.random.Generator) -> Measure:
+    """Independent uniform points with the weights of a measure."""
+    space = measure.space
+    return Measure.trusted(space, space.check(space.uniform(measure.n, rng)), measure.weights)
+
+
+def _by_multipliers(measure: Measure, family: Family, draws: int, rng: np.random.Generator) -> _Found:
+    """Signs for each atom: weights a_i - w_i sum a with a_i = +- w_i / (1 - w_i).
+
+    If the target is uniform, sum w_i phi(x_i) is the mean of an estimate whose errors have these signs' spread.
+    """
+    if measure.ess < LEAST_ESS:
+        raise InputError(
+            f"with importance weights the test needs an ESS of at least {LEAST_ESS:g}, but it is {measure.ess:.3g}; "
+            'draw more points, or, if the weights do not depend on the points, say weights_are="fixed"'
+        )
+    if measure.n > MOST_ATOMS:
+        raise CostError(
+            f"with importance weights all pairs are summed for every draw, and {measure.n:,} points are more than "
+            f"{MOST_ATOMS:,}; give as many chosen at random, with their weights, or, if the weights do not depend on "
+            'the points, say weights_are="fixed"'
+        )
+    weights = np.asarray(measure.weights)
+    signs = rng.integers(2, size=(measure.n, draws)) * 2.0 - 1
+    multiplied = signs * (weights / (1 - weights))[:, None]
+    columns = np.column_stack([weights, multiplied - np.outer(weights, multiplied.sum(axis=0))])
+    found = measure.ess * family.signed(measure.points, columns)
+    pvalues, pvalue = from_draws(found[0], found[1:])
+    return _Found(found[0], pvalues, pvalue, "multiplier", draws)
+
+
+def _result(
+    measure: Measure, family: Family, at: Scales | None, name: str, origin: WeightsAre, found: _Found
+) -> UniformityTest:
+    cut, space = family.scales, measure.space
+    means = _means(measure, family, at)
+    one = np.full(cut, np.nan)
+    times, alphas, widths = one, one.copy(), one.copy()
+    if at is not None:
+        times, alphas = at.times, at.angles
+        widths = space.resolutions_of_times(times) if at.resolutions is None else at.resolutions
+        if at.resolutions is None and space.angular:
+            widths = np.degrees(widths)
+    low = LowDegrees(
+        np.arange(1, family.size - cut + 1), means[cut:], found.statistics[cut:].copy(), found.pvalues[cut:].copy()
+    )
+    return UniformityTest(
+        times,
+        alphas,
+        widths,
+        found.statistics[:cut].copy(),
+        means[:cut],
+        found.pvalues[:cut].copy(),
+        low,
+        found.pvalue,
+        found.method,
+        found.draws,
+        name,
+        origin,
+        measure.ess,
+        measure.n,
+        space,
+    )
+
+
+def _means(measure: Measure, family: Family, at: Scales | None) -> FloatArray:
+    """Of the statistics for independent uniform points."""
+    levels = family.levels
+    if levels is not None:
+        with np.errstate(divide="ignore"):
+            return np.asarray(
+                np.exp(np.log(levels.coefficients) + levels.log_multiplicities).sum(axis=1) + levels.beyond
+            )
+    if at is None:
+        raise TypeError("a statistic without a scale has levels")
+    return np.array([math.expm1(_log_places(measure, float(time))) for time in at.times])
+
+
+def _scales_for(measure: Measure, angles: Any, times: Any, resolutions: Any) -> Scales:
+    """The user's scales, or five that depend on the space and the ESS alone."""
+    if angles is None and times is None and resolutions is None:
+        return default_scales(measure)
+    at = scales.resolve(measure.space, angles, times, resolutions)
+    finest = int(np.argmin(at.times))
+    log_places = _log_places(measure, float(at.times[finest]))
+    if log_places > math.log(MOST_PLACES):
+        raise ScaleError(
+            f"at {scales.in_words(measure.space, float(at.times[finest]))} the space holds about "
+            f"10^{log_places / math.log(10):.0f} footprints, and {measure.n:,} uniform points practically never share "
+            "one, so there is nothing to test; give coarser scales, or none for those that fit the space and the ESS"
+        )
+    return at
+
+
+def default_scales(measure: Measure) -> Scales:
+    """Scales at which the space holds 2, ..., ESS / 2 footprints k_2t(x, x), in equal ratios.
+
+    >>> import heatess as he
+    >>> default_scales(he.Measure(he.samplers.fibonacci(200))).angles.round()
+    array([89., 46., 29., 19., 12.])
+    """
+    from scipy.optimize import brentq
+
+    space = measure.space
+    most = min(max(measure.ess / 2, LEAST_FINEST), MOST_FINEST)
+    start = 2 * math.log(space.diameter) - math.log(8)
+    found = []
+    for places in np.geomspace(FEWEST_PLACES, most, SCALES).tolist():
+
+        def excess(log_time: float, goal: float = math.log(places)) -> float:
+            return _log_places(measure, math.exp(log_time)) - goal
+
+        low = high = start
+        while excess(low) < 0:
+            low -= 1.0
+        while excess(high) > 0:
+            high += 1.0
+        found.append(math.exp(brentq(excess, low, high, xtol=1e-6)))
+    return scales.resolve(space, times=found)
+
+
+def _refuse_space(space: Space) -> None:
+    if not space.compact:
+        raise InputError(
+            f"there is no uniform law on {space!r}, whose volume is infinite; give points of a compact space, for "
+            "instance a Torus whose periods are larger than the cloud"
+        )
+    if space.modes is not None or space.pair_kernel is None:
+        raise InputError(
+            f"the test of uniformity is for homogeneous spaces, and on {space!r} the law of the statistic depends on "
+            "the place; compare with points of its uniform law, space.uniform(n, rng), by the MMD of two samples"
+        )
+
+
+def _generator(rng: Rng | None) -> np.random.Generator:
+    if rng is None or isinstance(rng, np.random.Generator):
+        return np.random.default_rng(rng)
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {shown(rng)}")
+    return np.random.default_rng(rng)
