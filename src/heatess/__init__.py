@@ -17,7 +17,7 @@ Main job
     thin            fewer atoms with new weights, and a certificate of what that changes
     chain_ess       effective number of draws of a Markov chain, at many scales
     pareto_k        the tail index of importance weights
-    maximum_entropy     the structure that moments of degree 1, 2, ... explain, on circles and spheres
+    uniformity_test whether points are uniform: one p-value over scales, and the classical statistics
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
     summarize       one row of the paper's tables
     Accumulator     the same for data in parts: shards, streams, machines
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from .inference.maximum_entropy import MaximumEntropy, maximum_entropy
     from .inference.mmd import mmd2
     from .inference.pareto import pareto_k
-    from .inference.thinning import Thinned, thin
+    from .inference.uniformity import UniformityTest, uniformity_test
     from .measure import Measure
     from .plateaus import Plateau, Plateaus
     from .potentials import potential
@@ -128,7 +128,7 @@ __all__ = [
     "Summary",
     "Thinned",
     "Torus",
-    "TwoSampleTest",
+    "UniformityTest",
     "asymptotics",
     "baselines",
     "chain_ess",
@@ -149,7 +149,7 @@ __all__ = [
     "redundancy",
     "samplers",
     "summarize",
-    "thin",
+    "uniformity_test",
 ]
 
 
@@ -162,7 +162,7 @@ _MODULES = {
     "inference.maximum_entropy": ("MaximumEntropy", "maximum_entropy"),
     "inference.mmd": ("mmd2",),
     "inference.pareto": ("pareto_k",),
-    "inference.thinning": ("Thinned", "thin"),
+    "inference.uniformity": ("UniformityTest", "uniformity_test"),
     "measure": ("Measure",),
     "plateaus": ("Plateau", "Plateaus"),
     "potentials": ("potential",),

@@ -1,4 +1,7 @@
-"""Random and quasi-uniform (n, d) clouds on spheres; *rng* is a `numpy.random.Generator` or an integer seed."""
+"""Random and quasi-uniform (n, d) clouds on spheres, and uniform ones on every space.
+
+*rng* is a `numpy.random.Generator` or an integer seed.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .arrays import LARGEST, FloatArray, numeric_array, positive, shown, whole
 from .errors import InputError, InputTypeError
+from .spaces.base import Space
 from .spaces.sphere import Sphere
 
 Rng = np.random.Generator | int
@@ -22,13 +26,20 @@ TETRAHEDRON = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / m
 _MOST = 10**10
 
 
-def uniform(n: int, dim: int = 2, *, rng: Rng) -> FloatArray:
-    """Independent uniform points on S^dim, shape (n, dim + 1).
+def uniform(n: int, dim: int = 2, *, space: Space | None = None, rng: Rng) -> Any:
+    """Independent uniform points on S^dim, shape (n, dim + 1), or on any *space* that has a uniform law.
 
+    On a space they come in the form that it takes points in: quaternions of rotations, a tuple for a product.
+
+    >>> import heatess as he
     >>> uniform(1000, rng=0).shape
     (1000, 3)
+    >>> uniform(1000, space=he.Rotations(), rng=0).shape
+    (1000, 4)
     """
-    return Sphere(dim).uniform(*_checked(n, rng))
+    if space is not None and not isinstance(space, Space):
+        raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
+    return (Sphere(dim) if space is None else space).uniform(*_checked(n, rng))
 
 
 def von_mises_fisher(n: int, mean: ArrayLike, kappa: float, *, rng: Rng) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -117,7 +118,7 @@ def _bands(shares: FloatArray) -> list[slice]:
     total = np.cumsum(shares.max(axis=0))
     cuts = np.unique(np.searchsorted(total, total[-1] * np.arange(1, BANDS) / BANDS))
     ends = [0, *(int(cut) + 1 for cut in cuts if cut + 1 < len(total)), len(total)]
-    return [slice(first, end) for first, end in zip(ends[:-1], ends[1:], strict=True)]
+    return [slice(first, end) for first, end in pairwise(ends)]
 
 
 def _standard_chi_square(normal: FloatArray, log_degrees: float) -> FloatArray:
@@ -129,7 +130,9 @@ def _standard_chi_square(normal: FloatArray, log_degrees: float) -> FloatArray:
         return normal
     degrees = np.exp(log_degrees)
     at = np.linspace(-4.5, 4.5, 73)
-    return np.asarray(CubicSpline(at, (2 * gammaincinv(degrees / 2, ndtr(at)) - degrees) / np.sqrt(2 * degrees))(normal))
+    return np.asarray(
+        CubicSpline(at, (2 * gammaincinv(degrees / 2, ndtr(at)) - degrees) / np.sqrt(2 * degrees))(normal)
+    )
 
 
 def from_draws(observed: FloatArray, drawn: FloatArray) -> tuple[FloatArray, float]:

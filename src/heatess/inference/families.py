@@ -1,7 +1,7 @@
 """Families of statistics of uniformity that are worked out together, and their laws for independent uniform points.
 
-Each statistic is T = ESS sum_l c_l B_l with coefficients c_l of its own: exp(-2 lambda_l t) at a scale, one for a single
-degree, v_l^2 for a Sobolev statistic. One transform, or one sum over pairs, serves them all.
+Each statistic is T = ESS sum_l c_l B_l with coefficients c_l of its own: exp(-2 lambda_l t) at a scale, one for a
+single degree, v_l^2 for a Sobolev statistic. One transform, or one sum over pairs, serves them all.
 """
 
 from __future__ import annotations
@@ -148,6 +148,30 @@ class LevelFamily(Family):
         return list(np.tensordot(self._factors, zonal, axes=1))
 
 
+class HeatLevelFamily(LevelFamily):
+    """MMD^2 to the uniform law at several scales, and single degrees, on a space with levels."""
+
+    def __init__(self, space: Space, series: Series, times: FloatArray, count: int) -> None:
+        eigenvalues = series.levels(count).eigenvalues[1:]
+        coefficients = np.zeros((len(times) + LOW_DEGREES, count - 1))
+        coefficients[: len(times)] = np.exp(-2 * np.multiply.outer(times, eigenvalues))
+        coefficients[len(times) :, :LOW_DEGREES] = np.eye(LOW_DEGREES)
+        super().__init__(space, series, coefficients, len(times))
+        self._times = times
+
+    def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+        """k_2t - 1 from tables, and N_l P_l."""
+        if not isinstance(kernel, ZonalPairs):
+            raise TypeError("a space with a series has pairs by their distance")
+        terms = kernel.terms(left, right)
+        excess = [terms(float(time)).excess for time in self._times]
+        low = self._series.zonal(LOW_DEGREES + 1, kernel.distances(left, right))[1:]
+        factors = self._factors[self.scales :, :LOW_DEGREES].diagonal()
+        return [form for form in excess if form is not None] + [
+            factor * part for factor, part in zip(factors, low, strict=True)
+        ]
+
+
 class PsiFamily(LevelFamily):
     """One Sobolev statistic with infinitely many levels, as a function of the distance of pairs."""
 
@@ -214,12 +238,7 @@ def heat_family(measure: Measure, times: FloatArray) -> Family:
     count = None if series is None else level_count(series, float(times.min()), measure.ess, 1e-10, SERIES_LIMIT)
     if series is None or count is None:
         return HeatFamily(space, times)
-    count = max(count, LOW_DEGREES + 1)
-    eigenvalues = series.levels(count).eigenvalues[1:]
-    coefficients = np.zeros((len(times) + LOW_DEGREES, count - 1))
-    coefficients[: len(times)] = np.exp(-2 * np.multiply.outer(times, eigenvalues))
-    coefficients[len(times) :, :LOW_DEGREES] = np.eye(LOW_DEGREES)
-    return LevelFamily(space, series, coefficients, len(times))
+    return HeatLevelFamily(space, series, times, max(count, LOW_DEGREES + 1))
 
 
 def sobolev_family(space: Space, statistic: Sobolev) -> Family:
@@ -262,7 +281,7 @@ def _circles_and_spheres(space: Space, scale: float) -> list[tuple[Series, float
         return None
     parts = [_circles_and_spheres(part, scale * own) for part, own in zip(space.spaces, space.scales, strict=True)]
     known = [part for part in parts if part is not None]
-    return sum(known, []) if len(known) == len(parts) else None
+    return [pair for part in known for pair in part] if len(known) == len(parts) else None
 
 
 def _merged(eigenvalues: FloatArray, logs: FloatArray) -> tuple[FloatArray, FloatArray]:

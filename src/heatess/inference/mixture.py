@@ -21,6 +21,11 @@ AGREED = 1e-9
 #: Parts of the integrand below this share of its peak are left out.
 NOTHING = 1e-18
 
+#: Paths bend by these shares of what the third derivative asks for; the first along which the integrand stays below
+#: LARGEST times its peak at the points TRIED is taken.
+BENDS, LARGEST = (1.0, 0.25, 1 / 16, 1 / 64, 1 / 512, 0.0), 4.0
+TRIED = np.concatenate([np.arange(0.0, 8.0, 0.25), 8.0 * 1.1 ** np.arange(90)])
+
 #: Where |2 c s| is below this on the whole contour, log(1 - 2 c s) is a power series, summed for many terms at once.
 SMALL, POWERS = 0.05, 16
 
@@ -213,32 +218,43 @@ class _Path(NamedTuple):
     width: float
     bend: float
     peak: float
-    end: float  # the largest u
+    end: float = 0.0  # the largest u
 
     @classmethod
     def through(cls, law: ChiSquareMixture, saddle: float, centred: float) -> _Path:
+        """The path that bends most among those on which the integrand is nowhere above its peak.
+
+        Far to the right, terms with small c and many degrees of freedom would lift it.
+        """
         _, second, third = law._derivatives(saddle)
         width = (second + saddle**-2) ** -0.5
         # The third derivative without that of log s, which would bend the path the wrong way.
         bend = min(max(third * width**3 / 6, 0.02), 1.0)
-        start = float(law._log_transform(np.array([complex(saddle)]))[0].real) - saddle * centred - math.log(abs(saddle))
-        path = cls(law, saddle, centred, width, bend, start + math.log(width), 8.0)
-        while abs(path._integrand(np.array([path.end]))[0]) > NOTHING and path.end < 1e6:
-            path = path._replace(end=1.4 * path.end)
+        start = float(law._log_transform(np.array([complex(saddle)]))[0].real) - saddle * centred
+        path = cls(law, saddle, centred, width, bend, start - math.log(abs(saddle)) + math.log(width))
+        for share in BENDS:
+            bent = path._replace(bend=bend * share)
+            sizes = np.abs(bent._integrand(TRIED))
+            small = sizes < NOTHING
+            last = int(np.argmax(small)) if small.any() else len(sizes) - 1
+            path = bent._replace(end=float(TRIED[last]))
+            if small.any() and sizes[:last].max() <= LARGEST:
+                return path
         return path
 
-    def _integrand(self, u: FloatArray) -> FloatArray:
-        """Imaginary part over pi, in units of exp(peak)."""
-        s = self.saddle + self.width * (1j * u + self.bend * u * u)
+    def _integrand(self, u: FloatArray) -> NDArray[np.complex128]:
+        """In units of exp(peak) / pi, without what the mirror image of the path takes away."""
+        s = (self.saddle + self.width * (1j * u + self.bend * u * u)).astype(np.complex128)
         log = self.law._log_transform(s) - s * self.centred - np.log(s / self.saddle)
         start = self.peak - math.log(self.width) + math.log(abs(self.saddle))
-        values = np.exp(log - start) * (1j + 2 * self.bend * u)
-        return np.asarray(values.imag / math.pi * math.copysign(1.0, self.saddle))
+        log = np.minimum(log.real - start, 600.0) + 1j * log.imag
+        return np.asarray(np.exp(log) * (1j + 2 * self.bend * u), dtype=np.complex128)
 
     def integral(self, step: float) -> float:
         """By the trapezoid rule; the other half of the path is the mirror image."""
-        values = self._integrand(np.arange(0.0, self.end + step, step))
-        return step * (math.fsum(values) - float(values[0]) / 2)
+        values = self._integrand(np.arange(0.0, self.end + step, step)).imag
+        total = step * (math.fsum(values) - float(values[0]) / 2)
+        return math.copysign(total / math.pi, total * self.saddle)
 
 
 def _log_less_linear(z: Any) -> Any:

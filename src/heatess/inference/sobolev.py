@@ -81,8 +81,8 @@ def _asked(series: Series, function: Callable[[Any], Any]) -> FloatArray:
     # What lies beyond is taken to be no more than as much again as the last half.
     if shares[ASKED_LEVELS // 2 :].sum() > LEFT_OUT * shares.sum():
         raise InputError(
-            f"the coefficients v_l^2 that statistic= gives fall too slowly: beyond level {ASKED_LEVELS // 2} they still "
-            f"hold {shares[ASKED_LEVELS // 2 :].sum() / shares.sum():.1e} of the mean; give an array of those that count"
+            f"the coefficients v_l^2 that statistic= gives fall too slowly: beyond level {ASKED_LEVELS // 2} they hold "
+            f"{shares[ASKED_LEVELS // 2 :].sum() / shares.sum():.1e} of the mean; give an array of those that count"
         )
     kept = int(np.flatnonzero(np.cumsum(shares[::-1])[::-1] > 1e-16 * shares.sum())[-1]) + 1
     return values[:kept]
@@ -93,7 +93,9 @@ def _named(space: Space, series: Series, name: str) -> Sobolev:
     if name == "rayleigh":
         if isinstance(series, SphereSeries) and (series.step == 1 or space.form == "quaternions"):
             return Sobolev("Rayleigh", np.array([1.0]))
-        raise InputError(f'"rayleigh" needs directions or rotations; on {space!r}, where x and -x are one, give "bingham"')
+        raise InputError(
+            f'"rayleigh" needs directions or rotations; on {space!r}, where x and -x are one, give "bingham"'
+        )
     if name == "bingham":
         if isinstance(series, SphereSeries) and not sphere:
             raise InputError(f'on {space!r} the first level is Rayleigh\'s: give statistic="rayleigh"')
@@ -115,7 +117,7 @@ def _named(space: Space, series: Series, name: str) -> Sobolev:
 
 
 def _ajne(degrees: Any, p: int) -> FloatArray:
-    """((p - 2) choose ...): squares of the coefficients of a hemisphere; zero at even degrees."""
+    """Squares of the coefficients of a hemisphere; zero at even degrees."""
     from scipy.special import gammaln
 
     k = (degrees + 1) / 2
@@ -149,7 +151,7 @@ def _gine_factor(p: int) -> float:
 def _mean_chord(p: int) -> float:
     """E |X - Y| of independent uniform points."""
     logs = math.lgamma(p / 2) * 2 - math.lgamma((p - 1) / 2 + p / 2) - math.lgamma(0.5)
-    return 2 ** (p - 1) * math.exp(logs)
+    return float(2 ** (p - 1) * math.exp(logs))
 
 
 def _parabola(turns: FloatArray) -> FloatArray:

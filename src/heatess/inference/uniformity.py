@@ -45,7 +45,7 @@ MOST_PLACES = 1e9
 DRAWS, DRAW_RTOL = 999, 1e-7
 
 #: Importance weights need this ESS, and so few atoms that all pairs can be summed with every draw.
-LEAST_ESS, MOST_ATOMS = 25.0, 5000
+LEAST_ESS, MOST_ATOMS = 50.0, 5000
 
 #: Relative uncertainty of a p-value that is worth a warning.
 DOUBT = 1e-6
@@ -196,7 +196,7 @@ def uniformity_test(
         "fixed": the weights are equal, or do not depend on the points. The question is whether the points are
         independent and uniform. "importance": the weights are functions of the points, such as target over proposal.
         The question is then whether the *target* is uniform, and the points themselves need not be. Signs drawn at
-        random for each atom give the law of T around its own mean; it is approximate, needs an ESS of 25 and at most
+        random for each atom give the law of T around its own mean; it is approximate, needs an ESS of 50 and at most
         5000 points. Default: "importance" if weights are given and differ, else "fixed".
     draws : int, optional
         Number of random draws: at least 19. With it, the limit law is not used. Default where draws are needed: 999.
@@ -215,7 +215,7 @@ def uniformity_test(
     >>> import heatess as he
     >>> uniformity_test(he.samplers.fibonacci(500)).pvalue > 0.99
     True
-    >>> faint = he.samplers.von_mises_fisher(500, [0, 0, 1], 0.4, rng=1)
+    >>> faint = he.samplers.von_mises_fisher(500, [0, 0, 1], 0.5, rng=1)
     >>> found = uniformity_test(faint)
     >>> found.method, found.pvalue < 1e-3
     ('limit', True)
@@ -420,7 +420,7 @@ def default_scales(measure: Measure) -> Scales:
 
     >>> import heatess as he
     >>> default_scales(he.Measure(he.samplers.fibonacci(200))).angles.round()
-    array([89., 46., 29., 19., 12.])
+    array([90., 51., 31., 19., 11.])
     """
     from scipy.optimize import brentq
 
