@@ -17,8 +17,8 @@ POINTS = 2**14
 #: Levels that are drawn one by one, and bands into which the others are gathered.
 SINGLE, BANDS = 16, 6
 
-#: p-values above this count as this: one that is nearly one would hide all the others.
-LARGEST = 0.9
+#: p-values above this count as this: one that is nearly one would hide all the others. Those below underflow.
+LARGEST, LEAST = 0.9, 1e-300
 
 #: Where fewer points than this lie beyond, the combination's own tail, which is right for small p-values, takes over.
 FEW_BEYOND = 64
@@ -32,7 +32,7 @@ TIE = 1e-9
 
 def cauchy(pvalues: FloatArray) -> FloatArray:
     """The mean of cot(pi p) over the last axis: large where some p-value is small."""
-    return np.asarray((1 / np.tan(np.pi * np.minimum(pvalues, LARGEST))).mean(axis=-1))
+    return np.asarray((1 / np.tan(np.pi * np.clip(pvalues, LEAST, LARGEST))).mean(axis=-1))
 
 
 class LimitLaw:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import EPS, FloatArray, numeric_array
+from ..blocks import slices
 from ..errors import InputError
 
 #: Steps of the trapezoid rule in units of the width of the saddle, tried one after the other until two agree.
@@ -24,7 +25,10 @@ NOTHING = 1e-18
 #: Paths bend by these shares of what the third derivative asks for; the first along which the integrand stays below
 #: LARGEST times its peak at the points TRIED is taken.
 BENDS, LARGEST = (1.0, 0.25, 1 / 16, 1 / 64, 1 / 512, 0.0), 4.0
-TRIED = np.concatenate([np.arange(0.0, 8.0, 0.25), 8.0 * 1.1 ** np.arange(90)])
+TRIED = (np.arange(0.0, 8.0, 0.25), *np.split(8.0 * 1.1 ** np.arange(91), 13))
+
+#: Logarithms worked out at once.
+BLOCK = 2**16
 
 #: Where |2 c s| is below this on the whole contour, log(1 - 2 c s) is a power series, summed for many terms at once.
 SMALL, POWERS = 0.05, 16
@@ -201,8 +205,8 @@ class ChiSquareMixture:
         """K(s) less s times the mean."""
         cut = self._split(float(np.abs(s).max()))
         total = np.zeros(len(s), dtype=np.complex128)
-        for c, log_n in zip(self._c[:cut].tolist(), self._log_n[:cut].tolist(), strict=True):
-            total -= 0.5 * math.exp(log_n) * _log_less_linear(2 * c * s)
+        for part in slices(cut, max(1, BLOCK // len(s))):
+            total -= 0.5 * np.exp(self._log_n[part]) @ _log_less_linear(2 * np.multiply.outer(self._c[part], s))
         if cut < len(self._c):
             factors = np.exp(self._powers[1:, cut]) * 2.0 ** np.arange(1, POWERS) / np.arange(2, POWERS + 1)
             total += s**2 * np.polynomial.polynomial.polyval(s, factors)
@@ -234,11 +238,14 @@ class _Path(NamedTuple):
         path = cls(law, saddle, centred, width, bend, start - math.log(abs(saddle)) + math.log(width))
         for share in BENDS:
             bent = path._replace(bend=bend * share)
-            sizes = np.abs(bent._integrand(TRIED))
-            small = sizes < NOTHING
-            last = int(np.argmax(small)) if small.any() else len(sizes) - 1
-            path = bent._replace(end=float(TRIED[last]))
-            if small.any() and sizes[:last].max() <= LARGEST:
+            for part in TRIED:
+                sizes = np.abs(bent._integrand(part))
+                small = sizes < NOTHING
+                last = int(np.argmax(small)) if small.any() else len(sizes) - 1
+                path = bent._replace(end=float(part[last]))
+                if small.any() or sizes.max() > LARGEST:
+                    break
+            if small.any() and sizes[:last].max(initial=0.0) <= LARGEST:
                 return path
         return path
 

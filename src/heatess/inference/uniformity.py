@@ -34,9 +34,9 @@ SCALES, FEWEST_PLACES = 5, 2.0
 #: Footprints at the finest of them: half the ESS, but at least and at most so many.
 LEAST_FINEST, MOST_FINEST = 8.0, 500.0
 
-#: The limit law is used from this ESS on, if the largest weight is below this share of the sum of squares, and if so
+#: The limit law is used from this ESS on, if the largest squared weight is below this share of their sum, and if so
 #: many pairs of independent atoms are expected within a footprint.
-LIMIT_ESS, LIMIT_SHARE, CLOSE_PAIRS = 50.0, 0.1, 30.0
+LIMIT_ESS, LIMIT_SHARE, CLOSE_PAIRS = 50.0, 0.2, 30.0
 
 #: Footprints beyond which the statistic cannot be told from its mean in double precision.
 MOST_PLACES = 1e9
@@ -170,9 +170,10 @@ def uniformity_test(
 
     How p-values are found (`method` of the result says which):
 
-    - "limit": from the limit law, with the exact mean and variance for these weights. Used from an ESS of 50 on, if
-      no weight is too large and at least 30 pairs are expected within one footprint at the finest scale. Nothing is
-      random.
+    - "limit": from the limit law, with the exact mean and variance for these weights (for a classical *statistic* the
+      limit as it stands in books: Rayleigh's p-value is the tail of a chi-square law at n p R^2). Used from an ESS of
+      50 on, if no weight is too large and at least 30 pairs are expected within one footprint at the finest scale.
+      Nothing is random.
     - "monte carlo": everywhere else, and if *draws* are given. Uniform points with the same weights are drawn again
       and again; the p-value is exact.
     - "multiplier": for importance weights, see *weights_are*.
@@ -261,7 +262,7 @@ def _tested(
 ) -> _Found:
     if origin == "importance":
         return _by_multipliers(measure, family, DRAWS if draws is None else draws, rng)
-    law = limit_law(measure, family)
+    law = limit_law(measure, family, classical=at is None)
     if draws is None and law is not None and limit_holds(measure, at):
         return _by_limit(measure, family, law)
     return _by_draws(measure, family, DRAWS if draws is None else draws, rng)
@@ -283,15 +284,16 @@ def _log_places(measure: Measure, time: float) -> float:
     return float(kernel.fitted(measure.points[:1], at, 1e-8).log_diagonal(at)[0])
 
 
-def limit_law(measure: Measure, family: Family) -> LimitLaw | None:
+def limit_law(measure: Measure, family: Family, *, classical: bool = False) -> LimitLaw | None:
     """The limit law of a family, with the exact variance for the weights of a measure; None where it is not known.
 
     The variance is less than that of the limit by the share that pairs of an atom with itself have of sum_ij
-    w_i^2 w_j^2: those do not vary.
+    w_i^2 w_j^2: those do not vary. Classical statistics keep the limit as books and tables have it.
     """
     if family.levels is None:
         return None
-    return LimitLaw(family.levels, math.sqrt(max(1 - float(np.sum(measure.weights**4)) * measure.ess**2, 0.0)))
+    varying = 1.0 if classical else 1 - float(np.sum(measure.weights**4)) * measure.ess**2
+    return LimitLaw(family.levels, math.sqrt(max(varying, 0.0)))
 
 
 def _by_limit(measure: Measure, family: Family, law: LimitLaw) -> _Found:

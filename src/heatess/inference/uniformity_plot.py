@@ -23,7 +23,8 @@ SMALL, FLOOR = 0.05, 1e-16
 def draw_uniformity(test: UniformityTest, ax: Axes | None = None) -> Axes:
     """Draw the p-value at each scale, those of the low degrees, the combined one, and the line at 5 %.
 
-    A degree l stands where its share N_l exp(-2 lambda_l t) of k_2t(x, x) is as large as that of degree 0. p-values below 1e-16 are drawn there.
+    A degree l stands where its share N_l exp(-2 lambda_l t) of k_2t(x, x) is as large as that of degree 0. p-values
+    below 1e-16 are drawn there.
     """
     ax = _axes(ax)
     if test.statistic == "heat":
