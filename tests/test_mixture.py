@@ -78,7 +78,7 @@ def with_mpmath(x: float, c: np.ndarray, n: np.ndarray) -> float:
         return float(value if right else 1 + value)
 
 
-@pytest.mark.parametrize(("angle", "z"), [(45, -1), (45, 0.5), (45, 6), (45, 20), (25, 9)])
+@pytest.mark.parametrize(("angle", "z"), [(45, -1), (45, 6), (25, 9)])
 def test_mixtures_of_levels_agree_with_mpmath(angle, z):
     c, n = sphere_levels(angle, 12)
     law = ChiSquareMixture(c, n)

@@ -35,7 +35,7 @@ def angles_between(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(**spaces.named(COMPACT))
 def test_the_statistic_is_ess_times_mmd2_on_every_space(case):
     rng = np.random.default_rng(5)
-    points, weights, times = case.points(40, rng), gamma_weights(40), case.times(3)
+    points, weights, times = case.points(40, rng), gamma_weights(40), 4 * case.times(3)
     found = he.uniformity_test(points, weights, space=case.space(), times=times, weights_are="fixed", draws=19, rng=0)
     profile = he.heat_profile(points, weights, space=case.space(), times=times)
     assert found.statistics == pytest.approx(profile.ess * profile.mmd2, rel=1e-6)
@@ -297,6 +297,14 @@ def test_uniform_points_of_every_space_are_accepted_and_clumped_ones_are_not(cas
     assert he.uniformity_test(points, space=space).pvalue > 1e-3
     clumped = spaces.taken(points, np.arange(64) % 4)
     assert he.uniformity_test(clumped, space=space).pvalue < 1e-6
+
+
+def test_degrees_and_radians_are_one_torus():
+    x = np.random.default_rng(4).uniform(0, 360, size=(70, 2))
+    one = he.uniformity_test(x, space=he.Torus(2, units="deg"))
+    other = he.uniformity_test(np.radians(x), space=he.Torus(2))
+    assert one.pvalues == pytest.approx(other.pvalues, rel=1e-6)
+    assert one.expected == pytest.approx(other.expected, rel=1e-6)
 
 
 def test_high_dimension_needs_no_scale():

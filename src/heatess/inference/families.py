@@ -20,13 +20,10 @@ from ..engines.base import Question
 from ..engines.spectral import accuracy, threads_for
 from ..errors import CostError, InputError
 from ..heat.series import SERIES_LIMIT, Series, level_count
-from ..heat.spherical import SphereSeries
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import Space
 from ..spaces.capabilities import PairKernel, ZonalPairs
-from ..spaces.product import Product
-from ..spaces.torus import Torus
 from ..transforms.levels import LevelTransform
 from .sobolev import Sobolev
 
@@ -252,11 +249,10 @@ def sobolev_family(space: Space, statistic: Sobolev) -> Family:
 
 def space_levels(space: Space, time: float) -> tuple[FloatArray, FloatArray] | None:
     """Eigenvalues above zero and log multiplicities that count at *time*; None if they are not known or too many."""
-    parts = _circles_and_spheres(space, 1.0)
-    if parts is None:
+    if not space.factor_series:
         return None
     eigenvalues, logs = np.zeros(1), np.zeros(1)
-    for series, scale in parts:
+    for series, scale in space.factor_series:
         count = level_count(series, time / scale**2, 1.0, 1e-14, SERIES_LIMIT)
         if count is None or count * len(logs) > 10 * MOST_LEVELS:
             return None
@@ -269,19 +265,6 @@ def space_levels(space: Space, time: float) -> tuple[FloatArray, FloatArray] | N
     if len(logs) > MOST_LEVELS:
         return None
     return eigenvalues[1:], logs[1:]
-
-
-def _circles_and_spheres(space: Space, scale: float) -> list[tuple[Series, float]] | None:
-    """The factors of a space with a series each, and their metric multipliers."""
-    if space.series is not None:
-        return [(space.series, scale)]
-    if isinstance(space, Torus):
-        return [(SphereSeries(1, radius=period / (2 * math.pi)), scale) for period in space.periods]
-    if not isinstance(space, Product):
-        return None
-    parts = [_circles_and_spheres(part, scale * own) for part, own in zip(space.spaces, space.scales, strict=True)]
-    known = [part for part in parts if part is not None]
-    return [pair for part in known for pair in part] if len(known) == len(parts) else None
 
 
 def _merged(eigenvalues: FloatArray, logs: FloatArray) -> tuple[FloatArray, FloatArray]:

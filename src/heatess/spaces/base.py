@@ -105,6 +105,14 @@ class Space(ABC):
         raise InputError(f"{self!r} has no uniform law to draw from")
 
     @property
+    def factor_series(self) -> tuple[tuple[Series, float], ...]:
+        """Series of the factors that the space is a product of, and their metric multipliers; empty if not known.
+
+        The levels of the space are all sums of one eigenvalue lambda / c^2 of each factor.
+        """
+        return () if self.series is None else ((self.series, 1.0),)
+
+    @property
     def diameter(self) -> float:
         """Largest distance between two points, in radians on angular spaces."""
         return self._known_series().diameter if self.compact else math.inf

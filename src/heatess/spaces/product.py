@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray, numeric_array, positive, shown
 from ..errors import InputError, InputTypeError
+from ..heat.series import Series
 from ..transforms.product import ProductTransform
 from .base import GESS_ONLY, Space
 from .capabilities import OverlapsOfTime, PairKernel, RadialFactor, TermsOfTime, combined
@@ -108,6 +109,14 @@ class Product(Space):
 
     def _key(self) -> tuple[object, ...]:
         return self.spaces, self.scales
+
+    @property
+    def factor_series(self) -> tuple[tuple[Series, float], ...]:
+        """Those of all factors, if each has them."""
+        parts = [space.factor_series for space in self.spaces]
+        if not all(parts):
+            return ()
+        return tuple((series, own * c) for part, c in zip(parts, self.scales, strict=True) for series, own in part)
 
     @property
     def diameter(self) -> float:

@@ -17,7 +17,7 @@ from ..directions import check_units
 from ..errors import InputError
 from ..heat import theta
 from ..heat.radial import PairTerms, radial, resolutions_of_times
-from ..heat.series import times_of_resolutions
+from ..heat.series import Series, times_of_resolutions
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics
 from ..transforms.levels import CircleTransform
@@ -139,6 +139,11 @@ class Torus(Space):
     def periods(self) -> tuple[float, ...]:
         """The period of each coordinate."""
         return tuple(self._periods.tolist())
+
+    @property
+    def factor_series(self) -> tuple[tuple[Series, float], ...]:
+        """One circle for each coordinate."""
+        return tuple((SphereSeries(1, radius=length / (2 * math.pi)), 1.0) for length in self._lengths.tolist())
 
     @property
     def diameter(self) -> float:
