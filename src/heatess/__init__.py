@@ -14,8 +14,7 @@ Main job
     two_sample_test whether two samples come from one law
     compare         both profiles, how far apart they are, and the verdict
     redundancy, gradient    what single atoms do for gESS
-    thin            fewer atoms with new weights, and a certificate of what that changes
-    chain_ess       effective number of draws of a Markov chain, at many scales
+    population_profile  the law behind the sample: places, volume, divergence, MMD with confidence bands
     pareto_k        the tail index of importance weights
     uniformity_test whether points are uniform: one p-value over scales, and the classical statistics
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from .accumulate import Accumulator
     from .directions import from_decinc, from_euler, from_lonlat, from_spherical
     from .errors import (
+        CalibrationWarning,
         CostError,
         InputError,
         InputTypeError,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from .inference.maximum_entropy import MaximumEntropy, maximum_entropy
     from .inference.mmd import mmd2
     from .inference.pareto import pareto_k
-    from .inference.uniformity import UniformityTest, uniformity_test
+    from .inference.population import Band, PopulationProfile, population_profile
     from .measure import Measure
     from .plateaus import Plateau, Plateaus
     from .potentials import potential
@@ -93,7 +93,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Accumulator",
-    "ChainEss",
+    "Band",
+    "CalibrationWarning",
     "Circle",
     "Comparison",
     "ComplexProjective",
@@ -113,6 +114,7 @@ __all__ = [
     "Plateau",
     "Plateaus",
     "PointCloud",
+    "PopulationProfile",
     "PowerSpectrum",
     "PrecisionError",
     "PrecisionWarning",
@@ -143,6 +145,7 @@ __all__ = [
     "maximum_entropy",
     "mmd2",
     "pareto_k",
+    "population_profile",
     "potential",
     "power_spectrum",
     "read",
@@ -162,7 +165,7 @@ _MODULES = {
     "inference.maximum_entropy": ("MaximumEntropy", "maximum_entropy"),
     "inference.mmd": ("mmd2",),
     "inference.pareto": ("pareto_k",),
-    "inference.uniformity": ("UniformityTest", "uniformity_test"),
+    "inference.population": ("Band", "PopulationProfile", "population_profile"),
     "measure": ("Measure",),
     "plateaus": ("Plateau", "Plateaus"),
     "potentials": ("potential",),

@@ -52,6 +52,10 @@ class PrecisionWarning(UserWarning):
     """A number is less certain than it was asked to be; the message says how certain it is."""
 
 
+class CalibrationWarning(UserWarning):
+    """A confidence band or a test rests on assumptions that these data may not meet; the message says which."""
+
+
 class ScaleWarning(UserWarning):
     """A scale was given in a unit that misleads on this space."""
 

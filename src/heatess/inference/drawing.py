@@ -1,86 +1,101 @@
-"""Plots of thinned measures and of chains."""
+"""Plots of population profiles."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..plot import COLORS, GREY, _axes, _level, _line, _log_ticks, plain
-from ..scales import ANGLE_DIMENSION, angles_of_times
+from .. import arrays
+from ..errors import InputError
+from ..plot import GREY, LEVEL, QUANTITIES, _axes, _drawn, _level, _line, _log_ticks, _scale, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..spaces.base import Space
-    from .chains import ChainEss
-    from .thinning import Thinned
+    from .population import PopulationProfile
 
-#: Angles beyond this are not drawn: nothing changes there.
-MOST_DEGREES = 180.0
+_NAMES: dict[str, tuple[str, bool]] = {"places": ("places (heat footprints of the law)", True)} | {
+    name: (QUANTITIES[name].label, QUANTITIES[name].logarithmic) for name in ("volume", "divergence", "mmd2")
+}
 
 
-def draw_thinned(thinned: Thinned, ax: Axes | None = None) -> Axes:
-    """Draw gESS of all atoms and of those kept against the scale, from the given one up, and return the Axes.
+def draw_population(
+    profile: PopulationProfile, ax: Axes | None = None, *, quantity: str = "places", **style: Any
+) -> Axes:
+    """Draw one estimate of a population profile with both bands against the scale, and return the Axes.
 
-    The shaded band is what the bound allows; the dotted line is the scale given.
+    The darker band holds at each scale, the lighter one at all scales at once. A curve of places has a line at ESS, and
+    a mark at the resolution limit, where the two meet. Parameters are as in `heatess.plot.draw_profile`.
     """
+    if not isinstance(quantity, str) or quantity not in _NAMES:
+        raise InputError(f"quantity must be one of {', '.join(_NAMES)}, but found {arrays.shown(quantity)}")
     ax = _axes(ax)
-    scale, name = _scale(thinned.space, thinned._times)
-    before, after = thinned._gess
-    shown = np.isfinite(scale) & ((scale <= MOST_DEGREES) | (not thinned.space.angular))
-    shown[0] = np.isfinite(scale[0])
-    factor = float(np.exp(min(thinned.bound, 50.0)))
-    held = shown if thinned.covers_coarser else shown & (np.arange(len(scale)) == 0)
-    if held.sum() > 1:
+    name, logarithmic = _NAMES[quantity]
+    x, scale_name = _scale(profile)  # type: ignore[arg-type]
+    band = getattr(profile, quantity)
+    values = np.array(band.estimate)
+    shown = np.isfinite(x) & np.isfinite(values) & ((values > 0) | (not logarithmic))
+    order = np.flatnonzero(np.isfinite(x))[np.argsort(x[np.isfinite(x)])]
+    curve = np.where(shown, values, np.nan)[order]
+    ax.set(xlabel=scale_name, ylabel=name)
+    line = _line(ax, x[order], curve, **style)
+    if not shown.any():
+        reason = f"no finite {quantity} to draw on {profile.space!r} at these scales"
+        ax.text(0.5, 0.5, reason, transform=ax.transAxes, color=GREY, ha="center", va="center", wrap=True)
+        return ax
+    ax.set_xscale("log")
+    if logarithmic:
+        ax.set_yscale("log")
+    color = str(line.get_color())
+    _shade(ax, profile, band, x[order], order, color, logarithmic)
+    if quantity == "places":
+        _limit(ax, profile, x)
+    if logarithmic:
+        _log_ticks(ax.yaxis, *ax.get_ylim())
+    _log_ticks(ax.xaxis, *ax.get_xlim())
+    if profile.withheld is None and not _drawn(ax, "heatess-note"):
+        ax.legend(loc="best", fontsize="small", frameon=False)
+    return ax
+
+
+def _shade(ax: Axes, profile: PopulationProfile, band: Any, x: Any, order: Any, color: str, logarithmic: bool) -> None:
+    """Both bands, and limits of the axis that show them; or a note that there are none."""
+    if profile.withheld is not None:
+        look: dict[str, Any] = {"color": GREY, "fontsize": "small", "wrap": True, "gid": "heatess-note"}
+        ax.text(0.02, 0.03, f"bands withheld: {profile.withheld}", transform=ax.transAxes, **look)
+        return
+    share = f"{100 * profile.level:g} %"
+    ends = (("simultaneous_lower", "simultaneous_upper", 0.16, "all scales"), ("lower", "upper", 0.3, "each scale"))
+    low, high = ax.get_ylim()
+    for lower, upper, alpha, words in ends:
+        bottom, top = (np.array(getattr(band, end))[order] for end in (lower, upper))
+        if logarithmic:
+            positive = np.concatenate([bottom[bottom > 0], top[top > 0], band.estimate[band.estimate > 0]])
+            bottom = np.maximum(bottom, 0.3 * positive.min())
+        finite = np.isfinite(bottom) & np.isfinite(top)
+        label = None if len(_drawn(ax, "heatess-band")) > 1 else f"{share}, {words}"
         ax.fill_between(
-            scale[held],
-            np.maximum(before[held] / factor, 1.0),
-            before[held] * factor,
-            color=COLORS[0],
-            alpha=0.18,
-            linewidth=0,
-            label=f"certified: within a factor {factor:.4g}",
+            x, bottom, top, where=finite, color=color, alpha=alpha, linewidth=0, label=label, gid="heatess-band"
         )
-    _line(ax, scale[shown], before[shown], label=f"all {thinned.n:,} atoms")
-    _line(ax, scale[shown], after[shown], label=f"the {thinned.size:,} kept")
-    ax.set(xscale="log", yscale="log", xlabel=name, ylabel="gESS (distinguishable atoms)")
-    ax.set_ylim(0.9, 1.4 * min(factor, 3.0) * max(float(before.max()), float(after.max()), 1.0))
-    if shown[0]:
-        ax.axvline(scale[0], color=GREY, linestyle=(0, (1, 2)), linewidth=1.2)
-    ax.legend(loc="upper right", fontsize="small", frameon=False)
-    _log_ticks(ax.xaxis, *ax.get_xlim())
-    _log_ticks(ax.yaxis, *ax.get_ylim())
-    return ax
+        if finite.any():
+            low, high = min(low, float(bottom[finite].min())), max(high, float(top[finite].max()))
+    room = (high / low) ** 0.05 if logarithmic else 0.05 * (high - low)
+    ax.set_ylim(*((low / room, high * room) if logarithmic else (low - room, high + room)))
 
 
-def draw_chain(found: ChainEss, ax: Axes | None = None, **style: Any) -> Axes:
-    """Draw the effective number of draws against the scale, with the number of draws as a line; return the Axes."""
-    ax = _axes(ax)
-    scale, name = _scale(found.space, found.times)
-    shown = np.isfinite(scale) & np.isfinite(found.ess)
-    order = np.argsort(scale[shown])
-    line = _line(ax, scale[shown][order], found.ess[shown][order], **style)
-    ax.set(xscale="log", yscale="log", xlabel=name, ylabel="effective number of draws")
-    if shown.any():
-        low, high = float(found.ess[shown].min()), float(found.ess[shown].max())
-        limits = ax.get_ylim() if len(ax.lines) > 1 else (low, high)
-        ax.set_ylim(min(limits[0], low / 1.5), max(limits[1], 1.9 * max(high, found.n)))
-        _level(ax, found.n, f"n = {plain(found.n)} draws", GREY)
-    if "label" in style:
-        ax.legend(loc="lower right", fontsize="small", frameon=False)
-    line.set_zorder(3)
-    _log_ticks(ax.xaxis, *ax.get_xlim())
-    _log_ticks(ax.yaxis, *ax.get_ylim())
-    return ax
-
-
-def _scale(space: Space, times: FloatArray) -> tuple[FloatArray, str]:
-    """Scales as plots of profiles show them, and their name."""
-    if space.dim > ANGLE_DIMENSION and space.has_resolutions:
-        found = space.resolutions_of_times(times)
-        return (np.degrees(found), "resolution (degrees)") if space.angular else (found, "resolution")
-    if not space.angular:
-        return np.sqrt(8 * times), "scale $\\alpha = \\sqrt{8t}$ (unit of distance)"
-    return angles_of_times(times), "angle $\\alpha = \\sqrt{8t}$ (degrees)"
+def _limit(ax: Axes, profile: PopulationProfile, x: Any) -> None:
+    """A line at ESS, and a dotted one at the scale where places falls to it."""
+    low, high = ax.get_ylim()
+    ax.set_ylim(min(low, 0.8 * profile.ess), max(high, 1.6 * profile.ess))
+    _level(ax, profile.ess, f"ESS = {plain(profile.ess)}", GREY)
+    if math.isnan(profile.resolution_limit):
+        return
+    order = np.argsort(profile.angles)
+    place = np.exp(np.interp(math.log(profile.resolution_limit), np.log(profile.angles[order]), np.log(x[order])))
+    ax.axvline(float(place), color=GREY, gid="heatess-limit", **{**LEVEL, "linestyle": (0, (1, 2))})
+    unit = "°" if profile.space.angular else ""
+    text = f"resolution limit {plain(float(place))}{unit}"
+    where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+    ax.annotate(text, (float(place), 0.02), (4, 0), color=GREY, fontsize="small", va="bottom", **where)

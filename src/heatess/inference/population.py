@@ -1,0 +1,403 @@
+"""What a sample says of the law behind it: unbiased estimates at every scale, with confidence bands."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import scales
+from ..arrays import FloatArray, is_dask, shown
+from ..engines.plan import Outcome
+from ..errors import CalibrationWarning, InputError, PrecisionWarning, warn
+from ..fitting import scales_for
+from ..measure import Measure
+from ..profile import check_one_scale, check_rtol
+from ..results import Result
+from ..spaces.base import Space
+from ..transforms.base import Spectrum
+from .band import ENDS, QUANTITIES, Band, bands_of
+from .bands import Interval, Moments, estimate_of, moments_of, quantiles, score_interval
+from .jackknife import Diagonal, diagonal_of, excess_of, excesses
+from .pareto import pareto_k
+from .weights import WeightsAre, origin_of_weights
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: ESS below which bands are withheld, and below which there is a warning.
+LEAST_ESS, LOW_ESS = 10.0, 25.0
+
+#: Pareto k of importance weights above which bands are withheld, and above which there is a warning.
+MOST_K, HIGH_K = 0.7, 0.5
+
+#: Share of the atoms that may coincide with others before there is a warning.
+COPIES = 0.05
+
+#: Errors of sums, as a share of 1 / ESS, from which there is a warning.
+DOUBT = 1e-3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationProfile(Result):
+    """Estimates for the law behind a sample at every scale, with confidence bands; see `population_profile`.
+
+    Attributes
+    ----------
+    times, angles, resolutions : ndarray
+        Scales, as in `HeatProfile`.
+    places : Band
+        k_2t(x, x) / A: how many heat footprints the law fills. Not clipped: where chance makes the estimate of A
+        smaller than one, it is above k_2t(x, x), and it is inf where that of A is not positive.
+    volume, divergence : Band
+        Occupied volume fraction 1 / A and Renyi-2 divergence log A, with the estimate of A clipped to A >= 1.
+    mmd2 : Band
+        A - 1, the squared MMD of the law to uniform. The estimate is unbiased, and so may be negative. On spaces of
+        infinite volume these three are nan.
+    level : float
+        Confidence level of all bands.
+    ess, n : float, int
+        Ordinary effective sample size, 1 / sum w_i^2, and number of atoms.
+    pareto_k : float
+        Tail index of the weights, see `pareto_k`; nan if they are equal or too few for a tail.
+    weights_are : {"fixed", "importance"}
+        Where the weights come from.
+    resolution_limit : float
+        The scale sqrt(8 t), in degrees or in the unit of distance, at which `places` equals ESS. At finer scales gESS
+        tells of the sample, at coarser ones of the law. It is nan if this lies outside the scales: all of them are
+        below the limit if `places` is above ESS at all, and above it if below.
+    withheld : str or None
+        Why there are no bands; lower and upper ends are then nan. None if there are.
+    space : Space
+        The manifold.
+    """
+
+    times: FloatArray
+    angles: FloatArray
+    places: Band
+    volume: Band
+    divergence: Band
+    mmd2: Band
+    level: float
+    ess: float
+    n: int
+    pareto_k: float
+    weights_are: WeightsAre
+    resolution_limit: float
+    withheld: str | None
+    space: Space
+    _resolutions: FloatArray | None = field(default=None)
+
+    schema: ClassVar[str] = "heatess.population/1"
+    columns: ClassVar[tuple[str, ...]] = (
+        "times",
+        "angles",
+        "resolutions",
+        *(name + end for name in QUANTITIES for end in ("", *(f"_{end}" for end in ENDS))),
+    )
+    facts: ClassVar[tuple[str, ...]] = (
+        *("level", "ess", "n", "pareto_k", "weights_are", "resolution_limit", "withheld", "space"),
+    )
+    shown: ClassVar[tuple[str, ...]] = ("angles", "places", "places_lower", "places_upper", "volume", "mmd2")
+
+    @cached_property
+    def resolutions(self) -> FloatArray:
+        """Distance at which s_t = 1/e, in degrees on angular spaces; computed when first asked for."""
+        if self._resolutions is not None:
+            return self._resolutions
+        distances = self.space.resolutions_of_times(self.times)
+        found = np.degrees(distances) if self.space.angular else distances
+        found.flags.writeable = False
+        return found
+
+    def _column(self, name: str) -> Any:
+        quantity, _, end = name.partition("_")
+        return np.asarray(getattr(getattr(self, quantity), end) if end else getattr(self, name))
+
+    def at(
+        self, *, angle: float | None = None, time: float | None = None, resolution: float | None = None
+    ) -> PopulationProfile:
+        """The same at one of its own scales; others are refused, not interpolated.
+
+        >>> import heatess as he
+        >>> found = he.population_profile(he.samplers.uniform(300, rng=1), angles=[20, 40])
+        >>> round(float(found.at(angle=40).places[0]), 1)
+        8.5
+        """
+        check_one_scale(angle, time, resolution)
+        wanted = float(scales.resolve(self.space, angle, time, resolution).times[0])
+        row = int(np.argmin(np.abs(np.log(self.times / wanted))))
+        if abs(self.times[row] / wanted - 1) > 1e-9:
+            raise InputError(
+                f"this profile has no scale {scales.in_words(self.space, wanted)} (the nearest is "
+                f"{scales.in_words(self.space, float(self.times[row]))}); call population_profile with that scale"
+            )
+        one = slice(row, row + 1)
+        bands = {name: getattr(self, name).rows(one) for name in QUANTITIES}
+        of_resolutions = None if self._resolutions is None else self._resolutions[one]
+        return replace(self, times=self.times[one], angles=self.angles[one], _resolutions=of_resolutions, **bands)
+
+    def plot(self, ax: Axes | None = None, *, quantity: str = "places", **style: Any) -> Axes:
+        """Draw one estimate with both its bands against the scale; see `heatess.inference.drawing.draw_population`."""
+        from .drawing import draw_population
+
+        return draw_population(self, ax, quantity=quantity, **style)
+
+    def __repr__(self) -> str:
+        unit = " deg" if self.space.angular else ""
+        first, last = int(np.argmin(self.times)), int(np.argmax(self.times))
+        ends = [first] if first == last else [first, last]
+        found = " to ".join(f"{self._in_words(row)} at {self.angles[row]:.3g}{unit}" for row in ends)
+        count = "1 scale" if len(self.times) == 1 else f"{len(self.times)} scales"
+        limit = "" if math.isnan(self.resolution_limit) else f"; resolution limit {self.resolution_limit:.3g}{unit}"
+        note = f"{self.level:g} bands" if self.withheld is None else "bands withheld"
+        facts = f"{self.space!r}, n={self.n}, ess={self.ess:.4g}, {self.weights_are} weights"
+        return f"PopulationProfile({facts}: {count}, places {found}{limit}; {note})"
+
+    def _in_words(self, row: int) -> str:
+        value, low, high = (float(part[row]) for part in (self.places, self.places.lower, self.places.upper))
+        return f"{value:.4g}" if math.isnan(low) else f"{value:.4g} [{low:.4g}, {high:.4g}]"
+
+
+def population_profile(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
+    level: float = 0.95,
+    weights_are: str | None = None,
+    rtol: float = 1e-8,
+) -> PopulationProfile:
+    """Estimates for the law that a sample was drawn from, at every scale, with confidence bands.
+
+    `heat_profile` describes the atoms. If they are independent draws, the power A_hat of the sample is larger than the
+    power A of the law, because every atom overlaps with itself. With S = sum w_i^2 = 1 / ESS and k0 = k_2t(x, x),
+
+        A_U = (A_hat - S k0) / (1 - S),       places = k0 / A,
+
+    A_U is unbiased for weights that do not depend on the points. Importance weights do; for them the bias that is left
+    is removed by the jackknife, which leaves out each atom in turn. `places` counts the heat footprints that the law
+    fills, whatever the number of atoms. For fixed weights
+
+        1 / gESS = 1 / ESS + (1 - 1 / ESS) / places
+
+    holds exactly: gESS is the smaller of ESS and places, smoothly. The scale where these two are equal is the
+    `resolution_limit` of the sample.
+
+    Bands are score intervals: they hold all values of A from which the estimate is less than some standard deviations
+    away, by the variance that this value of A implies (see `heatess.inference.bands`). No bootstrap is needed, chance
+    plays no part, and all other quantities follow from A. They assume that draws are independent.
+
+    Bands are withheld, with the reason in `withheld`, where simulations showed them to be wrong: for an ESS below 10,
+    and for importance weights with a Pareto k above 0.7. There is a `CalibrationWarning` for an ESS below 25, for
+    importance weights with k above 0.5, and if more than 5 % of the atoms are exact copies of others, as they are
+    after resampling: copies are not independent draws.
+
+    On S^1, S^2, RP^1 to RP^3, rotations and tori of up to three dimensions the time is linear in n: one transform, a
+    second one for unequal weights, and 16 back, for any number of scales; between these, variances are interpolated.
+    Elsewhere all pairs are summed. On meshes, point clouds and graphs k_2t(x, x) depends on the place, and they are
+    refused.
+
+    Parameters
+    ----------
+    points, weights, log_weights, space, angles, times, resolutions
+        As for `heat_profile`.
+    level : float
+        Confidence level, from 0.5 to 0.999.
+    weights_are : {"fixed", "importance"}, optional
+        "fixed": deterministic, or drawn independently of the points. "importance": functions of the points, such as
+        target over proposal density; the law is then the target. Default: importance, or fixed if all are equal.
+    rtol : float
+        Relative accuracy wanted of the sums of the sample.
+
+    Returns
+    -------
+    PopulationProfile
+        With `places`, `volume`, `divergence`, `mmd2`, each a `Band` with .estimate, .lower, .upper,
+        .simultaneous_lower and .simultaneous_upper.
+
+    Examples
+    --------
+    Three hundred uniform atoms fill the sphere, which at 20 degrees has room for 33 footprints:
+
+    >>> import heatess as he
+    >>> found = he.population_profile(he.samplers.uniform(300, rng=1), angles=[5, 20, 45])
+    >>> found.places.estimate.round(1)
+    array([531.6,  33.5,   7.3])
+    >>> found.places.lower.round(1), found.places.upper.round(1)
+    (array([463.5,  31.2,   6.9]), array([525.6,  33.2,   7.2]))
+    >>> round(found.resolution_limit, 1)  # in degrees: at finer scales gESS counts atoms
+    6.6
+    """
+    check_rtol(rtol)
+    if is_dask(points):
+        raise InputError("population_profile needs all atoms in memory; give points.compute(), or a sample of them")
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    _check(measure, level)
+    origin = origin_of_weights(measure, weights_are)
+    at = scales_for(measure, angles, times, resolutions, rtol)
+    tail = _tail_index(measure)
+    atoms = measure.support()
+    diagonal = diagonal_of(atoms, at.times, rtol)
+    outcome, excess = excesses(atoms, at.times, rtol, diagonal)
+    moments = moments_of(atoms, at.times, excess, rtol)
+    importance = origin == "importance"
+    withheld = _reason(measure.ess, tail, importance)
+    if withheld is None:
+        _warn_of_assumptions(atoms, tail, importance)
+    _warn_of_doubt(outcome, moments, excess, measure.ess)
+    ends = _intervals(atoms, at.times, diagonal, moments, importance, level, withheld)
+    estimate = estimate_of(moments, importance)
+    bands = bands_of(measure.space, diagonal, estimate, ends)
+    limit = _resolution_limit(measure, at, outcome, estimate, moments.unbiased, diagonal, rtol)
+    return PopulationProfile(
+        at.times,
+        at.angles,
+        **bands,
+        level=float(level),
+        ess=measure.ess,
+        n=measure.n,
+        pareto_k=tail,
+        weights_are=origin,
+        resolution_limit=limit,
+        withheld=withheld,
+        space=measure.space,
+        _resolutions=at.resolutions,
+    )
+
+
+def _check(measure: Measure, level: float) -> None:
+    if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0.5 <= level <= 0.999:
+        raise InputError(f"level must be a number from 0.5 to 0.999, but is {shown(level)}")
+    if measure.space.pair_kernel is None:
+        raise InputError(
+            f"population_profile on {measure.space!r} is not defined: k_2t(x, x) depends on the place there, and with "
+            "it what an atom adds by overlapping with itself; heat_profile describes the sample"
+        )
+    count = int((measure.weights > 0).sum())
+    if count < 3 or measure.ess < 1 + 1e-6:
+        raise InputError(
+            f"population_profile needs three or more atoms with a weight, but found {count} with an ESS of "
+            f"{measure.ess:.7g}; give more draws"
+        )
+
+
+def _tail_index(measure: Measure) -> float:
+    """Pareto k of the weights; nan where there is no tail to fit."""
+    try:
+        return pareto_k(weights=measure.weights)
+    except InputError:
+        return math.nan
+
+
+def _reason(ess: float, tail: float, importance: bool) -> str | None:
+    """Why bands are withheld, or None."""
+    if ess < LEAST_ESS:
+        return f"ESS is {ess:.3g}, and with fewer than {LEAST_ESS:g} effective draws bands hold too rarely"
+    if importance and tail > MOST_K:
+        return f"Pareto k of the importance weights is {tail:.2f}, and above {MOST_K:g} their variance cannot be known"
+    return None
+
+
+def _warn_of_assumptions(atoms: Measure, tail: float, importance: bool) -> None:
+    """Weights with heavy tails, few effective draws, and copies."""
+    if importance and tail > HIGH_K:
+        warn(
+            f"Pareto k of the importance weights is {tail:.2f}; above {HIGH_K:g} bands hold less often than their "
+            "level says; a proposal with heavier tails than the target would help",
+            CalibrationWarning,
+        )
+    if atoms.ess < LOW_ESS:
+        warn(
+            f"ESS is {atoms.ess:.3g}; below {LOW_ESS:g} bands may hold less often than their level", CalibrationWarning
+        )
+    copies = atoms.n - atoms.coalesced().n
+    if copies > COPIES * atoms.n:
+        warn(
+            f"{copies:,} of {atoms.n:,} atoms are exact copies of others. Bands assume independent draws. If the atoms "
+            "were resampled, give them and their weights as they were before; if coordinates were rounded, give scales "
+            "well above the rounding",
+            CalibrationWarning,
+        )
+
+
+def _warn_of_doubt(outcome: Outcome, moments: Moments, excess: FloatArray, ess: float) -> None:
+    """Sums of the sample that are not certain beside 1 / ESS, or variances that splines do not follow."""
+    error = float((outcome.sums.error * (np.abs(excess) + outcome.sums.overlap)).max()) * ess
+    if error > DOUBT:
+        warn(f"sums over pairs are certain only to {error:.1e} of 1 / ESS; estimates may be off", PrecisionWarning)
+    if moments.interpolated > 0.1:
+        warn(
+            f"standard errors may be off by {moments.interpolated / 2:.0%} between scales; give 16 scales or fewer, "
+            "for which they are not interpolated",
+            PrecisionWarning,
+        )
+
+
+def _intervals(
+    atoms: Measure,
+    times: FloatArray,
+    diagonal: Diagonal,
+    moments: Moments,
+    importance: bool,
+    level: float,
+    withheld: str | None,
+) -> list[Interval]:
+    """Pointwise and simultaneous intervals of the excess."""
+    if withheld is not None:
+        nothing = np.full(len(times), np.nan)
+        return [Interval(nothing, nothing)] * 2
+    return [
+        score_interval(atoms, times, diagonal, moments, importance=importance, quantile=quantile)
+        for quantile in quantiles(level, atoms.ess, moments.correlation)
+    ]
+
+
+def _resolution_limit(
+    measure: Measure,
+    at: scales.Scales,
+    outcome: Outcome,
+    estimate: FloatArray,
+    unbiased: FloatArray,
+    diagonal: Diagonal,
+    rtol: float,
+) -> float:
+    """The scale where places = ESS, the coarsest one if there are several: solved exactly where a spectrum is kept."""
+    from scipy.interpolate import PchipInterpolator
+    from scipy.optimize import brentq
+
+    times, first = np.unique(at.times, return_index=True)
+    own = 1 / measure.ess
+    overlap = (diagonal.inverse + (1 - diagonal.inverse) * estimate)[first]
+    above = np.flatnonzero((overlap[:-1] < own) & (overlap[1:] >= own))
+    if not len(above):
+        return math.nan
+    logs = np.log(times)
+    bias = PchipInterpolator(logs, (estimate - unbiased)[first])
+    curve = PchipInterpolator(logs, np.log(np.maximum(overlap, 1e-3 * own)))
+
+    def interpolated(log_time: float) -> float:
+        return float(curve(log_time)) - math.log(own)
+
+    def exact(log_time: float) -> float:
+        time = np.array([math.exp(log_time)])
+        spectrum: Spectrum | None = outcome.spectrum
+        sums = spectrum.heat_sums(time) if spectrum is not None else outcome.sums
+        around = diagonal_of(measure, time, rtol)
+        excess = excess_of(sums.overlap, sums.log_mmd2, around)
+        found = (excess - own) / (1 - own) + float(bias(log_time))
+        return float((around.inverse + (1 - around.inverse) * found)[0]) - own
+
+    low, high = float(logs[above[-1]]), float(logs[above[-1] + 1])
+    served = outcome.spectrum is not None and "+" not in outcome.method
+    log_time = brentq(exact if served else interpolated, low, high, xtol=1e-10)
+    length = math.sqrt(8 * math.exp(log_time))
+    return math.degrees(length) if measure.space.angular else length
