@@ -60,11 +60,10 @@ if TYPE_CHECKING:
         ScaleWarning,
     )
     from .inference.atoms import Gradient, gradient, redundancy
-    from .inference.filters import ResamplingCriterion
-    from .inference.maximum_entropy import MaximumEntropy, maximum_entropy
+    from .inference.band import Band
     from .inference.mmd import mmd2
     from .inference.pareto import pareto_k
-    from .inference.population import Band, PopulationProfile, population_profile
+    from .inference.population import PopulationProfile, population_profile
     from .measure import Measure
     from .plateaus import Plateau, Plateaus
     from .potentials import potential
@@ -160,12 +159,13 @@ __all__ = [
 _MODULES = {
     "accumulate": ("Accumulator",),
     "directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
+    "inference.band": ("Band",),
     "inference.atoms": ("Gradient", "gradient", "redundancy"),
     "inference.filters": ("ResamplingCriterion",),
     "inference.maximum_entropy": ("MaximumEntropy", "maximum_entropy"),
     "inference.mmd": ("mmd2",),
     "inference.pareto": ("pareto_k",),
-    "inference.population": ("Band", "PopulationProfile", "population_profile"),
+    "inference.population": ("PopulationProfile", "population_profile"),
     "measure": ("Measure",),
     "plateaus": ("Plateau", "Plateaus"),
     "potentials": ("potential",),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray, Frozen
 from ..spaces.base import Space
-from .bands import Interval
+from .interval import Interval
 from .jackknife import Diagonal
 
 QUANTITIES = ("places", "volume", "divergence", "mmd2")

@@ -21,7 +21,7 @@ from ..results import Result
 from ..spaces.base import Space
 from ..transforms.base import Spectrum
 from .band import ENDS, QUANTITIES, Band, bands_of
-from .bands import Interval, Moments, estimate_of, moments_of, quantiles, score_interval
+from .interval import Interval, Moments, estimate_of, moments_of, quantiles, score_interval
 from .jackknife import Diagonal, diagonal_of, excess_of, excesses
 from .pareto import pareto_k
 from .weights import WeightsAre, origin_of_weights
@@ -193,8 +193,8 @@ def population_profile(
     `resolution_limit` of the sample.
 
     Bands are score intervals: they hold all values of A from which the estimate is less than some standard deviations
-    away, by the variance that this value of A implies (see `heatess.inference.bands`). No bootstrap is needed, chance
-    plays no part, and all other quantities follow from A. They assume that draws are independent.
+    away, by the variance that this value of A implies (see `heatess.inference.interval`). No random number is drawn,
+    and all other quantities follow from A. They assume that the draws are independent.
 
     Bands are withheld, with the reason in `withheld`, where simulations showed them to be wrong: for an ESS below 10,
     and for importance weights with a Pareto k above 0.7. There is a `CalibrationWarning` for an ESS below 25, for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -194,23 +195,25 @@ def largest_quantile(level: float, correlation: FloatArray) -> float:
     >>> round(largest_quantile(0.95, np.ones((3, 3))), 2), round(largest_quantile(0.95, np.eye(2)), 2)
     (1.96, 2.24)
     """
-    from scipy.special import ndtri
-
     values, vectors = np.linalg.eigh(correlation)
     kept = np.flatnonzero(values > 1e-6 * values[-1])[::-1][:LATTICE_DIMENSIONS]
     roots = vectors[:, kept] * np.sqrt(values[kept])
     # What dimensions left out would add keeps every variance at one.
     roots /= np.sqrt(np.square(roots).sum(axis=1, keepdims=True))
-    ratio = _plastic(len(kept))
-    steps = ratio ** -np.arange(1.0, len(kept) + 1)
-    lattice = (0.5 + np.multiply.outer(np.arange(1, LATTICE + 1), steps)) % 1.0
-    largest = np.abs(ndtri(np.clip(lattice, 1e-12, 1 - 1e-12)) @ roots.T).max(axis=1)
+    largest = np.abs(_normal_lattice(len(kept)) @ roots.T).max(axis=1)
     return float(np.quantile(largest, level))
 
 
-def _plastic(dim: int) -> float:
-    """The root above one of x^(dim + 1) = x + 1: its powers make an even lattice in *dim* dimensions."""
+@lru_cache(maxsize=LATTICE_DIMENSIONS)
+def _normal_lattice(dim: int) -> FloatArray:
+    """Normal quantiles of an even lattice, shape (LATTICE, dim): its steps are powers of 1 / x, x^(dim + 1) = x + 1."""
+    from scipy.special import ndtri
+
     x = 1.5
     for _ in range(64):
         x = (1 + x) ** (1 / (dim + 1))
-    return x
+    steps = x ** -np.arange(1.0, dim + 1)
+    lattice = (0.5 + np.multiply.outer(np.arange(1, LATTICE + 1), steps)) % 1.0
+    found = ndtri(np.clip(lattice, 1e-12, 1 - 1e-12))
+    found.flags.writeable = False
+    return np.asarray(found)

@@ -1,0 +1,204 @@
+"""How often the bands of `population_profile` hold: python benchmarks/calibration_bands.py [--full]."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("HEATESS_NUM_THREADS", "1")
+
+import multiprocessing
+import sys
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from designs import DESIGNS, WEIGHTS, Design
+
+import heatess as he
+from heatess.blocks import threads
+from heatess.inference.interval import moments_of
+from heatess.inference.jackknife import diagonal_of, excesses
+
+T = TypeVar("T")
+
+SIZES = (100, 500, 2000)
+LEVEL = 0.95
+
+#: What is asked of a cell with ESS >= 25 and k <= 0.4 (pointwise), and with ESS >= 50 (simultaneous), in per cent.
+EACH, MEAN, SIMULTANEOUS = (90.0, 100.0), (94.0, 97.0), (90.0, 99.0)
+
+
+class Cell(NamedTuple):
+    """One design, kind of weights and number of atoms; coverage in per cent."""
+
+    design: str
+    weights: str
+    n: int
+    replicates: int
+    ess: float  # medians over replicates
+    k: float
+    pointwise: np.ndarray  # one entry per scale
+    simultaneous: float
+
+    @property
+    def short(self) -> list[str]:
+        """What falls short of what is asked for, in words; chance of the replicates is not taken off."""
+        found = []
+        if self.ess >= 25 and not self.k > 0.4:
+            if not (EACH[0] <= self.pointwise.min() and self.pointwise.max() <= EACH[1]):
+                found.append("a scale")
+            if not MEAN[0] <= self.pointwise.mean() <= MEAN[1]:
+                found.append("mean")
+        if self.ess >= 49.5 and not SIMULTANEOUS[0] <= self.simultaneous <= SIMULTANEOUS[1]:
+            found.append("simultaneous")
+        return found
+
+
+def replicates_for(space: he.Space, n: int, full: bool) -> int:
+    """Fewer where each takes long, if a quick answer is wanted."""
+    if full:
+        return 1000
+    return 80 if n == 2000 and space.dim > 2 else 200
+
+
+class Task(NamedTuple):
+    """One cell to be filled; the design is a place in the tuple that the processes were started with."""
+
+    place: int
+    weights: str
+    n: int
+    replicates: int
+
+
+_designs: list[Design] = []  # of this process
+
+
+def _start(designs: tuple[Design, ...]) -> None:
+    _designs[:] = designs
+
+
+def in_processes(do: Callable[[Task], T], designs: tuple[Design, ...], tasks: list[Task]) -> list[T]:
+    """*do* of every task, on two processes that inherit the designs and their truths."""
+    with multiprocessing.get_context("fork").Pool(2, _start, (designs,)) as pool:
+        return pool.map(do, tasks, chunksize=1)
+
+
+def cover(task: Task) -> Cell:
+    """Draw, and count how often the bands hold the truth."""
+    place, kind, n, replicates = task
+    design = _designs[place]
+    seeds = np.random.SeedSequence([sum(map(ord, design.name + kind)), n]).spawn(replicates)
+    places = 1 / design.truth(kind)
+    held, together, ess, ks = [], [], [], []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        x = design.draw(n, rng)
+        origin = "importance" if kind == "importance" else "fixed"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", he.CalibrationWarning)
+            found = he.population_profile(
+                x, design.weights(kind, x, rng), space=design.space, weights_are=origin, level=LEVEL, **design.scales
+            ).places
+        held.append((found.lower <= places) & (places <= found.upper))
+        together.append(((found.simultaneous_lower <= places) & (places <= found.simultaneous_upper)).all())
+        w = design.weights(kind, x, np.random.default_rng(0)) if kind == "importance" else None
+        ks.append(np.nan if w is None or n < 25 else he.pareto_k(weights=w))
+        ess.append(_ess(kind, w, n))
+    return Cell(
+        design.name, kind, n, replicates, float(np.median(ess)), float(np.median(ks)),
+        100 * np.mean(held, axis=0), 100 * float(np.mean(together)),
+    )  # fmt: skip
+
+
+def _ess(kind: str, w: np.ndarray | None, n: int) -> float:
+    if w is None:
+        return n / 2 if kind == "gamma" else float(n)
+    return float(w.sum() ** 2 / (w @ w))
+
+
+def compare(task: Task) -> np.ndarray:
+    """Coverage at each scale of a normal interval about the sample's own A, about A_U, and of the score interval."""
+    place, kind, n, replicates = task
+    design = _designs[place]
+    truth, held = design.truth(kind), []
+    for seed in np.random.SeedSequence([7, n, len(design.name)]).spawn(replicates):
+        rng = np.random.default_rng(seed)
+        x = design.draw(n, rng)
+        measure = he.Measure(x, design.weights(kind, x, rng), space=design.space)
+        times = he.heat_profile(measure, **design.scales).times
+        diagonal = diagonal_of(measure, times, 1e-8)
+        _, excess = excesses(measure, times, 1e-8, diagonal)
+        moments = moments_of(measure, times, excess, 1e-8)
+        true = (truth - diagonal.inverse) / (1 - diagonal.inverse)
+        half = 1.96 * np.sqrt(moments.variance)
+        band = he.population_profile(measure, weights_are="importance" if kind == "importance" else "fixed",
+                                     **design.scales).places  # fmt: skip
+        score = (band.lower <= 1 / truth) & (1 / truth <= band.upper)
+        held.append([abs(excess - true) <= half, abs(moments.unbiased - true) <= half, score])
+    return np.asarray(100 * np.mean(held, axis=0))
+
+
+def run(designs: tuple[Design, ...], full: bool, sizes: tuple[int, ...] = SIZES) -> list[Cell]:
+    """All cells, on two processes."""
+    with threads(2):
+        for design in designs:  # once, and inherited by the processes
+            for kind in WEIGHTS[1:]:
+                design.truth(kind)
+    tasks = [
+        Task(place, kind, n, replicates_for(design.space, n, full))
+        for n in sizes[::-1]
+        for place, design in enumerate(designs)
+        for kind in WEIGHTS
+    ]
+    cells = in_processes(cover, designs, tasks)
+    order = {d.name: place for place, d in enumerate(designs)}
+    return sorted(cells, key=lambda cell: (order[cell.design], WEIGHTS.index(cell.weights), cell.n))
+
+
+def table(cells: list[Cell]) -> str:
+    """Markdown; cells that fall short of what was asked for say in what."""
+    lines = [
+        "| design | weights | n | ESS | least | most | mean | all scales | replicates | falls short |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for cell in cells:
+        low, high, mean = cell.pointwise.min(), cell.pointwise.max(), cell.pointwise.mean()
+        numbers = f"{low:.1f} | {high:.1f} | {mean:.1f} | {cell.simultaneous:.1f} | {cell.replicates}"
+        lines.append(
+            f"| {cell.design} | {cell.weights} | {cell.n} | {cell.ess:.0f} | {numbers} | {', '.join(cell.short)} |"
+        )
+    return "\n".join(lines)
+
+
+def others(designs: tuple[Design, ...], replicates: int) -> str:
+    """A short table of what other intervals give at n = 100 and 500."""
+    tasks = [Task(k, kind, n, replicates) for k in (0, 6, 8) for kind in ("equal", "importance") for n in (100, 500)]
+    found = in_processes(compare, designs, tasks)
+    lines = ["| design | weights | n | plug-in, normal | A_U, normal (delta) | score |", "|---|---|---|---|---|---|"]
+    for task, held in zip(tasks, found, strict=True):
+        ranges = " | ".join(f"{row.min():.0f} to {row.max():.0f}" for row in held)
+        lines.append(f"| {designs[task.place].name} | {task.weights} | {task.n} | {ranges} |")
+    return "\n".join(lines)
+
+
+def tables(full: bool) -> str:
+    """Coverage of all designs, in per cent, and a comparison with other intervals, as Markdown."""
+    cells = run(DESIGNS, full)
+    asked = [cell for cell in cells if cell.ess >= 25 and not cell.k > 0.4]
+    each = np.concatenate([cell.pointwise for cell in asked])
+    together = [cell.simultaneous for cell in cells if cell.ess >= 49.5]
+    short = sum(bool(cell.short) for cell in cells)
+    summary = (
+        f"{len(cells)} cells, 95 % bands at {len(cells[0].pointwise)} scales. Pointwise, of cells with ESS >= 25 and "
+        f"k <= 0.4: {each.min():.1f} to {each.max():.1f} %, mean {each.mean():.1f} %. Simultaneous, ESS >= 50: "
+        f"{min(together):.1f} to {max(together):.1f} %, mean {np.mean(together):.1f} %. Cells that fall short: {short}. "
+        "With 200 replicates the standard error of one number is 1.5 points at 95 %."
+    )
+    return "\n\n".join([summary, table(cells), "Other intervals, pointwise:", others(DESIGNS, 400 if full else 100)])
+
+
+if __name__ == "__main__":
+    print(tables("--full" in sys.argv[1:]))
