@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from designs import DESIGNS, WEIGHTS, Design
 
 import heatess as he
+from designs import DESIGNS, WEIGHTS, Design
 from heatess.blocks import threads
 from heatess.inference.interval import moments_of
 from heatess.inference.jackknife import diagonal_of, excesses
@@ -194,8 +194,8 @@ def tables(full: bool) -> str:
     summary = (
         f"{len(cells)} cells, 95 % bands at {len(cells[0].pointwise)} scales. Pointwise, of cells with ESS >= 25 and "
         f"k <= 0.4: {each.min():.1f} to {each.max():.1f} %, mean {each.mean():.1f} %. Simultaneous, ESS >= 50: "
-        f"{min(together):.1f} to {max(together):.1f} %, mean {np.mean(together):.1f} %. Cells that fall short: {short}. "
-        "With 200 replicates the standard error of one number is 1.5 points at 95 %."
+        f"{min(together):.1f} to {max(together):.1f} %, mean {np.mean(together):.1f} %. Cells that fall short: "
+        f"{short}. With 200 replicates the standard error of one number is 1.5 points at 95 %."
     )
     return "\n\n".join([summary, table(cells), "Other intervals, pointwise:", others(DESIGNS, 400 if full else 100)])
 

@@ -54,7 +54,7 @@ class Design:
         return rng.gamma(1.0, size=len(points)) if kind == "gamma" else np.exp(self.tilt * self.exponent(points))
 
     def truth(self, kind: str) -> np.ndarray:
-        """1 / places = A / k_2t(x, x) at each scale, of the law itself or, for importance weights, of the tilted one."""
+        """1 / places = A / k_2t(x, x) at each scale, of the law or, for importance weights, of the tilted one."""
         return _truth(self, self.tilt if kind == "importance" else 0.0)
 
 

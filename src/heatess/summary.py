@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from . import baselines
+from .inference.pareto import tail_index
 from .measure import Measure
 from .profile import heat_profile
 from .spaces.base import Space
@@ -32,6 +33,8 @@ class Summary:
         Scales sqrt(8 t) in degrees, and "deg"; in the unit of distance, and "", where distances are not angles.
     gess, leinster_cobbold : tuple of float
         One entry per scale; the diversity is nan where the overlap depends on more than an angle.
+    pareto_k : float
+        Tail index of the weights, see `pareto_k`; nan if they are equal or too few for a tail.
     """
 
     n: int
@@ -43,17 +46,19 @@ class Summary:
     gess: tuple[float, ...]
     leinster_cobbold: tuple[float, ...]
     unit: str = "deg"
+    pareto_k: float = math.nan
 
     def to_dict(self) -> dict[str, float]:
-        """A flat dictionary, with the keys of the paper's tables: R, B2, ESS, ESS_H, gESS(15deg), ..."""
+        """A flat dictionary, with the keys of the paper's tables, R, B2, ESS, ESS_H, gESS(15deg), ..., and k."""
         row = {"n": self.n, "R": self.resultant_length, "B2": self.bingham_energy}
         row |= {"ESS": self.ess, "ESS_H": self.perplexity_ess}
         for name, values in (("gESS", self.gess), ("D_LC", self.leinster_cobbold)):
             row.update({f"{name}({at:g}{self.unit})": value for at, value in zip(self.angles, values, strict=True)})
-        return row
+        return row | {"k": self.pareto_k}
 
     def __str__(self) -> str:
-        return "  ".join(f"{name} {value:.4g}" for name, value in self.to_dict().items())
+        known = {name: value for name, value in self.to_dict().items() if name != "k" or not math.isnan(value)}
+        return "  ".join(f"{name} {value:.4g}" for name, value in known.items())
 
 
 def summarize(
@@ -94,4 +99,5 @@ def summarize(
         gess=tuple(profile.gess.tolist()),
         leinster_cobbold=tuple(baselines.leinster_cobbold(measure, angle=a) if known else math.nan for a in at),
         unit="deg" if space.angular else "",
+        pareto_k=tail_index(measure.weights),
     )

@@ -63,26 +63,34 @@ def draw_population(
 def _shade(ax: Axes, profile: PopulationProfile, band: Any, x: Any, order: Any, color: str, logarithmic: bool) -> None:
     """Both bands, and limits of the axis that show them; or a note that there are none."""
     if profile.withheld is not None:
-        look: dict[str, Any] = {"color": GREY, "fontsize": "small", "wrap": True, "gid": "heatess-note"}
-        ax.text(0.02, 0.03, f"bands withheld: {profile.withheld}", transform=ax.transAxes, **look)
+        _note(ax, f"bands withheld: {profile.withheld}")
         return
-    share = f"{100 * profile.level:g} %"
     ends = (("simultaneous_lower", "simultaneous_upper", 0.16, "all scales"), ("lower", "upper", 0.3, "each scale"))
-    low, high = ax.get_ylim()
-    for lower, upper, alpha, words in ends:
-        bottom, top = (np.array(getattr(band, end))[order] for end in (lower, upper))
-        if logarithmic:
-            positive = np.concatenate([bottom[bottom > 0], top[top > 0], band.estimate[band.estimate > 0]])
-            bottom = np.maximum(bottom, 0.3 * positive.min())
-        finite = np.isfinite(bottom) & np.isfinite(top)
-        label = None if len(_drawn(ax, "heatess-band")) > 1 else f"{share}, {words}"
-        ax.fill_between(
-            x, bottom, top, where=finite, color=color, alpha=alpha, linewidth=0, label=label, gid="heatess-band"
-        )
-        if finite.any():
-            low, high = min(low, float(bottom[finite].min())), max(high, float(top[finite].max()))
-    room = (high / low) ** 0.05 if logarithmic else 0.05 * (high - low)
-    ax.set_ylim(*((low / room, high * room) if logarithmic else (low - room, high + room)))
+    parts = [np.array(getattr(band, end))[order] for pair in ends for end in pair[:2]]
+    known = np.concatenate([*parts, band.estimate])
+    known = known[np.isfinite(known) & ((known > 0) | (not logarithmic))]
+    low, high = float(known.min()), float(known.max())
+    if logarithmic:
+        room = max((high / low) ** 0.05, 1.05)
+        low, high = low / room, high * room
+    else:
+        low, high = low - 0.05 * (high - low), high + 0.05 * (high - low)
+    if _drawn(ax, "heatess-band"):  # of an earlier curve
+        low, high = min(low, ax.get_ylim()[0]), max(high, ax.get_ylim()[1])
+    for (_, _, alpha, words), bottom, top in zip(ends, parts[::2], parts[1::2], strict=True):
+        label = None if len(_drawn(ax, "heatess-band")) > 1 else f"{100 * profile.level:g} %, {words}"
+        look: dict[str, Any] = {"color": color, "alpha": alpha, "linewidth": 0, "gid": "heatess-band"}
+        where = np.isfinite(bottom) & np.isfinite(top)
+        ax.fill_between(x, np.maximum(bottom, low), np.maximum(top, low), where=where, label=label, **look)
+    ax.set_ylim(low, high)
+
+
+def _note(ax: Axes, text: str) -> None:
+    """Words at the top of the Axes, in lines."""
+    from textwrap import fill
+
+    look: dict[str, Any] = {"color": GREY, "fontsize": "small", "ha": "right", "va": "top", "gid": "heatess-note"}
+    ax.text(0.98, 0.98, fill(text, 46), transform=ax.transAxes, **look)
 
 
 def _limit(ax: Axes, profile: PopulationProfile, x: Any) -> None:

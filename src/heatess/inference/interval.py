@@ -11,8 +11,6 @@ import numpy as np
 from ..arrays import FloatArray, IntArray
 from ..measure import Measure
 from ..spaces.base import Space
-from ..spaces.product import Product
-from ..spaces.torus import Torus
 from .jackknife import Diagonal, Jackknife, jackknife
 
 #: Scales at which atoms are left out in turn; between them variances are interpolated.
@@ -51,11 +49,11 @@ def moments_of(measure: Measure, times: FloatArray, excess: FloatArray, rtol: fl
     distinct, first, place = np.unique(times, return_index=True, return_inverse=True)
     excess, count = excess[first], NODES
     while True:
-        nodes = _nodes(distinct, count)
-        found = _moments(measure, excess[nodes], jackknife(measure, distinct[nodes], excess[nodes], rtol))
+        nodes, at = nodes_of(distinct, count)
+        found = _moments(measure, excess[nodes], jackknife(measure, at, excess[nodes], rtol))
         if len(nodes) == len(distinct):
             break
-        error = _spline_error(np.log(distinct[nodes]), found)
+        error = _spline_error(np.log(at), found)
         if error <= SPLINE_ERROR or count > 3 * NODES:
             found = _interpolated(np.log(distinct), nodes, excess, measure, found)._replace(interpolated=error)
             break
@@ -65,13 +63,13 @@ def moments_of(measure: Measure, times: FloatArray, excess: FloatArray, rtol: fl
     return Moments(unbiased, jackknifed, variance, paired, correlation, found.interpolated)
 
 
-def _nodes(times: FloatArray, count: int) -> IntArray:
-    """Places of at most *count* of the increasing *times*, spread evenly over their logarithms, with both ends."""
-    if len(times) <= count:
-        return np.arange(len(times))
+def nodes_of(times: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
+    """Places of at most *count* of the increasing *times*, spread evenly over their logarithms, and these times."""
     logs = np.log(times)
     wanted = np.linspace(logs[0], logs[-1], count)
-    return np.unique(np.abs(logs - wanted[:, None]).argmin(axis=1))
+    near = np.unique(np.abs(logs - wanted[:, None]).argmin(axis=1))
+    places = near if len(times) > count else np.arange(len(times))
+    return places, times[places]
 
 
 def _moments(measure: Measure, excess: FloatArray, left_out: Jackknife) -> Moments:
@@ -168,13 +166,7 @@ def lowest_eigenvalue(space: Space) -> float | None:
     """
     if space.series is not None:
         return float(space.series.levels(2).eigenvalues[1])
-    if isinstance(space, Torus) and space.embedding is not None and space.embedding.periods is not None:
-        return float((2 * math.pi / space.embedding.periods.max()) ** 2)
-    if isinstance(space, Product):
-        found = [lowest_eigenvalue(factor) for factor in space.spaces]
-        known = [value / c**2 for value, c in zip(found, space.scales, strict=True) if value is not None]
-        return min(known) if len(known) == len(found) else None
-    return None
+    return min((part.lowest for part in space.harmonics), default=None)
 
 
 def quantiles(level: float, ess: float, correlation: FloatArray) -> tuple[float, float]:

@@ -99,8 +99,8 @@ def jackknife(measure: Measure, times: FloatArray, excess: FloatArray, rtol: flo
     return Jackknife(mean, (n - 1) / n * (values @ values.T), squares)
 
 
-def _potentials(measure: Measure, times: FloatArray, rtol: float) -> tuple[FloatArray, FloatArray]:
-    """f_i at each time, shape (times, n), and sums of squares, by the cheaper of the transform and all pairs."""
+def degree_of_transform(measure: Measure, times: FloatArray, rtol: float) -> float | None:
+    """The degree of the transform that serves increasing *times* best; None if all pairs do, at a bearable cost."""
     space, kernel, transform = measure.space, measure.space.pair_kernel, measure.space.transform
     if kernel is None:
         raise InputError(f"{space!r} has no overlaps of pairs")
@@ -108,7 +108,7 @@ def _potentials(measure: Measure, times: FloatArray, rtol: float) -> tuple[Float
     if isinstance(transform, LevelTransform | TorusTransform):
         degree = transform.degree_for(float(times[0]), measure.ess, rtol)
         if degree is not None and (2 + len(times)) * transform.seconds(measure.n, degree) < by_pairs:
-            return _by_transform(measure, transform, times, degree, rtol)
+            return degree
     if by_pairs > plan.PATIENCE:
         raise CostError(
             f"bands for {measure.n:,} atoms on {space!r} from {in_words(space, float(times[0]))} up would take about "
@@ -116,6 +116,17 @@ def _potentials(measure: Measure, times: FloatArray, rtol: float) -> tuple[Float
             "the space has a fast transform, or fewer atoms drawn at random",
             seconds=by_pairs,
         )
+    return None
+
+
+def _potentials(measure: Measure, times: FloatArray, rtol: float) -> tuple[FloatArray, FloatArray]:
+    """f_i at each time, shape (times, n), and sums of squares, by the cheaper of the transform and all pairs."""
+    kernel, transform = measure.space.pair_kernel, measure.space.transform
+    degree = degree_of_transform(measure, times, rtol)
+    if degree is not None and isinstance(transform, LevelTransform | TorusTransform):
+        return _by_transform(measure, transform, times, degree, rtol)
+    if kernel is None:
+        raise InputError(f"{measure.space!r} has no overlaps of pairs")
     return _by_pairs(measure, kernel.fitted(measure.points, times, rtol), times, rtol)
 
 

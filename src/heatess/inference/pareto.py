@@ -68,6 +68,14 @@ def pareto_k(log_weights: ArrayLike | None = None, *, weights: ArrayLike | None 
     return _tail_index(_log_excesses(logs))
 
 
+def tail_index(weights: FloatArray) -> float:
+    """`pareto_k` of weights; nan where there is no tail to fit, as for equal weights or fewer than 25."""
+    try:
+        return pareto_k(weights=weights)
+    except InputError:
+        return math.nan
+
+
 def _log_excesses(logs: FloatArray) -> FloatArray:
     """Logs of w - u for the largest weights w above the threshold u, in increasing order."""
     n = len(logs)

@@ -19,11 +19,11 @@ from ..measure import Measure
 from ..profile import check_one_scale, check_rtol
 from ..results import Result
 from ..spaces.base import Space
-from ..transforms.base import Spectrum
 from .band import ENDS, QUANTITIES, Band, bands_of
-from .interval import Interval, Moments, estimate_of, moments_of, quantiles, score_interval
-from .jackknife import Diagonal, diagonal_of, excess_of, excesses
-from .pareto import pareto_k
+from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_of, quantiles, score_interval
+from .jackknife import Diagonal, degree_of_transform, diagonal_of, excesses
+from .limit import resolution_limit
+from .pareto import tail_index
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
@@ -226,16 +226,17 @@ def population_profile(
 
     Examples
     --------
-    Three hundred uniform atoms fill the sphere, which at 20 degrees has room for 33 footprints:
+    A von Mises-Fisher law with kappa = 10 fills 14.1 places at 10 degrees, known to about 10 % from 400 draws:
 
     >>> import heatess as he
-    >>> found = he.population_profile(he.samplers.uniform(300, rng=1), angles=[5, 20, 45])
+    >>> cloud = he.samplers.von_mises_fisher(400, [0, 0, 1], 10.0, rng=1)
+    >>> found = he.population_profile(cloud, angles=[1, 10, 40])
     >>> found.places.estimate.round(1)
-    array([531.6,  33.5,   7.3])
+    array([1422.5,   14.9,    1.8])
     >>> found.places.lower.round(1), found.places.upper.round(1)
-    (array([463.5,  31.2,   6.9]), array([525.6,  33.2,   7.2]))
-    >>> round(found.resolution_limit, 1)  # in degrees: at finer scales gESS counts atoms
-    6.6
+    (array([1186.7,   13.5,    1.7]), array([1699.8,   16.4,    1.9]))
+    >>> round(found.resolution_limit, 2)  # in degrees: at finer scales gESS counts atoms
+    1.78
     """
     check_rtol(rtol)
     if is_dask(points):
@@ -244,8 +245,9 @@ def population_profile(
     _check(measure, level)
     origin = origin_of_weights(measure, weights_are)
     at = scales_for(measure, angles, times, resolutions, rtol)
-    tail = _tail_index(measure)
+    tail = tail_index(measure.weights)
     atoms = measure.support()
+    degree_of_transform(atoms, nodes_of(np.unique(at.times), NODES)[1], rtol)  # refuses what takes too long
     diagonal = diagonal_of(atoms, at.times, rtol)
     outcome, excess = excesses(atoms, at.times, rtol, diagonal)
     moments = moments_of(atoms, at.times, excess, rtol)
@@ -257,7 +259,7 @@ def population_profile(
     ends = _intervals(atoms, at.times, diagonal, moments, importance, level, withheld)
     estimate = estimate_of(moments, importance)
     bands = bands_of(measure.space, diagonal, estimate, ends)
-    limit = _resolution_limit(measure, at, outcome, estimate, moments.unbiased, diagonal, rtol)
+    limit = resolution_limit(atoms, at.times, outcome, diagonal, estimate, moments.unbiased, rtol)
     return PopulationProfile(
         at.times,
         at.angles,
@@ -288,14 +290,6 @@ def _check(measure: Measure, level: float) -> None:
             f"population_profile needs three or more atoms with a weight, but found {count} with an ESS of "
             f"{measure.ess:.7g}; give more draws"
         )
-
-
-def _tail_index(measure: Measure) -> float:
-    """Pareto k of the weights; nan where there is no tail to fit."""
-    try:
-        return pareto_k(weights=measure.weights)
-    except InputError:
-        return math.nan
 
 
 def _reason(ess: float, tail: float, importance: bool) -> str | None:
@@ -359,45 +353,3 @@ def _intervals(
         score_interval(atoms, times, diagonal, moments, importance=importance, quantile=quantile)
         for quantile in quantiles(level, atoms.ess, moments.correlation)
     ]
-
-
-def _resolution_limit(
-    measure: Measure,
-    at: scales.Scales,
-    outcome: Outcome,
-    estimate: FloatArray,
-    unbiased: FloatArray,
-    diagonal: Diagonal,
-    rtol: float,
-) -> float:
-    """The scale where places = ESS, the coarsest one if there are several: solved exactly where a spectrum is kept."""
-    from scipy.interpolate import PchipInterpolator
-    from scipy.optimize import brentq
-
-    times, first = np.unique(at.times, return_index=True)
-    own = 1 / measure.ess
-    overlap = (diagonal.inverse + (1 - diagonal.inverse) * estimate)[first]
-    above = np.flatnonzero((overlap[:-1] < own) & (overlap[1:] >= own))
-    if not len(above):
-        return math.nan
-    logs = np.log(times)
-    bias = PchipInterpolator(logs, (estimate - unbiased)[first])
-    curve = PchipInterpolator(logs, np.log(np.maximum(overlap, 1e-3 * own)))
-
-    def interpolated(log_time: float) -> float:
-        return float(curve(log_time)) - math.log(own)
-
-    def exact(log_time: float) -> float:
-        time = np.array([math.exp(log_time)])
-        spectrum: Spectrum | None = outcome.spectrum
-        sums = spectrum.heat_sums(time) if spectrum is not None else outcome.sums
-        around = diagonal_of(measure, time, rtol)
-        excess = excess_of(sums.overlap, sums.log_mmd2, around)
-        found = (excess - own) / (1 - own) + float(bias(log_time))
-        return float((around.inverse + (1 - around.inverse) * found)[0]) - own
-
-    low, high = float(logs[above[-1]]), float(logs[above[-1] + 1])
-    served = outcome.spectrum is not None and "+" not in outcome.method
-    log_time = brentq(exact if served else interpolated, low, high, xtol=1e-10)
-    length = math.sqrt(8 * math.exp(log_time))
-    return math.degrees(length) if measure.space.angular else length
