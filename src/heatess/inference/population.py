@@ -236,7 +236,7 @@ def population_profile(
     >>> found.places.lower.round(1), found.places.upper.round(1)
     (array([1186.7,   13.5,    1.7]), array([1699.8,   16.4,    1.9]))
     >>> round(found.resolution_limit, 2)  # in degrees: at finer scales gESS counts atoms
-    1.78
+    1.84
     """
     check_rtol(rtol)
     if is_dask(points):
