@@ -201,13 +201,14 @@ def tables(full: bool) -> str:
     together = [cell.simultaneous for cell in cells if cell.ess >= 49.5]
     verdict = "as asked for" if MEAN[0] <= each.mean() <= MEAN[1] else f"not from {MEAN[0]:g} to {MEAN[1]:g}"
     short = Counter(part for cell in cells for part in cell.short)
+    counts = ", ".join(f"{name}: {count}" for name, count in short.items())
     summary = (
         f"{len(cells)} cells of 95 % bands at {len(cells[0].pointwise)} scales each. Pointwise, for ESS >= 25 and "
         f"k <= 0.4: {each.min():.1f} to {each.max():.1f} %, mean over all cells "
         f"{each.mean():.1f} %, {verdict}. All scales at once, for ESS >= 50: {min(together):.1f} to "
         f"{max(together):.1f} %, mean {np.mean(together):.1f} %. Cells that fall short: "
-        f"{sum(bool(cell.short) for cell in cells)} ({', '.join(f'{name}: {n}' for name, n in short.items())}). Chance moves one number by {_chance(cells):.1f} points (standard "
-        "error at 95 %, fewest replicates)."
+        f"{sum(bool(cell.short) for cell in cells)} ({counts}). Chance moves one number by {_chance(cells):.1f} points "
+        "(standard error at 95 %, fewest replicates)."
     )
     return "\n\n".join([summary, table(cells), "Other intervals, pointwise:", others(DESIGNS, 400 if full else 60)])
 
