@@ -254,7 +254,8 @@ def population_profile(
     importance = origin == "importance"
     withheld = _reason(measure.ess, tail, importance)
     if withheld is None:
-        _warn_of_assumptions(atoms, tail, importance)
+        _warn_of_weights(atoms.ess, tail, importance)
+    _warn_of_copies(atoms)
     _warn_of_doubt(outcome, moments, excess, measure.ess)
     ends = _intervals(atoms, at.times, diagonal, moments, importance, level, withheld)
     estimate = estimate_of(moments, importance)
@@ -301,24 +302,29 @@ def _reason(ess: float, tail: float, importance: bool) -> str | None:
     return None
 
 
-def _warn_of_assumptions(atoms: Measure, tail: float, importance: bool) -> None:
-    """Weights with heavy tails, few effective draws, and copies."""
+def _warn_of_weights(ess: float, tail: float, importance: bool) -> None:
+    """Weights with heavy tails, and few effective draws."""
     if importance and tail > HIGH_K:
         warn(
             f"Pareto k of the importance weights is {tail:.2f}; above {HIGH_K:g} bands hold less often than their "
             "level says; a proposal with heavier tails than the target would help",
             CalibrationWarning,
         )
-    if atoms.ess < LOW_ESS:
+    if ess < LOW_ESS:
         warn(
-            f"ESS is {atoms.ess:.3g}; below {LOW_ESS:g} bands may hold less often than their level", CalibrationWarning
+            f"ESS is {ess:.3g}; below {LOW_ESS:g} bands hold less often than their level says; more draws would help",
+            CalibrationWarning,
         )
+
+
+def _warn_of_copies(atoms: Measure) -> None:
+    """Atoms at exactly one place, as after resampling: each pair of copies counts as an overlap of the law."""
     copies = atoms.n - atoms.coalesced().n
     if copies > COPIES * atoms.n:
         warn(
-            f"{copies:,} of {atoms.n:,} atoms are exact copies of others. Bands assume independent draws. If the atoms "
-            "were resampled, give them and their weights as they were before; if coordinates were rounded, give scales "
-            "well above the rounding",
+            f"{copies:,} of {atoms.n:,} atoms are exact copies of others; estimates and bands assume independent "
+            "draws. If the atoms were resampled, give them and their weights as they were before; if coordinates were "
+            "rounded, give scales well above the rounding",
             CalibrationWarning,
         )
 
