@@ -3,7 +3,8 @@
     python benchmarks/calibration_uniformity.py [--full]
 
 prints Markdown tables. The designs were chosen before their figures were seen. Where the test draws at random, 100
-data sets in a row share their draws, which changes nothing on average; tails of the limit law come from a table of them.
+data sets in a row share their draws, which changes nothing on average; tails of the limit law come from a
+table of them.
 """
 
 from __future__ import annotations

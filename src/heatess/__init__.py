@@ -2,24 +2,29 @@
 
 Main job
     heat_profile    gESS, occupied volume, divergence and MMD at many scales
-    HeatProfile.modes   how many modes there are, and at which scales
     gess            the geometric effective sample size at one scale
     gess_ratio      gESS against the same atoms equally weighted: a resampling trigger
-    ResamplingCriterion     the same as particle filters of other packages take it
     potential       the overlap of all atoms with each of them, or with other points; the smoothed density
     Measure         points and weights, checked once, taken in place of points by every function
     read            a Measure from a file: CSV, NumPy, Parquet, JSON, FITS, HDF5, NetCDF, star, meshes
     from_lonlat, from_spherical, from_decinc, from_euler    unit vectors and quaternions from angles
-    mmd, mmd2       how far apart two measures are, at many scales
-    two_sample_test whether two samples come from one law
-    compare         both profiles, how far apart they are, and the verdict
-    redundancy, gradient    what single atoms do for gESS
-    population_profile  the law behind the sample: places, volume, divergence, MMD with confidence bands
-    pareto_k        the tail index of importance weights
-    uniformity_test whether points are uniform: one p-value over scales, and the classical statistics
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
     summarize       one row of the paper's tables
     Accumulator     the same for data in parts: shards, streams, machines
+
+Inference
+    population_profile  the law behind the sample: places, volume, divergence, MMD with confidence bands
+    uniformity_test     whether points are uniform: one p-value over scales, and the classical statistics
+    two_sample_test     whether two samples come from one law
+    compare             both profiles, how far apart they are, and the verdict
+    mmd, mmd2           how far apart two measures are, at many scales
+    HeatProfile.modes   how many modes there are, and at which scales
+    maximum_entropy     the structure that moments of degree 1, 2, ... explain, on circles and spheres
+    pareto_k            the tail index of importance weights
+    redundancy, gradient    what single atoms do for gESS
+    thin                fewer atoms with new weights, and a certificate of what that changes
+    chain_ess           effective number of draws of a Markov chain, at many scales
+    ResamplingCriterion     gess_ratio as particle filters of other packages take it
 
 Spaces
     Sphere          unit vectors of any dimension
@@ -61,9 +66,16 @@ if TYPE_CHECKING:
     )
     from .inference.atoms import Gradient, gradient, redundancy
     from .inference.band import Band
-    from .inference.mmd import mmd2
+    from .inference.chains import ChainEss, chain_ess
+    from .inference.comparison import Comparison, compare
+    from .inference.filters import ResamplingCriterion
+    from .inference.maximum_entropy import MaximumEntropy, maximum_entropy
+    from .inference.mmd import mmd, mmd2
     from .inference.pareto import pareto_k
     from .inference.population import PopulationProfile, population_profile
+    from .inference.thinning import Thinned, thin
+    from .inference.two_sample import TwoSampleTest, two_sample_test
+    from .inference.uniformity import UniformityTest, uniformity_test
     from .measure import Measure
     from .plateaus import Plateau, Plateaus
     from .potentials import potential
@@ -94,6 +106,7 @@ __all__ = [
     "Accumulator",
     "Band",
     "CalibrationWarning",
+    "ChainEss",
     "Circle",
     "Comparison",
     "ComplexProjective",
@@ -129,10 +142,12 @@ __all__ = [
     "Summary",
     "Thinned",
     "Torus",
+    "TwoSampleTest",
     "UniformityTest",
     "asymptotics",
     "baselines",
     "chain_ess",
+    "compare",
     "from_decinc",
     "from_euler",
     "from_lonlat",
@@ -142,6 +157,7 @@ __all__ = [
     "gradient",
     "heat_profile",
     "maximum_entropy",
+    "mmd",
     "mmd2",
     "pareto_k",
     "population_profile",
@@ -151,6 +167,8 @@ __all__ = [
     "redundancy",
     "samplers",
     "summarize",
+    "thin",
+    "two_sample_test",
     "uniformity_test",
 ]
 
@@ -159,13 +177,18 @@ __all__ = [
 _MODULES = {
     "accumulate": ("Accumulator",),
     "directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
-    "inference.band": ("Band",),
     "inference.atoms": ("Gradient", "gradient", "redundancy"),
+    "inference.band": ("Band",),
+    "inference.chains": ("ChainEss", "chain_ess"),
+    "inference.comparison": ("Comparison", "compare"),
     "inference.filters": ("ResamplingCriterion",),
     "inference.maximum_entropy": ("MaximumEntropy", "maximum_entropy"),
-    "inference.mmd": ("mmd2",),
+    "inference.mmd": ("mmd", "mmd2"),
     "inference.pareto": ("pareto_k",),
     "inference.population": ("PopulationProfile", "population_profile"),
+    "inference.thinning": ("Thinned", "thin"),
+    "inference.two_sample": ("TwoSampleTest", "two_sample_test"),
+    "inference.uniformity": ("UniformityTest", "uniformity_test"),
     "measure": ("Measure",),
     "plateaus": ("Plateau", "Plateaus"),
     "potentials": ("potential",),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .arrays import FloatArray
     from .profile import HeatProfile
+    from .scales import OverScales
     from .spectrum import PowerSpectrum
 
 #: Okabe-Ito colours, which stay distinct for colour-blind readers, and dash patterns.
@@ -62,11 +63,11 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
         raise InputError(f"quantity must be one of {', '.join(QUANTITIES)}, but found {arrays.shown(quantity)}")
     ax = new_axes(ax)
     name, logarithmic = QUANTITIES[quantity]
-    scale, scale_name = _scale(profile)
+    scale, scale_name = scale_axis(profile)
     values = np.array(getattr(profile, quantity))
     shown = np.isfinite(scale) & np.isfinite(values) & ((values > 0) | (not logarithmic))
     order = np.argsort(scale[shown])
-    line = _line(ax, scale[shown][order], values[shown][order], **style)
+    line = draw_line(ax, scale[shown][order], values[shown][order], **style)
     ax.set(xlabel=scale_name, ylabel=name)
     if not shown.any():
         reason = f"no finite {quantity} to draw on {profile.space!r} at these scales"
@@ -94,10 +95,10 @@ def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any)
     with np.errstate(invalid="ignore"):
         energies = spectrum.energies[1:] / spectrum.multiplicities[1:]
     degrees = spectrum.degrees[1:]
-    number = len(_drawn(ax, "heatess-curve"))
+    number = len(drawn(ax, "heatess-curve"))
     visible = energies > ENERGY_FLOOR
     style = {"marker": "o", "markersize": 3.5, **style}
-    line = _line(ax, degrees.astype(np.float64), np.where(visible, energies, math.nan), **style)
+    line = draw_line(ax, degrees.astype(np.float64), np.where(visible, energies, math.nan), **style)
     ax.set(yscale="log", xlabel="degree $\\ell$", ylabel="energy per mode, $B_\\ell\\,/\\,N_\\ell$")
     vanished = degrees[~visible & np.isfinite(energies)]
     if len(vanished):
@@ -136,16 +137,18 @@ def new_axes(ax: Axes | None) -> Axes:
     return ax
 
 
-def _scale(profile: HeatProfile) -> tuple[FloatArray, str]:
-    if profile.space.dim > ANGLE_DIMENSION:
-        return profile.resolutions, "resolution (degrees)" if profile.space.angular else "resolution"
-    if not profile.space.angular:
-        return profile.angles, "scale $\\alpha = \\sqrt{8t}$ (unit of distance)"
-    return profile.angles, "angle $\\alpha = \\sqrt{8t}$ (degrees)"
+def scale_axis(result: OverScales) -> tuple[FloatArray, str]:
+    """The scales of a result as they are drawn, and their name: angles, or resolutions above ten dimensions."""
+    if result.space.dim > ANGLE_DIMENSION and result.space.has_resolutions:
+        return result.resolutions, "resolution (degrees)" if result.space.angular else "resolution"
+    if not result.space.angular:
+        return result.angles, "scale $\\alpha = \\sqrt{8t}$ (unit of distance)"
+    return result.angles, "angle $\\alpha = \\sqrt{8t}$ (degrees)"
 
 
-def _line(ax: Axes, x: FloatArray, y: FloatArray, **style: Any) -> Any:
-    number = len(_drawn(ax, "heatess-curve"))
+def draw_line(ax: Axes, x: FloatArray, y: FloatArray, **style: Any) -> Any:
+    """Draw one more curve, in the next colour and dashes, and return its line."""
+    number = len(drawn(ax, "heatess-curve"))
     usual: dict[str, Any] = {"linewidth": 2.0}
     if not {"color", "c"} & style.keys():
         usual["color"] = COLORS[number % len(COLORS)]
@@ -160,20 +163,20 @@ def _line(ax: Axes, x: FloatArray, y: FloatArray, **style: Any) -> Any:
 
 def _gess_levels(ax: Axes, profile: HeatProfile, color: str) -> None:
     """Draw the ordinary ESS in the colour of the curve and n in grey, and make room for both."""
-    low, high = ax.get_ylim() if _drawn(ax, "heatess-level") else (0.9, 1.0)
+    low, high = ax.get_ylim() if drawn(ax, "heatess-level") else (0.9, 1.0)
     ax.set_ylim(min(low, 0.9), max(high, 1.9 * profile.n))
     if math.isclose(profile.ess, profile.n, rel_tol=1e-6):
-        _level(ax, profile.n, f"ESS = n = {profile.n:,}", color)
+        draw_level(ax, profile.n, f"ESS = n = {profile.n:,}", color)
         return
-    _level(ax, profile.n, f"n = {profile.n:,}", GREY)
-    _level(ax, profile.ess, f"ESS = {plain(profile.ess)}", color)
+    draw_level(ax, profile.n, f"n = {profile.n:,}", GREY)
+    draw_level(ax, profile.ess, f"ESS = {plain(profile.ess)}", color)
 
 
-def _level(ax: Axes, height: float, text: str, color: str) -> None:
+def draw_level(ax: Axes, height: float, text: str, color: str) -> None:
     """Draw a horizontal reference line, with its name where it hides no other name or line."""
     from matplotlib.patheffects import withStroke
 
-    lines = [float(line.get_ydata()[0]) for line in _drawn(ax, "heatess-level")]
+    lines = [float(line.get_ydata()[0]) for line in drawn(ax, "heatess-level")]
     if any(math.isclose(height, other, rel_tol=1e-6) for other in lines):
         return
     right, above = _free_place(ax, height, lines)
@@ -193,7 +196,7 @@ def _free_place(ax: Axes, height: float, lines: list[float]) -> tuple[float, boo
     def middle(level: float, above: bool) -> float:
         return math.log(level) + (row / 2 if above else -row / 2)
 
-    names = [(name.xy[0], middle(name.xy[1], name.get_va() == "bottom")) for name in _drawn(ax, "heatess-name")]
+    names = [(name.xy[0], middle(name.xy[1], name.get_va() == "bottom")) for name in drawn(ax, "heatess-name")]
     others = [line for line in lines if abs(math.log(line / height)) > row / 4]
     for right in (1.0, 0.75, 0.5):
         for above in (True, False):
@@ -204,7 +207,7 @@ def _free_place(ax: Axes, height: float, lines: list[float]) -> tuple[float, boo
     return 0.25, True
 
 
-def _drawn(ax: Axes, kind: str) -> list[Any]:
+def drawn(ax: Axes, kind: str) -> list[Any]:
     """The artists of one kind that this module has drawn on the Axes."""
     return [artist for artist in ax.get_children() if (artist.get_gid() or "").startswith(kind)]
 

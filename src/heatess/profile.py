@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from .heat.sums import HeatSums
 from .measure import Measure
 from .plateaus import Plateaus
 from .progress import Progress
-from .results import Result
 from .spaces.base import Space
 from .transforms.base import Spectrum
 
@@ -45,7 +43,7 @@ class ProfilePoint:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeatProfile(Result):
+class HeatProfile(scales.OverScales):
     """The heat profile of a weighted cloud: one entry per scale in each array.
 
     Attributes
@@ -91,16 +89,6 @@ class HeatProfile(Result):
     columns: ClassVar[tuple[str, ...]] = _CURVES
     facts: ClassVar[tuple[str, ...]] = ("ess", "n", "space", "method")
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "gess", "volume", "dimension", "error")
-
-    @cached_property
-    def resolutions(self) -> FloatArray:
-        """Distance at which s_t = 1/e, in degrees on angular spaces; computed when first asked for."""
-        if self._resolutions is not None:
-            return self._resolutions
-        distances = self.space.resolutions_of_times(self.times)
-        found = np.degrees(distances) if self.space.angular else distances
-        found.flags.writeable = False
-        return found
 
     def at(
         self, *, angle: float | None = None, time: float | None = None, resolution: float | None = None

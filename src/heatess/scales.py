@@ -6,6 +6,7 @@ the true overlap s_t does. They agree at small scales; in high dimension only th
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from .arrays import FloatArray, numeric_array
 from .errors import ScaleError, ScaleWarning, warn
+from .results import Result
 from .spaces.base import Space
 
 #: Above this dimension the angle alpha misleads, and giving it draws a warning.
@@ -42,6 +44,25 @@ class Scales(NamedTuple):
     times: FloatArray
     angles: FloatArray
     resolutions: FloatArray | None
+
+
+class OverScales(Result):
+    """A result with one entry per scale in its columns; subclasses have these attributes as fields."""
+
+    times: FloatArray
+    angles: FloatArray
+    space: Space
+    _resolutions: FloatArray | None
+
+    @cached_property
+    def resolutions(self) -> FloatArray:
+        """Distance at which s_t = 1/e, in degrees on angular spaces; computed when first asked for."""
+        if self._resolutions is not None:
+            return self._resolutions
+        distances = self.space.resolutions_of_times(self.times)
+        found = np.degrees(distances) if self.space.angular else distances
+        found.flags.writeable = False
+        return found
 
 
 def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: Any = None) -> Scales:

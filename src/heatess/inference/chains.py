@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,8 +13,7 @@ from ..arrays import FloatArray, IntArray
 from ..errors import InputError, PrecisionWarning, warn
 from ..fitting import scales_for
 from ..profile import check_rtol
-from ..results import Result
-from ..scales import in_words
+from ..scales import OverScales, in_words
 from ..spaces.base import Space
 from .autocovariance import Autocovariances
 from .draws import arranged
@@ -28,7 +26,7 @@ DOUBT, TOO_VAGUE = 1e-3, 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ChainEss(Result):
+class ChainEss(OverScales):
     """The effective number of draws of one or several Markov chains, one entry per scale; see `chain_ess`.
 
     Attributes
@@ -59,19 +57,9 @@ class ChainEss(Result):
     facts: ClassVar[tuple[str, ...]] = ("n", "chains", "space")
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "ess", "autocorrelation_times")
 
-    @cached_property
-    def resolutions(self) -> FloatArray:
-        """Distance at which two draws overlap by 1/e, in degrees on angular spaces; nan where all overlap more."""
-        if self._resolutions is not None:
-            return self._resolutions
-        distances = self.space.resolutions_of_times(self.times)
-        found = np.degrees(distances) if self.space.angular else distances
-        found.flags.writeable = False
-        return found
-
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
         """Draw the effective number of draws against the scale and return the Axes."""
-        from .drawing import draw_chain
+        from .drawing.thinning import draw_chain
 
         return draw_chain(self, ax, **style)
 

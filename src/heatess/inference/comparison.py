@@ -96,7 +96,7 @@ class Comparison(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw gESS of both against the scale and return the Axes; `test.plot()` draws how clearly they differ."""
-        from .drawing import draw_comparison
+        from .drawing.two_samples import draw_comparison
 
         return draw_comparison(self, ax)
 

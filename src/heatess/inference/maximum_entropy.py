@@ -101,7 +101,7 @@ class MaximumEntropy(Result):
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
         """Draw the share of each degree, and what is beyond, as bars and return the Axes."""
-        from .entropy_plot import draw_shares
+        from .drawing.entropy import draw_shares
 
         return draw_shares(self, ax, **style)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,6 @@ from ..errors import CalibrationWarning, InputError, PrecisionWarning, warn
 from ..fitting import scales_for
 from ..measure import Measure
 from ..profile import check_one_scale, check_rtol
-from ..results import Result
 from ..spaces.base import Space
 from .band import ENDS, QUANTITIES, Band, bands_of
 from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_of, quantiles, score_interval
@@ -43,7 +41,7 @@ DOUBT = 1e-3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationProfile(Result):
+class PopulationProfile(scales.OverScales):
     """Estimates for the law behind a sample at every scale, with confidence bands; see `population_profile`.
 
     Attributes
@@ -104,16 +102,6 @@ class PopulationProfile(Result):
     )
     shown: ClassVar[tuple[str, ...]] = ("angles", "places", "places_lower", "places_upper", "volume", "mmd2")
 
-    @cached_property
-    def resolutions(self) -> FloatArray:
-        """Distance at which s_t = 1/e, in degrees on angular spaces; computed when first asked for."""
-        if self._resolutions is not None:
-            return self._resolutions
-        distances = self.space.resolutions_of_times(self.times)
-        found = np.degrees(distances) if self.space.angular else distances
-        found.flags.writeable = False
-        return found
-
     def _column(self, name: str) -> Any:
         quantity, _, end = name.partition("_")
         return np.asarray(getattr(getattr(self, quantity), end) if end else getattr(self, name))
@@ -143,7 +131,7 @@ class PopulationProfile(Result):
 
     def plot(self, ax: Axes | None = None, *, quantity: str = "places", **style: Any) -> Axes:
         """Draw one estimate with both its bands against the scale; see `heatess.inference.drawing.draw_population`."""
-        from .drawing import draw_population
+        from .drawing.population import draw_population
 
         return draw_population(self, ax, quantity=quantity, **style)
 

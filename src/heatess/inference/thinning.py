@@ -102,7 +102,7 @@ class Thinned(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw gESS before and after against the scale, and what the bound allows; return the Axes."""
-        from .drawing import draw_thinned
+        from .drawing.thinning import draw_thinned
 
         return draw_thinned(self, ax)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,8 +15,7 @@ from ..fitting import fitting_scales
 from ..measure import Measure
 from ..profile import check_rtol
 from ..progress import Progress
-from ..results import Result
-from ..scales import ANGLE_DIMENSION, Scales
+from ..scales import ANGLE_DIMENSION, OverScales, Scales
 from ..spaces.base import Space
 from .forms import forms
 from .mmd import measures_of, mmd2_of
@@ -38,7 +36,7 @@ MOST_DRAWS = 10**6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TwoSampleTest(Result):
+class TwoSampleTest(OverScales):
     """The test whether two weighted samples come from one law, see `two_sample_test`.
 
     Attributes
@@ -79,16 +77,6 @@ class TwoSampleTest(Result):
     facts: ClassVar[tuple[str, ...]] = ("pvalue", "n", "ess", "draws", "weights_are", "space")
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "mmd2", "statistics", "pvalues")
 
-    @cached_property
-    def resolutions(self) -> FloatArray:
-        """Distance at which two atoms overlap by 1/e, in degrees on angular spaces; computed when first asked for."""
-        if self._resolutions is not None:
-            return self._resolutions
-        distances = self.space.resolutions_of_times(self.times)
-        found = np.degrees(distances) if self.space.angular else distances
-        found.flags.writeable = False
-        return found
-
     @property
     def clearest(self) -> int:
         """The row of the scale at which the samples differ most clearly."""
@@ -109,7 +97,7 @@ class TwoSampleTest(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the statistic and the p-value of each scale, and return the Axes."""
-        from .drawing import draw_two_sample_test
+        from .drawing.two_samples import draw_two_sample_test
 
         return draw_two_sample_test(self, ax)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +14,6 @@ from ..arrays import FloatArray, IntArray, shown, whole
 from ..engines import plan
 from ..errors import CostError, InputError, PrecisionWarning, ScaleError, warn
 from ..measure import Measure
-from ..results import Result
 from ..scales import Scales
 from ..spaces.base import Space
 from .combine import LimitLaw, from_draws
@@ -61,7 +60,7 @@ class LowDegrees(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UniformityTest(Result):
+class UniformityTest(scales.OverScales):
     """What `uniformity_test` found.
 
     Attributes
@@ -107,7 +106,6 @@ class UniformityTest(Result):
 
     times: FloatArray
     angles: FloatArray
-    resolutions: FloatArray
     statistics: FloatArray
     expected: FloatArray
     pvalues: FloatArray
@@ -120,6 +118,7 @@ class UniformityTest(Result):
     ess: float
     n: int
     space: Space
+    _resolutions: FloatArray | None = field(default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, with the low degrees under "degrees"."""
@@ -128,7 +127,7 @@ class UniformityTest(Result):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the p-values against the scale, with the low degrees and the combined p-value; return the Axes."""
-        from .uniformity_plot import draw_uniformity
+        from .drawing.uniformity import draw_uniformity
 
         return draw_uniformity(self, ax)
 
@@ -357,22 +356,16 @@ def _by_multipliers(measure: Measure, family: Family, draws: int, rng: np.random
 def _result(
     measure: Measure, family: Family, at: Scales | None, name: str, origin: WeightsAre, found: _Found
 ) -> UniformityTest:
-    cut, space = family.scales, measure.space
+    cut = family.scales
     means = _means(measure, family, at)
-    one = np.full(cut, np.nan)
-    times, alphas, widths = one, one.copy(), one.copy()
-    if at is not None:
-        times, alphas = at.times, at.angles
-        widths = space.resolutions_of_times(times) if at.resolutions is None else at.resolutions
-        if at.resolutions is None and space.angular:
-            widths = np.degrees(widths)
+    none = np.full(cut, np.nan)
+    places = Scales(none, none.copy(), none.copy()) if at is None else at
     low = LowDegrees(
         np.arange(1, family.size - cut + 1), means[cut:], found.statistics[cut:].copy(), found.pvalues[cut:].copy()
     )
     return UniformityTest(
-        times,
-        alphas,
-        widths,
+        places.times,
+        places.angles,
         found.statistics[:cut].copy(),
         means[:cut],
         found.pvalues[:cut].copy(),
@@ -384,7 +377,8 @@ def _result(
         origin,
         measure.ess,
         measure.n,
-        space,
+        measure.space,
+        places.resolutions,
     )
 
 

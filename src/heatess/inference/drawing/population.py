@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arrays
-from ..errors import InputError
-from ..plot import GREY, LEVEL, QUANTITIES, _axes, _drawn, _level, _line, _log_ticks, _scale, plain
+from ... import arrays
+from ...errors import InputError
+from ...plot import GREY, LEVEL, QUANTITIES, draw_level, draw_line, drawn, log_ticks, new_axes, plain, scale_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .population import PopulationProfile
+    from ..population import PopulationProfile
 
 _NAMES: dict[str, tuple[str, bool]] = {"places": ("places (heat footprints of the law)", True)} | {
     name: (QUANTITIES[name].label, QUANTITIES[name].logarithmic) for name in ("volume", "divergence", "mmd2")
@@ -31,16 +31,16 @@ def draw_population(
     """
     if not isinstance(quantity, str) or quantity not in _NAMES:
         raise InputError(f"quantity must be one of {', '.join(_NAMES)}, but found {arrays.shown(quantity)}")
-    ax = _axes(ax)
+    ax = new_axes(ax)
     name, logarithmic = _NAMES[quantity]
-    x, scale_name = _scale(profile)  # type: ignore[arg-type]
+    x, scale_name = scale_axis(profile)
     band = getattr(profile, quantity)
     values = np.array(band.estimate)
     shown = np.isfinite(x) & np.isfinite(values) & ((values > 0) | (not logarithmic))
     order = np.flatnonzero(np.isfinite(x))[np.argsort(x[np.isfinite(x)])]
     curve = np.where(shown, values, np.nan)[order]
     ax.set(xlabel=scale_name, ylabel=name)
-    line = _line(ax, x[order], curve, **style)
+    line = draw_line(ax, x[order], curve, **style)
     if not shown.any():
         reason = f"no finite {quantity} to draw on {profile.space!r} at these scales"
         ax.text(0.5, 0.5, reason, transform=ax.transAxes, color=GREY, ha="center", va="center", wrap=True)
@@ -53,9 +53,9 @@ def draw_population(
     if quantity == "places":
         _limit(ax, profile, x)
     if logarithmic:
-        _log_ticks(ax.yaxis, *ax.get_ylim())
-    _log_ticks(ax.xaxis, *ax.get_xlim())
-    if profile.withheld is None and not _drawn(ax, "heatess-note"):
+        log_ticks(ax.yaxis, *ax.get_ylim())
+    log_ticks(ax.xaxis, *ax.get_xlim())
+    if profile.withheld is None and not drawn(ax, "heatess-note"):
         ax.legend(loc="best", fontsize="small", frameon=False)
     return ax
 
@@ -75,10 +75,10 @@ def _shade(ax: Axes, profile: PopulationProfile, band: Any, x: Any, order: Any, 
         low, high = low / room, high * room
     else:
         low, high = low - 0.05 * (high - low), high + 0.05 * (high - low)
-    if _drawn(ax, "heatess-band"):  # of an earlier curve
+    if drawn(ax, "heatess-band"):  # of an earlier curve
         low, high = min(low, ax.get_ylim()[0]), max(high, ax.get_ylim()[1])
     for (_, _, alpha, words), bottom, top in zip(ends, parts[::2], parts[1::2], strict=True):
-        label = None if len(_drawn(ax, "heatess-band")) > 1 else f"{100 * profile.level:g} %, {words}"
+        label = None if len(drawn(ax, "heatess-band")) > 1 else f"{100 * profile.level:g} %, {words}"
         look: dict[str, Any] = {"color": color, "alpha": alpha, "linewidth": 0, "gid": "heatess-band"}
         where = np.isfinite(bottom) & np.isfinite(top)
         ax.fill_between(x, np.maximum(bottom, low), np.maximum(top, low), where=where, label=label, **look)
@@ -97,7 +97,7 @@ def _limit(ax: Axes, profile: PopulationProfile, x: Any) -> None:
     """A line at ESS, and a dotted one at the scale where places falls to it."""
     low, high = ax.get_ylim()
     ax.set_ylim(min(low, 0.8 * profile.ess), max(high, 1.6 * profile.ess))
-    _level(ax, profile.ess, f"ESS = {plain(profile.ess)}", GREY)
+    draw_level(ax, profile.ess, f"ESS = {plain(profile.ess)}", GREY)
     if math.isnan(profile.resolution_limit):
         return
     order = np.argsort(profile.angles)

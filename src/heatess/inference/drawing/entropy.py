@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plot import COLORS, GREY, new_figure
+from ...plot import COLORS, GREY, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .maximum_entropy import MaximumEntropy
+    from ..maximum_entropy import MaximumEntropy
 
 
 def draw_shares(result: MaximumEntropy, ax: Axes | None = None, **style: Any) -> Axes:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plot import COLORS, GREY, LEVEL, _axes, _log_ticks
-from ..scales import ANGLE_DIMENSION
+from ...plot import COLORS, GREY, LEVEL, log_ticks, new_axes, scale_axis
+from ...scales import ANGLE_DIMENSION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..arrays import FloatArray
-    from .uniformity import UniformityTest
+    from ...arrays import FloatArray
+    from ..uniformity import UniformityTest
 
 #: The line below which a p-value is small, and the least that the axis shows.
 SMALL, FLOOR = 0.05, 1e-16
@@ -26,7 +26,7 @@ def draw_uniformity(test: UniformityTest, ax: Axes | None = None) -> Axes:
     A degree l stands where its share N_l exp(-2 lambda_l t) of k_2t(x, x) is as large as that of degree 0. p-values
     below 1e-16 are drawn there.
     """
-    ax = _axes(ax)
+    ax = new_axes(ax)
     if test.statistic == "heat":
         _draw_scales(ax, test)
     else:
@@ -35,13 +35,13 @@ def draw_uniformity(test: UniformityTest, ax: Axes | None = None) -> Axes:
     ax.axhline(SMALL, color=GREY, label="5 %", gid="heatess-level-5", **LEVEL)
     least = min(float(np.min(test.pvalues)), test.pvalue, *test.degrees.pvalues.tolist(), SMALL / 2)
     ax.set(yscale="log", ylabel="p-value of uniformity", ylim=(max(least, FLOOR) / 2, 1.5))
-    _log_ticks(ax.yaxis, *ax.get_ylim())
+    log_ticks(ax.yaxis, *ax.get_ylim())
     ax.legend(loc="best", fontsize="small", frameon=False)
     return ax
 
 
 def _draw_scales(ax: Axes, test: UniformityTest) -> None:
-    position, name = _positions(test)
+    position, name = scale_axis(test)
     order = np.argsort(position)
     look: dict[str, Any] = {"marker": "o", "linewidth": 2.0, "color": COLORS[0], "label": "single scales"}
     ax.plot(position[order], np.maximum(test.pvalues[order], FLOOR), gid="heatess-curve-0", **look)
@@ -76,20 +76,11 @@ def _draw_scales(ax: Axes, test: UniformityTest) -> None:
     ax.set(xscale="log", xlabel=name)
     low_x, high_x = ax.get_xlim()
     ax.set_xlim(low_x, high_x * 1.1)
-    _log_ticks(ax.xaxis, *ax.get_xlim())
-
-
-def _positions(test: UniformityTest) -> tuple[FloatArray, str]:
-    """Angles, or resolutions above ten dimensions where there are any."""
-    if test.space.dim > ANGLE_DIMENSION and np.isfinite(test.resolutions).all():
-        return test.resolutions, "resolution (degrees)" if test.space.angular else "resolution"
-    if not test.space.angular:
-        return test.angles, "scale $\\alpha = \\sqrt{8t}$ (unit of distance)"
-    return test.angles, "angle $\\alpha = \\sqrt{8t}$ (degrees)"
+    log_ticks(ax.xaxis, *ax.get_xlim())
 
 
 def _degree_places(test: UniformityTest) -> FloatArray:
-    """The scale with N exp(-2 lambda t) = 1 for each degree, where `_positions` puts scales."""
+    """The scale with N exp(-2 lambda t) = 1 for each degree, where `scale_axis` puts scales."""
     series = test.space.series
     if series is None:
         raise TypeError("only spaces with a series have degrees")

@@ -1,0 +1,1 @@
+"""Plots of what inference finds, one file a result."""
