@@ -36,7 +36,9 @@ def main() -> None:
     for section in given.only or SECTIONS:
         started = time.perf_counter()
         tables = import_module(f"calibration_{section}").tables(given.full)
-        note = f"{'Full' if given.full else 'Quick'} run, {(time.perf_counter() - started) / 60:.1f} minutes on two cores."
+        note = (
+            f"{'Full' if given.full else 'Quick'} run, {(time.perf_counter() - started) / 60:.1f} minutes on two cores."
+        )
         print(f"# {section}\n\n{tables}\n\n{note}\n", flush=True)
         if not given.printed:
             DOCUMENT.write_text(placed(DOCUMENT.read_text(encoding="utf-8"), section, f"{tables}\n\n{note}"), "utf-8")

@@ -84,7 +84,10 @@ Examples:
 @click.argument("file")
 @options.reading
 @options.scales
+@click.option("--band", is_flag=True, help="Add estimates for the law behind the sample, with 95 % bands.")
+@options.weights_are
 @options.results
+@options.bounds
 @options.verbosity
 @_version
 def profile(file: str, **given: Any) -> None:
@@ -104,13 +107,72 @@ def profile(file: str, **given: Any) -> None:
 @click.argument("files", metavar="FILE FILE...", nargs=-1, required=True)
 @options.reading
 @options.scales
+@options.weights_are
+@options.chance("Resamplings of the test of two files; 0 for no test. [500, fewer for large files]")
 @options.results
+@options.bounds
 @options.verbosity
 def compare(files: tuple[str, ...], **given: Any) -> None:
-    """Profile several files at the same scales, and print gESS side by side."""
+    """Profile several files at the same scales, and print gESS side by side.
+
+    For two files it also says how likely such a difference is by chance.
+    """
     from . import commands
 
     commands.compare(files, given)
+
+
+_TESTS = """\b
+Examples:
+  heatess test orientations.star
+  heatess test poles.csv --statistic bingham
+  heatess test samples.npy --log-weights logw.npy --weights-are importance --seed 1
+"""
+_STATISTIC = "rayleigh, bingham, ajne, gine, gine_f, bakshaev, watson or rothman in place of the scales."
+
+
+@main.command(epilog=_TESTS)
+@click.argument("file")
+@options.reading
+@options.scales
+@click.option("--statistic", metavar="NAME", help=_STATISTIC)
+@options.weights_are
+@options.chance("Random draws. [none where the limit law is good, else 999]")
+@options.results
+@options.verbosity
+def test(file: str, **given: Any) -> None:
+    """Test whether the points in FILE are uniform: one p-value over several scales.
+
+    Scales that are given must have been chosen before looking at the points.
+    """
+    from . import inferring
+
+    inferring.test(file, given)
+
+
+_THINNING = """\b
+Examples:
+  heatess thin particles.npy --size 200 --angle 10 -o few.npz
+  heatess thin quakes.csv --error 0.01 --angle 5 -o few.csv
+"""
+
+
+@main.command(epilog=_THINNING)
+@click.argument("file")
+@options.thinned
+@click.option("--size", type=click.IntRange(1), metavar="N", help="How many atoms to keep.")
+@click.option("--error", type=click.FloatRange(0, min_open=True), metavar="X", help="Or: how much gESS may change.")
+@options.one_scale
+@options.reading
+@options.verbosity
+def thin(file: str, **given: Any) -> None:
+    """Keep some of the points in FILE, with new weights, so that little changes at one scale and above.
+
+    Says by how much gESS may have changed at most.
+    """
+    from . import inferring
+
+    inferring.thin(file, given)
 
 
 @main.command()
@@ -172,6 +234,7 @@ def accumulate(shards: tuple[str, ...], **given: Any) -> None:
 @options.state()
 @options.scales
 @options.results
+@options.bounds
 @options.verbosity
 def merge(states: tuple[str, ...], **given: Any) -> None:
     """Merge state files and profile the result.

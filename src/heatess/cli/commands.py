@@ -26,8 +26,9 @@ from ..readers import from_file, open_table, read
 from ..scales import DEFAULT_ANGLES, times_of_angles
 from ..tables.meaning import Reading
 from ..tables.take import Taken, take, taken_from
-from .deliver import Facts, Options, check, deliver, deliver_several, fitted, keep_apart, note, scales_of, writing
-from .options import chosen_columns, in_options, refuse_together, usage
+from .deliver import Also, Facts, Options, check, deliver, deliver_several, fitted, keep_apart, note, scales_of, writing
+from .options import refuse_together, usage
+from .reading import measure_of, profiled, reading_of, shows_progress
 from .text import column_table, shown_rows
 
 #: Rows of a shard read at a time.
@@ -40,10 +41,10 @@ LONG = 2.0
 def profile(file: str, options: Options) -> None:
     """Read, compute, print, save, and compare the result with its bounds."""
     check([file], options)
-    measure = _measure(file, options)
+    measure = measure_of(file, options)
     kind, grid = scales_of(options, measure.space)
     started = time.perf_counter()
-    result = _profiled(measure, kind, grid, options)
+    result = profiled(measure, kind, grid, options)
     taken = time.perf_counter() - started
     if grid is None:
         note(options, fitted(result, kind))
@@ -53,7 +54,13 @@ def profile(file: str, options: Options) -> None:
     if measure.ess < 0.999 * measure.n and taken < LONG:
         even = _even(measure, result.times[shown_rows(result)])
     facts = Facts(Path(file).name, measure.origin.about if measure.origin else "", measure.ess == measure.n, even)
-    deliver(result, kind, facts, options, lambda scales: _profiled(measure, kind, scales, options))
+    also = None
+    if options["band"]:
+        from .inferring import band_table, banded
+
+        found = banded(measure, result, options)
+        also = Also("population", found, band_table(result, found))
+    deliver(result, kind, facts, options, lambda scales: profiled(measure, kind, scales, options), also)
 
 
 def _even(measure: Measure, times: Any) -> list[float]:
@@ -71,7 +78,7 @@ def compare(files: Sequence[str], options: Options) -> None:
     if len(files) < 2:
         raise usage("compare needs two files or more; for one, type: heatess profile")
     _refuse_repeats(files)
-    measures = {_label(file, files): _measure(file, options) for file in files}
+    measures = {_label(file, files): measure_of(file, options) for file in files}
     first = next(iter(measures.values()))
     for name, measure in measures.items():
         if measure.space != first.space:
@@ -79,12 +86,19 @@ def compare(files: Sequence[str], options: Options) -> None:
                 f"{name} holds points on {measure.space!r}, but {files[0]} on {first.space!r}; compare like with like"
             )
     kind, grid = scales_of(options, first.space)
+    given = grid is not None
     if grid is None:
         fits = [fitting_scales(measure) for measure in measures.values()]
         ends = [getattr(fit, f"{kind}s") for fit in fits]
         grid = np.geomspace(min(values[0] for values in ends), max(values[-1] for values in ends), 60)
-    results = {name: _profiled(measure, kind, grid, options) for name, measure in measures.items()}
-    deliver_several(results, kind, options)
+    results = {name: profiled(measure, kind, grid, options) for name, measure in measures.items()}
+    also = None
+    if len(files) == 2:
+        from .inferring import compared
+
+        found = compared(measures, options, {f"{kind}s": grid} if given else {})
+        also = None if found is None else Also("test", found.test, f"{_capital(found.verdict)}.")
+    deliver_several(results, kind, options, also)
 
 
 def inspect(file: str, options: Options) -> None:
@@ -94,7 +108,7 @@ def inspect(file: str, options: Options) -> None:
         f"{table.source}: {len(table.names) + len(table.lists)} columns{f', {table.note}' if table.note else ''}"
     )
     click.echo(column_table(table))
-    measure = read(file, **_reading(options))
+    measure = read(file, **reading_of(options))
     origin = measure.origin
     click.echo(f"\n{origin.description if origin else ''}\nspace: {measure.space!r}")
     click.echo(f"atoms: {measure.n:,}, ordinary ESS {plain(measure.ess)}")
@@ -104,25 +118,8 @@ def inspect(file: str, options: Options) -> None:
     click.echo(f"default scales: {len(values)} {kind}s from {values[0]:.4g} to {values[-1]:.4g}")
 
 
-def _measure(file: str, options: Options) -> Measure:
-    """The points of a file, with a note of what was read."""
-    measure = read(file, **_reading(options), progress=_shows_progress(options))
-    if measure.origin is not None:
-        note(options, f"{measure.origin.source}: {in_options(measure.origin.description)}")
-    return measure
-
-
-def _profiled(measure: Measure, kind: str, scales: Any, options: Options) -> HeatProfile:
-    """The profile; its warnings are printed."""
-    how: dict[str, Any] = {"rtol": options["rtol"], "progress": _shows_progress(options)}
-    if scales is not None:
-        how[f"{kind}s"] = scales
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = heat_profile(measure, **how)
-    for warning in caught:
-        click.echo(f"heatess: warning: {in_options(str(warning.message))}", err=True)
-    return result
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _label(file: str, files: Sequence[str]) -> str:
@@ -134,7 +131,7 @@ def _label(file: str, files: Sequence[str]) -> str:
 def accumulate(shards: Sequence[str], options: Options) -> None:
     """Add all shards to a new or an existing state; the file is written once, at the end."""
     refuse_together(options, ("max_degree", "finest"), ("overwrite", "append"), ("quiet", "verbose"))
-    reading = Reading(**_reading(options))
+    reading = Reading(**reading_of(options))
     keep_apart(shards, options)
     _refuse_repeats(shards)
     for shard in shards:
@@ -145,7 +142,7 @@ def accumulate(shards: Sequence[str], options: Options) -> None:
             raise usage(f"{option} {name} cannot belong to {arrays} .npy shards; add one at a time with --append")
     state = _existing(options)
     started = time.perf_counter()
-    bar = Progress(_shows_progress(options))
+    bar = Progress(shows_progress(options))
     with bar.meter(sum(os.path.getsize(shard) for shard in shards), "accumulate") as advance:
         for shard in shards:
             state = _added(state, shard, reading, options, advance)
@@ -167,7 +164,7 @@ def merge(states: Sequence[str], options: Options) -> None:
         _refuse_other_files(out)
     whole: Accumulator | None = None
     seen: dict[str, str] = {}
-    for path in Progress(_shows_progress(options)).track(states, "merge"):
+    for path in Progress(shows_progress(options)).track(states, "merge"):
         part = Accumulator.load(path)
         twin = seen.setdefault(part.checksum(), path)
         if twin != path:
@@ -192,13 +189,6 @@ def merge(states: Sequence[str], options: Options) -> None:
     if result is not None:
         facts = Facts(f"{len(states)} states merged", "", whole.ess == whole.n, ())
         deliver(result, kind, facts, options, compute)
-
-
-def _reading(options: Options) -> dict[str, Any]:
-    """The arguments of `read`; options that exclude each other are refused."""
-    refuse_together(options, ("weights", "log_weights"))
-    names = ("space", "units", "weights", "log_weights", "normalize", "drop_missing")
-    return {"columns": chosen_columns(options), **{name: options[name] for name in names}}
 
 
 def _refuse_repeats(files: Sequence[str]) -> None:
@@ -281,7 +271,3 @@ def _write(state: Accumulator, options: Options) -> None:
     with writing(out):
         state.save(out)
     note(options, f"wrote {out}: {state.n:,} atoms on {state.space!r}, max_degree {state.max_degree}")
-
-
-def _shows_progress(options: Options) -> bool:
-    return not (options["quiet"] or options["no_progress"])

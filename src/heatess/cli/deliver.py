@@ -61,6 +61,14 @@ class Facts(NamedTuple):
     even: Sequence[float]  #: gESS of the same atoms equally weighted, at the rows shown
 
 
+class Also(NamedTuple):
+    """A further result, delivered with profiles: "population" of --band, or the "test" of two files."""
+
+    name: str
+    result: Any
+    text: str
+
+
 def scales_of(options: Options, space: Space) -> tuple[str, Any]:
     """The kind of scale, and its grid, None for one that fits the cloud; refuses bounds of another kind.
 
@@ -69,7 +77,7 @@ def scales_of(options: Options, space: Space) -> tuple[str, Any]:
     asked = [kind for kind in ("angle", "time", "resolution") if options[f"{kind}s"]]
     usual = "time" if not space.angular else "resolution" if space.dim > ANGLE_DIMENSION else "angle"
     kind = asked[0] if asked else usual
-    for bound in options["fail_under"]:
+    for bound in options.get("fail_under", ()):
         reason = None
         if kind == "time" and bound.in_degrees:
             reason = "scales here are times, so write the time without deg, such as gess@0.01=50"
@@ -94,16 +102,21 @@ def fitted(result: HeatProfile, kind: str) -> str:
 
 
 def deliver(
-    result: HeatProfile, kind: str, facts: Facts, options: Options, compute: Callable[[Sequence[float]], HeatProfile]
+    result: HeatProfile,
+    kind: str,
+    facts: Facts,
+    options: Options,
+    compute: Callable[[Sequence[float]], HeatProfile],
+    also: Also | None = None,
 ) -> None:
     """Print and save the result, and compare it with its bounds.
 
-    *kind* is the kind of scale of the profile; *compute* profiles other scales.
+    *kind* is the kind of scale of the profile; *compute* profiles other scales; *also* is what --band adds.
     """
     if options["json_file"] == STDOUT:
-        click.echo(result.to_json())
+        click.echo(_json({"": result}, also))
     elif options["csv_file"] == STDOUT:
-        click.echo(profile_csv({"": result}), nl=False)
+        click.echo(profile_csv({"": result}, also.result if also else None), nl=False)
     else:
         words = verdict(result, equal=facts.equal, about=facts.about)
         click.echo(f"{words}\n\n{profile_table(result, about=facts.about, even=facts.even)}")
@@ -111,21 +124,28 @@ def deliver(
             click.echo(f"\n{modes}")
         if not options["quiet"] and not facts.equal and facts.about in ("sky", "directions", "rotations"):
             click.echo(f"\n{CAVEAT}")
-    _save_all({"": result}, facts.title, options)
+        if also is not None:
+            click.echo(f"\n{also.text}")
+    _save_all({"": result}, facts.title, options, also)
     unmet = [_unmet(bound, result, kind, compute) for bound in options["fail_under"]]
     if any(unmet):
         raise BoundNotMet("; ".join(filter(None, unmet)))
 
 
-def deliver_several(results: Mapping[str, HeatProfile], kind: str, options: Options) -> None:
-    """Print several profiles at the same scales side by side, save them, and compare each with its bounds."""
+def deliver_several(results: Mapping[str, HeatProfile], kind: str, options: Options, also: Also | None = None) -> None:
+    """Print several profiles at the same scales side by side, save them, and compare each with its bounds.
+
+    *also* is the test of two of them.
+    """
     if options["json_file"] == STDOUT:
-        click.echo(_json(results))
+        click.echo(_json(results, also))
     elif options["csv_file"] == STDOUT:
         click.echo(profile_csv(dict(results)), nl=False)
     else:
         click.echo(comparison(results))
-    _save_all(results, "", options)
+        if also is not None:
+            click.echo(f"\n{also.text}")
+    _save_all(results, "", options, also)
     unmet = []
     for name, result in results.items():
         found = [_unmet(bound, result, kind, None) for bound in options["fail_under"]]
@@ -134,18 +154,20 @@ def deliver_several(results: Mapping[str, HeatProfile], kind: str, options: Opti
         raise BoundNotMet("; ".join(unmet))
 
 
-def _json(results: Mapping[str, HeatProfile]) -> str:
-    """One profile, or several by their names."""
-    if list(results) == [""]:
-        return results[""].to_json()
-    return json.dumps({name: json.loads(result.to_json()) for name, result in results.items()})
+def _json(results: Mapping[str, HeatProfile], also: Also | None) -> str:
+    """One profile, or several by their names; what is added has a name of its own, which no file has."""
+    profiles: dict[str, Any] = {name: json.loads(result.to_json()) for name, result in results.items()}
+    found = profiles[""] if list(profiles) == [""] else profiles
+    return json.dumps(found | ({} if also is None else {also.name: json.loads(also.result.to_json())}))
 
 
-def _save_all(results: Mapping[str, HeatProfile], title: str, options: Options) -> None:
+def _save_all(results: Mapping[str, HeatProfile], title: str, options: Options, also: Also | None) -> None:
     def draw(draft: Path) -> None:
         ax = None
         for name, result in results.items():
             ax = result.plot(ax, **({"label": name} if name else {}))
+        if also is not None and also.name == "population":
+            ax = also.result.plot(ax)
         if ax is not None:
             if len(results) > 1:
                 ax.legend()
@@ -153,11 +175,17 @@ def _save_all(results: Mapping[str, HeatProfile], title: str, options: Options) 
             figure: Any = ax.figure
             figure.savefig(draft, dpi=150)
 
+    bands = also.result if also is not None and also.name == "population" else None
     writers: dict[str, Callable[[Path], Any]] = {
-        "json_file": lambda draft: draft.write_text(_json(results) + "\n", encoding="utf-8"),
-        "csv_file": lambda draft: draft.write_text(profile_csv(dict(results)), encoding="utf-8"),
+        "json_file": lambda draft: draft.write_text(_json(results, also) + "\n", encoding="utf-8"),
+        "csv_file": lambda draft: draft.write_text(profile_csv(dict(results), bands), encoding="utf-8"),
         "plot_file": draw,
     }
+    save(writers, options)
+
+
+def save(writers: Mapping[str, Callable[[Path], Any]], options: Options) -> None:
+    """Write the files that were asked for, each in one step."""
     for name, write in writers.items():
         path = options[name]
         if path not in (None, STDOUT):

@@ -223,9 +223,30 @@ results = _all(
         "--json", "json_file", is_flag=False, flag_value="-", help="Write JSON; - for stdout.", **_file(".json")
     ),
     click.option("--csv", "csv_file", help="Write every scale as CSV; - for stdout.", **_file(".csv")),
-    click.option("--plot", "plot_file", help="Draw gESS: .png, .pdf or .svg.", **_file(".png", ".pdf", ".svg")),
-    click.option("--fail-under", help="Exit with code 4 if the result is lower, for instance gess@20deg=50.", **_BOUND),
+    click.option("--plot", "plot_file", help="Draw the result: .png, .pdf or .svg.", **_file(".png", ".pdf", ".svg")),
 )
+
+bounds = click.option(
+    "--fail-under", help="Exit with code 4 if the result is lower, for instance gess@20deg=50.", **_BOUND
+)
+
+one_scale = _all(
+    click.option("--angle", type=angle, metavar="DEG", help="The scale alpha = sqrt(8t), in degrees."),
+    click.option("--time", type=click.FloatRange(0, min_open=True), metavar="T", help="The scale as a diffusion time."),
+    click.option("--resolution", type=angle, metavar="DEG", help="The scale as the distance of 1/e overlap."),
+)
+
+_ORIGINS = "fixed (or independent of the points), or importance weights. [importance, where they differ]"
+weights_are = click.option("--weights-are", type=click.Choice(["fixed", "importance"]), help=f"Weights are {_ORIGINS}")
+
+
+def chance(draws: str) -> Callable[[F], F]:
+    """The options of what is found by random draws; *draws* is the help of their number."""
+    return _all(
+        click.option("--draws", type=click.IntRange(0), metavar="N", help=draws),
+        click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of random numbers, to repeat a result."),
+    )
+
 
 verbosity = _all(
     click.option("-q", "--quiet", is_flag=True, help="Only results, warnings and errors."),
@@ -240,6 +261,12 @@ def state(**more: Any) -> Callable[[F], F]:
         click.option("-o", "--out", help="State file to write, .npz.", **_file(".npz"), **more),
         click.option("--overwrite", is_flag=True, help="Replace the state file if it exists."),
     )
+
+
+thinned = _all(
+    click.option("-o", "--out", required=True, help="File to write, .csv or .npz.", **_file(".csv", ".npz")),
+    click.option("--overwrite", is_flag=True, help="Replace the file if it exists."),
+)
 
 
 def directory(name: str, help: str) -> Callable[[F], F]:

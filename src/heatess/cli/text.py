@@ -16,6 +16,7 @@ from ..scales import ANGLE_DIMENSION
 
 if TYPE_CHECKING:
     from ..arrays import IntArray
+    from ..inference.population import PopulationProfile
     from ..profile import HeatProfile
     from ..tables.table import Table
 
@@ -52,7 +53,7 @@ def modes_sentence(profile: HeatProfile) -> str:
 
 
 def _sentence(profile: HeatProfile, row: int, about: str) -> str:
-    at, found = _scale_name(profile, row, about), plain(float(profile.gess[row]))
+    at, found = scale_name(profile, row, about), plain(float(profile.gess[row]))
     most = float(profile.gess[row] / profile.volume[row])
     words = f"At {at} they make {found} distinguishable atoms"
     if math.isfinite(most) and most < 10 * profile.ess:
@@ -61,7 +62,7 @@ def _sentence(profile: HeatProfile, row: int, about: str) -> str:
     return f"{words}."
 
 
-def _scale_name(profile: HeatProfile, row: int, about: str = "") -> str:
+def scale_name(profile: HeatProfile, row: int, about: str = "") -> str:
     """One scale of the profile in words: its angle, or above ten dimensions its resolution."""
     if not profile.space.angular:
         return f"a distance of {profile.angles[row]:.3g}"
@@ -100,7 +101,7 @@ def profile_table(profile: HeatProfile, *, about: str = "", even: Sequence[float
         table["area"] = ("km^2" if earth else "deg^2", size * profile.volume)
     kept = {name: (unit, values) for name, (unit, values) in table.items() if np.isfinite(values[order]).any()}
     rows = [list(kept), [unit for unit, _ in kept.values()]]
-    rows += [[_number(float(values[row])) for _, values in kept.values()] for row in order]
+    rows += [[number(float(values[row])) for _, values in kept.values()] for row in order]
     return columns([[*cells, last] for cells, last in zip(rows, _errors(profile, order), strict=True)])
 
 
@@ -119,12 +120,12 @@ def comparison(profiles: Mapping[str, HeatProfile]) -> str:
     head = ["resolution" if resolved else "angle" if unit else "distance", *profiles]
     rows = [head, [unit, *["gESS"] * len(profiles)]]
     for row in order:
-        rows.append([_number(float(scales[row])), *(_number(float(p.gess[row])) for p in profiles.values())])
-    sizes = [["n", *(f"{p.n:,}" for p in profiles.values())], ["ESS", *(_number(p.ess) for p in profiles.values())]]
+        rows.append([number(float(scales[row])), *(number(float(p.gess[row])) for p in profiles.values())])
+    sizes = [["n", *(f"{p.n:,}" for p in profiles.values())], ["ESS", *(number(p.ess) for p in profiles.values())]]
     best = max(profiles, key=lambda name: profiles[name].gess[middle])
     said = ", ".join(f"{name} {plain(float(p.gess[middle]))}" for name, p in profiles.items())
     return (
-        f"At {_scale_name(first, middle)}, gESS: {said}. Most distinguishable atoms: {best}.\n\n{columns(rows + sizes)}"
+        f"At {scale_name(first, middle)}, gESS: {said}. Most distinguishable atoms: {best}.\n\n{columns(rows + sizes)}"
     )
 
 
@@ -152,22 +153,28 @@ def columns(rows: Sequence[Sequence[str]], *, left: int = 0) -> str:
     return "\n".join("  " + "   ".join(cells).rstrip() for cells in aligned)
 
 
-def profile_csv(profiles: dict[str, HeatProfile]) -> str:
-    """Every scale of every profile as CSV, with full precision; a single unnamed profile has no name column."""
+def profile_csv(profiles: dict[str, HeatProfile], bands: PopulationProfile | None = None) -> str:
+    """Every scale of every profile as CSV, with full precision; a single unnamed profile has no name column.
+
+    With *bands*, at the same scales, come the columns of these that a profile does not have, called population_...
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     named = list(profiles) != [""]
-    writer.writerow([*(["cloud"] if named else []), *CURVES])
+    added = {} if bands is None else bands.to_dict()
+    names = [name for name in (bands.columns if bands is not None else ()) if name not in CURVES[:3]]
+    writer.writerow([*(["cloud"] if named else []), *CURVES, *(f"population_{name}" for name in names)])
     for name, profile in profiles.items():
-        for row in zip(*(getattr(profile, curve).tolist() for curve in CURVES), strict=True):
+        curves = [*(getattr(profile, curve).tolist() for curve in CURVES), *(added[key] for key in names)]
+        for row in zip(*curves, strict=True):
             writer.writerow([*([name] if named else []), *("" if math.isnan(value) else repr(value) for value in row)])
     return text.getvalue()
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """A number with four significant digits and separated thousands; tiny ones are zero, huge ones powers of ten.
 
-    >>> [_number(value) for value in (99.9996, 0.61, 31523.4, 1.799e-81, 0.0, 2e31, math.inf)]
+    >>> [number(value) for value in (99.9996, 0.61, 31523.4, 1.799e-81, 0.0, 2e31, math.inf)]
     ['100.0', '0.6100', '31,523', '< 1e-5', '0', '2.000e31', '-']
     """
     if not math.isfinite(value):

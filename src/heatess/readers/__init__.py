@@ -130,6 +130,8 @@ def read(
 
 def open_table(path: Any) -> Table:
     """The table in a file or a data frame; an `InputError` that says what can be read if it cannot."""
+    if isinstance(path, Table):
+        return path
     frame = None if isinstance(path, str | os.PathLike) else frame_table(path)
     if frame is not None:
         return frame

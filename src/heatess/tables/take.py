@@ -17,7 +17,7 @@ from ..spaces import Circle, Euclidean, Hyperbolic, Projective, Space, named
 from .check import refuse_beyond, refuse_infinite, refuse_lengths, refuse_weights
 from .kinds import Kind, RaDec, Relion, Torsions, Vectors
 from .meaning import FORMS, Meaning, Reading, meaning_of
-from .table import Place, Table
+from .table import Piece, Place, Table
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,11 @@ def taken_from(taken: Taken) -> Iterator[None]:
         yield
     except InputError as error:
         raise taken.explained(at_place(error, taken.place)) from None
+
+
+def complete_columns(names: list[str], piece: Piece, reading: Reading) -> list[NDArray[Any]]:
+    """The columns of a piece in the rows of which points are made."""
+    return _complete(names, piece.columns, piece.place, reading)[0]
 
 
 def _complete(

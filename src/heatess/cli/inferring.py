@@ -1,0 +1,224 @@
+"""The work of `heatess test` and `heatess thin`, and what `profile --band` and `compare` add to profiles."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ..errors import InputError
+from ..files import atomic_path
+from ..inference.comparison import Comparison, compare
+from ..inference.population import PopulationProfile, population_profile
+from ..inference.thinning import Thinned
+from ..inference.thinning import thin as thinned
+from ..inference.uniformity import UniformityTest, uniformity_test
+from ..measure import Measure
+from ..profile import HeatProfile
+from ..readers import open_table
+from ..tables.meaning import Reading
+from ..tables.table import Table
+from ..tables.take import complete_columns
+from .deliver import Options, check, keep_apart, note, save, scales_of, writing
+from .options import STDOUT, in_options, refuse_together, usage
+from .reading import measure_of, reading_of, shows_progress, warnings_printed
+from .text import columns, number, shown_rows
+
+#: Atoms up to which `compare` tests two files with 500 resamplings, with 99, and not at all unless asked to.
+QUICK, LONG = 200_000, 2_000_000
+
+#: A p-value up to which the answer is that there is a difference.
+SIGNIFICANT = 0.05
+
+
+def test(file: str, options: Options) -> None:
+    """Test for uniformity, print and save what was found."""
+    check([file], options)
+    statistic, given = options["statistic"], [name for name in ("angles", "times", "resolutions") if options[name]]
+    if statistic and given:
+        raise usage(f"a classical statistic has no scale; give --statistic or --{given[0]}, not both")
+    measure = measure_of(file, options)
+    kind, grid = scales_of(options, measure.space)
+    scales: dict[str, Any] = {} if grid is None or statistic else {f"{kind}s": grid}
+    with warnings_printed():
+        found = uniformity_test(
+            measure,
+            **scales,
+            statistic=statistic,
+            weights_are=options["weights_are"],
+            draws=options["draws"] or None,
+            rng=options["seed"],
+        )
+    if options["json_file"] == STDOUT:
+        click.echo(found.to_json())
+    elif options["csv_file"] == STDOUT:
+        click.echo(_csv(found), nl=False)
+    else:
+        click.echo(_test_in_words(found))
+    writers = {
+        "json_file": lambda draft: draft.write_text(found.to_json() + "\n", encoding="utf-8"),
+        "csv_file": lambda draft: draft.write_text(_csv(found), encoding="utf-8"),
+        "plot_file": lambda draft: _drawn(found, Path(file).name, draft),
+    }
+    save(writers, options)
+
+
+def _test_in_words(found: UniformityTest) -> str:
+    """A sentence, a table of scales and one of low degrees."""
+    how = {"limit": "by the limit law", "monte carlo": f"by {found.draws:,} draws of uniform points with these weights"}
+    by = how.get(found.method, f"by {found.draws:,} random signs of the points")
+    subject = "the law that the importance weights aim at" if found.weights_are == "importance" else "the points"
+    if found.pvalue > SIGNIFICANT:
+        verdict = f"No departure of {subject} from uniform was found"
+        end = "; that is not proof that there is none."
+    else:
+        verdict, end = f"{subject[0].upper()}{subject[1:]} {'is' if 'law' in subject else 'are'} not uniform", "."
+    sentence = f"{verdict}: p = {found.pvalue:.2g} {by}{end}"
+    if found.statistic != "heat":
+        row = [found.statistic, number(float(found.statistics[0])), number(float(found.expected[0]))]
+        return f"{sentence}\n\n{columns([['statistic', 'value', 'if uniform'], row], left=1)}"
+    unit = "deg" if found.space.angular else ""
+    name = "angle" if unit else "distance"
+    rows = [[name, "resolution", "statistic", "if uniform", "p"], [unit, unit, "", "mean", ""]]
+    for k in range(len(found.times)):
+        values = (found.angles[k], found.resolutions[k], found.statistics[k], found.expected[k])
+        rows.append([*(number(float(value)) for value in values), f"{found.pvalues[k]:.2g}"])
+    text = f"{sentence}\n\n{columns(rows)}"
+    low = found.degrees
+    if len(low.degrees):
+        table = [["degree", "statistic", "if uniform", "p"]]
+        for degree, count, value, p in zip(*low, strict=True):
+            table.append([str(degree), number(float(value)), number(float(count)), f"{p:.2g}"])
+        text += f"\n\n{columns(table)}"
+    return text
+
+
+def _csv(found: UniformityTest) -> str:
+    return _rows_csv(list(found.columns), [np.asarray(getattr(found, name)).tolist() for name in found.columns])
+
+
+def _rows_csv(names: Sequence[str], values: Sequence[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for row in zip(*values, strict=True):
+        writer.writerow(["" if isinstance(value, float) and math.isnan(value) else repr(value) for value in row])
+    return text.getvalue()
+
+
+def _drawn(found: Any, title: str, draft: Path) -> None:
+    ax = found.plot()
+    ax.set_title(title, parse_math=False)
+    ax.figure.savefig(draft, dpi=150)
+
+
+def thin(file: str, options: Options) -> None:
+    """Keep some atoms, write them with their new weights, and say what that changes."""
+    refuse_together(options, ("quiet", "verbose"), ("size", "error"), ("angle", "time", "resolution"))
+    out: Path = options["out"]
+    if out == STDOUT:
+        raise usage("-o - is no file; name one that ends in .csv or .npz")
+    if not options["size"] and not options["error"]:
+        raise usage("say how far to go: --size N atoms, or --error X, the share by which gESS may change")
+    scale = {name: options[name] for name in ("angle", "time", "resolution") if options[name]}
+    if not scale:
+        raise usage("say at which scale nothing must change: --angle, --time or --resolution")
+    if out.exists() and not options["overwrite"]:
+        raise usage(f"{out} exists; add --overwrite to replace it")
+    keep_apart([file], options)
+    table = open_table(file)
+    measure = measure_of(table, options)
+    with warnings_printed():
+        found = thinned(measure, size=options["size"], error=options["error"], **scale)
+    with writing(out), atomic_path(out) as draft:
+        if out.suffix.lower() == ".csv":
+            draft.write_text(_kept_rows(table, measure, found, options), encoding="utf-8")
+        else:
+            with draft.open("wb") as stream:
+                np.savez(stream, points=found.measure.points, weights=found.weights, rows=found.indices)
+    click.echo(f"{_thinned_in_words(found)}\nWritten: {out}")
+
+
+def _thinned_in_words(found: Thinned) -> str:
+    return repr(found).partition(": ")[2].removesuffix(")") + "."
+
+
+def _kept_rows(table: Table, measure: Measure, found: Thinned, options: Options) -> str:
+    """The columns that the points were read from, in the rows that were kept, and the new weights."""
+    names = list(measure.origin.columns) if measure.origin is not None else []
+    named: list[str] = []
+    values: list[Any] = []
+    for name, column in zip(names, _columns(table, names, options), strict=True):
+        kept = column[found.indices]
+        if kept.ndim == 1:
+            named.append(name)
+            values.append(kept.tolist())
+        else:
+            named += [f"dim_{place}" for place in range(kept.shape[1])]
+            values += kept.T.tolist()
+    return _rows_csv([*named, "weight"], [*values, found.weights.tolist()])
+
+
+def _columns(table: Table, names: list[str], options: Options) -> list[Any]:
+    """The numbers of some columns, without the rows that were left out when the points were read."""
+    reading = Reading(**reading_of(options))
+    weight = [name for name in (reading.weights, reading.log_weights) if name in table.names and name not in names]
+    piece = next(table.pieces([*names, *weight], None))
+    return complete_columns([*names, *weight], piece, reading)[: len(names)]
+
+
+def banded(measure: Measure, profile: HeatProfile, options: Options) -> PopulationProfile:
+    """Estimates for the law behind the sample at the scales of a profile; warnings are printed."""
+    with warnings_printed():
+        return population_profile(measure, times=profile.times, weights_are=options["weights_are"])
+
+
+def band_table(profile: HeatProfile, found: PopulationProfile) -> str:
+    """Places and volume of the law at the scales of the table, with the ends of their bands."""
+    level = f"{100 * found.level:g} %"
+    unit = "deg" if found.space.angular else ""
+    rows = [["angle" if unit else "distance", "places", "from", "to"], [unit, "", level, level]]
+    quantities = [(found.places, 1.0)]
+    if found.space.compact:
+        rows[0] += ["volume", "from", "to"]
+        rows[1] += ["%", level, level]
+        quantities.append((found.volume, 100.0))
+    for row in shown_rows(profile):
+        cells = [number(float(found.angles[row]))]
+        for band, factor in quantities:
+            cells += [number(factor * float(part[row])) for part in (band.estimate, band.lower, band.upper)]
+        rows.append(cells)
+    head = "The law behind the sample, for independent draws"
+    if found.withheld is not None:
+        head += f" (no bands: {found.withheld})"
+    text = f"{head}:\n\n{columns(rows)}"
+    if math.isfinite(found.resolution_limit):
+        at = f"{found.resolution_limit:.3g}{f' {unit}' if unit else ''}"
+        text += f"\n\nBelow {at} gESS counts atoms rather than places: there the law fills more than the ESS of places."
+    return text
+
+
+def compared(measures: Mapping[str, Measure], options: Options, scales: dict[str, Any]) -> Comparison | None:
+    """The test of two files; None, with a note, where there is none."""
+    (one, a), (other, b) = measures.items()
+    total = a.n + b.n
+    draws = options["draws"]
+    if draws is None:
+        draws = 500 if total <= QUICK else 99 if total <= LONG else 0
+        if not draws:
+            note(options, f"{total:,} atoms are many to resample, so the two are not tested; --draws 99 does it")
+    if not draws:
+        return None
+    how = {"weights_are": options["weights_are"], "draws": draws, "rng": options["seed"]}
+    try:
+        with warnings_printed():
+            return compare(a, b, names=(one, other), **scales, **how, progress=shows_progress(options))
+    except InputError as error:
+        note(options, f"no p-value: {in_options(str(error))}")
+        return None

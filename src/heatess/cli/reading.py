@@ -1,0 +1,55 @@
+"""From options to measures and profiles, with notes and warnings on stderr."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from ..measure import Measure
+from ..profile import HeatProfile, heat_profile
+from ..readers import read
+from .deliver import Options, note
+from .options import chosen_columns, in_options, refuse_together
+
+
+def reading_of(options: Options) -> dict[str, Any]:
+    """The arguments of `read`; options that exclude each other are refused."""
+    refuse_together(options, ("weights", "log_weights"))
+    names = ("space", "units", "weights", "log_weights", "normalize", "drop_missing")
+    return {"columns": chosen_columns(options), **{name: options[name] for name in names}}
+
+
+def measure_of(source: Any, options: Options) -> Measure:
+    """The points of a file or a table, with a note of what was read."""
+    measure = read(source, **reading_of(options), progress=shows_progress(options))
+    if measure.origin is not None:
+        note(options, f"{measure.origin.source}: {in_options(measure.origin.description)}")
+    return measure
+
+
+def profiled(measure: Measure, kind: str, scales: Any, options: Options) -> HeatProfile:
+    """The profile; its warnings are printed."""
+    how: dict[str, Any] = {"rtol": options["rtol"], "progress": shows_progress(options)}
+    if scales is not None:
+        how[f"{kind}s"] = scales
+    with warnings_printed():
+        return heat_profile(measure, **how)
+
+
+@contextmanager
+def warnings_printed() -> Iterator[None]:
+    """Print the warnings of this block at its end, in words of the command line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        click.echo(f"heatess: warning: {in_options(str(warning.message))}", err=True)
+
+
+def shows_progress(options: Options) -> bool:
+    """Whether bars are wanted."""
+    return not (options["quiet"] or options["no_progress"])
