@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray
-from ..blocks import one_blas_thread, slices
+from ..blocks import slices
 from ..spaces.capabilities import PairKernel
 
 #: Rounds of new weights and new atoms, and rounds without a gain after which it stops.
@@ -109,7 +109,10 @@ def choose(candidates: Candidates, size: int) -> Chosen:
     those that are missed least; and the largest of what is left of f come in their place, by matching pursuit.
     Nothing is random, and the first of equals is taken.
     """
-    with one_blas_thread() if size < MANY else nullcontext():  # several would wait for each other, pick after pick
+    import scipy.linalg  # noqa: F401  brings a BLAS of its own, which is to be limited too
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas") if size < MANY else nullcontext():  # else they wait for each other
         return _choose(candidates, size)
 
 
