@@ -3,8 +3,7 @@
     python benchmarks/calibration_uniformity.py [--full]
 
 prints Markdown tables. The designs were chosen before their figures were seen. Where the test draws at random, 100
-data sets in a row share their draws, which changes nothing on average; tails of the limit law come from a
-table of them.
+data sets in a row share their draws, which changes nothing on average; tails of the limit law come from a table.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 import heatess as he
-from heatess.inference import uniformity
+from heatess.inference import uniform_null, uniformity
 from heatess.inference.combine import LimitLaw, from_draws
 from heatess.inference.families import Family, heat_family, sobolev_family
 from heatess.inference.sobolev import sobolev
@@ -93,15 +92,15 @@ def rejections(measure: Measure, repeats: int, rng: np.random.Generator) -> tupl
     family, hits = heat_family(measure, at.times), 0
 
     def values() -> np.ndarray:
-        return family.values(uniformity.uniform_measure(measure, rng), RTOL)
+        return family.values(uniform_null.uniform_measure(measure, rng), RTOL)
 
-    law = uniformity.limit_law(measure, family)
-    if law is not None and uniformity.limit_holds(measure, at):
+    law = uniform_null.limit_law(measure, family)
+    if law is not None and uniform_null.limit_holds(measure, at):
         table = Table(law)
         hits = sum(law.combined(table.pvalues(values())) <= SIZE for _ in range(repeats))
         return "limit", hits / repeats
     for _ in range(repeats // SHARED):
-        drawn = np.array([values() for _ in range(uniformity.DRAWS)])
+        drawn = np.array([values() for _ in range(uniform_null.DRAWS)])
         hits += sum(from_draws(values(), drawn)[1] <= SIZE for _ in range(SHARED))
     return "monte carlo", hits / repeats
 
@@ -154,7 +153,7 @@ def power_table(full: bool, n: int = 100) -> str:
         start = Measure(draw(n, rng), space=space)
         families: list[Family] = [heat_family(start, uniformity.default_scales(start).times)]
         families.append(sobolev_family(space, sobolev(space, "gine_f")))
-        tables = [Table(law) for family in families if (law := uniformity.limit_law(start, family)) is not None]
+        tables = [Table(law) for family in families if (law := uniform_null.limit_law(start, family)) is not None]
         ours, single = [], []
         for _ in range(2000 if full else 200):
             measure = Measure(draw(n, rng), space=space)

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import heatess as he
 import heatess.scales
 import spaces
-from heatess.inference import uniformity
+from heatess.inference import uniform_null, uniformity
 from heatess.inference.combine import LimitLaw, cauchy, from_draws
 from heatess.inference.families import NullLevels, heat_family, space_levels
 from heatess.measure import Measure
@@ -156,7 +156,7 @@ def test_mean_and_variance_given_the_weights_are_exact(space, n):
     measure = Measure(space.uniform(n, rng), gamma_weights(n), space=space)
     times = np.array([0.1, 0.3])
     family = heat_family(measure, times)
-    drawn = np.array([family.values(uniformity.uniform_measure(measure, rng), 1e-6) for _ in range(700)])
+    drawn = np.array([family.values(uniform_null.uniform_measure(measure, rng), 1e-6) for _ in range(700)])
     eigenvalues, logs = space_levels(space, 0.1)
     w = measure.weights
     for place, time in enumerate(times):
@@ -281,10 +281,10 @@ def test_the_method_follows_the_weights_and_the_scale():
     measure, uneven = he.Measure(x), np.ones(60)
     uneven[0] = 30
     assert he.uniformity_test(x).method == "limit"
-    assert not uniformity.limit_holds(he.Measure(x[:40]), None)
-    assert not uniformity.limit_holds(he.Measure(x, uneven), None)
-    assert uniformity.limit_holds(measure, uniformity.default_scales(measure))
-    assert not uniformity.limit_holds(measure, heatess.scales.resolve(he.Sphere(2), angles=[3]))
+    assert not uniform_null.limit_holds(he.Measure(x[:40]), None)
+    assert not uniform_null.limit_holds(he.Measure(x, uneven), None)
+    assert uniform_null.limit_holds(measure, uniformity.default_scales(measure))
+    assert not uniform_null.limit_holds(measure, heatess.scales.resolve(he.Sphere(2), angles=[3]))
     found = he.uniformity_test(x[:20], angles=[60], rng=0)
     assert (found.method, found.draws) == ("monte carlo", 999)
     assert he.uniformity_test(x, np.linspace(1, 1.2, 60), draws=19, rng=0).method == "multiplier"
@@ -305,6 +305,12 @@ def test_degrees_and_radians_are_one_torus():
     other = he.uniformity_test(np.radians(x), space=he.Torus(2))
     assert one.pvalues == pytest.approx(other.pvalues, rel=1e-6)
     assert one.expected == pytest.approx(other.expected, rel=1e-6)
+
+
+def test_many_points_on_the_circle_need_no_draws():
+    found = he.uniformity_test(np.random.default_rng(0).uniform(0, 6.28318, 3000), space=he.Circle())
+    assert found.method == "limit"
+    assert found.expected[-1] == pytest.approx(499, rel=1e-3)
 
 
 def test_high_dimension_needs_no_scale():
@@ -330,6 +336,16 @@ def test_importance_weights_ask_whether_the_target_is_uniform():
     assert found.pvalue > 0.02  # their target is
     wrong = he.uniformity_test(x, log_weights=-2.2 * log_weights, draws=199, rng=0)
     assert wrong.pvalue <= 0.01
+
+
+def test_heavy_tails_of_importance_weights_are_refused():
+    x = he.samplers.uniform(2000, rng=0)
+    weights = np.random.default_rng(3).uniform(size=2000) ** -0.85
+    weights[np.argsort(weights)[-3:]] /= 4  # so that the ESS does not show it
+    assert he.Measure(x, weights).ess > 50
+    with pytest.raises(he.InputError, match="tail index"):
+        he.uniformity_test(x, weights, draws=19, rng=0)
+    assert he.uniformity_test(x, weights, weights_are="fixed", draws=19, rng=0).pvalue > 0.04
 
 
 def test_signed_sums_are_those_of_plain_numpy():

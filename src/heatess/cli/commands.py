@@ -97,7 +97,17 @@ def compare(files: Sequence[str], options: Options) -> None:
         from .inferring import compared
 
         found = compared(measures, options, {f"{kind}s": grid} if given else {})
-        also = None if found is None else Also("test", found.test, f"{_capital(found.verdict)}.")
+        also = (
+            None
+            if found is None
+            else Also(
+                "test",
+                found.test,
+                f"{found.verdict[0].upper()}{found.verdict[1:]}."
+                if found.verdict.startswith("no ")
+                else f"{found.verdict}.",
+            )
+        )
     deliver_several(results, kind, options, also)
 
 
@@ -116,10 +126,6 @@ def inspect(file: str, options: Options) -> None:
     kind = "resolution" if scales.resolutions is not None else "angle" if measure.space.angular else "time"
     values = getattr(scales, f"{kind}s")
     click.echo(f"default scales: {len(values)} {kind}s from {values[0]:.4g} to {values[-1]:.4g}")
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _label(file: str, files: Sequence[str]) -> str:

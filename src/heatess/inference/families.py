@@ -36,6 +36,9 @@ NEGLIGIBLE = 45.0
 #: Most distinct levels of a limit law.
 MOST_LEVELS = 200_000
 
+#: Levels that a statistic may need where the transform is fast: on circles.
+FAST_LEVELS = 2**13
+
 #: Atoms up to which a statistic with infinitely many levels is summed over pairs; the levels that are kept above that.
 PAIR_ATOMS, KEPT_LEVELS = 4000, 1024
 
@@ -232,7 +235,9 @@ class HeatFamily(Family):
 def heat_family(measure: Measure, times: FloatArray) -> Family:
     """Statistics at *times* and, where levels are known one by one, in the degrees 1, 2 and 3."""
     space, series = measure.space, measure.space.series
-    count = None if series is None else level_count(series, float(times.min()), measure.ess, 1e-10, SERIES_LIMIT)
+    fast = isinstance(space.transform, LevelTransform) and space.transform.most >= FAST_LEVELS
+    limit = FAST_LEVELS if fast else SERIES_LIMIT
+    count = None if series is None else level_count(series, float(times.min()), measure.ess, 1e-10, limit)
     if series is None or count is None:
         return HeatFamily(space, times)
     return HeatLevelFamily(space, series, times, max(count, LOW_DEGREES + 1))

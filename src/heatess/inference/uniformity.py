@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import scales
 from ..arrays import FloatArray, IntArray, shown, whole
-from ..engines import plan
-from ..errors import CostError, InputError, PrecisionWarning, ScaleError, warn
+from ..errors import InputError, ScaleError
 from ..measure import Measure
 from ..scales import Scales
 from ..spaces.base import Space
-from .combine import LimitLaw, from_draws
 from .families import Family, heat_family, sobolev_family
 from .sobolev import sobolev
+from .uniform_null import Found, Method, find_pvalues, log_places
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Method = Literal["limit", "monte carlo", "multiplier"]
 Rng = np.random.Generator | int
 
 #: Scales that are tested if the user names none, and the footprints k_2t(x, x) that the space holds at the coarsest.
@@ -33,21 +31,8 @@ SCALES, FEWEST_PLACES = 5, 2.0
 #: Footprints at the finest of them: half the ESS, but at least and at most so many.
 LEAST_FINEST, MOST_FINEST = 8.0, 500.0
 
-#: The limit law is used from this ESS on, if the largest squared weight is below this share of their sum, and if so
-#: many pairs of independent atoms are expected within a footprint.
-LIMIT_ESS, LIMIT_SHARE, CLOSE_PAIRS = 50.0, 0.2, 30.0
-
 #: Footprints beyond which the statistic cannot be told from its mean in double precision.
 MOST_PLACES = 1e9
-
-#: Draws unless the user gives their number, and the accuracy of each.
-DRAWS, DRAW_RTOL = 999, 1e-7
-
-#: Importance weights need this ESS, and so few atoms that all pairs can be summed with every draw.
-LEAST_ESS, MOST_ATOMS = 50.0, 5000
-
-#: Relative uncertainty of a p-value that is worth a warning.
-DOUBT = 1e-6
 
 
 class LowDegrees(NamedTuple):
@@ -196,8 +181,9 @@ def uniformity_test(
         "fixed": the weights are equal, or do not depend on the points. The question is whether the points are
         independent and uniform. "importance": the weights are functions of the points, such as target over proposal.
         The question is then whether the *target* is uniform, and the points themselves need not be. Signs drawn at
-        random for each atom give the law of T around its own mean; it is approximate, needs an ESS of 50 and at most
-        5000 points. Default: "importance" if weights are given and differ, else "fixed".
+        random for each atom give the law of T around its own mean; it is approximate, and needs an ESS of 50, weights
+        without a heavy tail (`pareto_k` up to 0.7) and at most 5000 points. Default: "importance" if weights are
+        given and differ, else "fixed".
     draws : int, optional
         Number of random draws: at least 19. With it, the limit law is not used. Default where draws are needed: 999.
     rng : numpy.random.Generator or int, optional
@@ -239,122 +225,12 @@ def uniformity_test(
             raise ScaleError("a classical statistic has no scale; give statistic= or scales, not both")
         chosen = sobolev(measure.space, statistic)
         at, family, name = None, sobolev_family(measure.space, chosen), chosen.name
-    found = _tested(measure, family, at, origin, count, generator)
+    found = find_pvalues(measure, family, at, origin, count, generator)
     return _result(measure, family, at, name, origin, found)
 
 
-class _Found(NamedTuple):
-    statistics: FloatArray
-    pvalues: FloatArray
-    pvalue: float
-    method: Method
-    draws: int
-
-
-def _tested(
-    measure: Measure,
-    family: Family,
-    at: Scales | None,
-    origin: WeightsAre,
-    draws: int | None,
-    rng: np.random.Generator,
-) -> _Found:
-    if origin == "importance":
-        return _by_multipliers(measure, family, DRAWS if draws is None else draws, rng)
-    law = limit_law(measure, family, classical=at is None)
-    if draws is None and law is not None and limit_holds(measure, at):
-        return _by_limit(measure, family, law)
-    return _by_draws(measure, family, DRAWS if draws is None else draws, rng)
-
-
-def limit_holds(measure: Measure, at: Scales | None) -> bool:
-    """Whether there are enough atoms of similar weight, and enough pairs at the finest scale."""
-    if measure.ess < LIMIT_ESS or float(measure.weights.max()) ** 2 * measure.ess > LIMIT_SHARE:
-        return False
-    return at is None or 2 * math.log(measure.ess) - _log_places(measure, at.times.min()) >= math.log(CLOSE_PAIRS)
-
-
-def _log_places(measure: Measure, time: float) -> float:
-    """log k_2t(x, x)."""
-    kernel = measure.space.pair_kernel
-    if kernel is None:
-        raise TypeError("a homogeneous space has a pair kernel")
-    at = np.array([float(time)])
-    return float(kernel.fitted(measure.points[:1], at, 1e-8).log_diagonal(at)[0])
-
-
-def limit_law(measure: Measure, family: Family, *, classical: bool = False) -> LimitLaw | None:
-    """The limit law of a family, with the exact variance for the weights of a measure; None where it is not known.
-
-    The variance is less than that of the limit by the share that pairs of an atom with itself have of sum_ij
-    w_i^2 w_j^2: those do not vary. Classical statistics keep the limit as books and tables have it.
-    """
-    if family.levels is None:
-        return None
-    varying = 1.0 if classical else 1 - float(np.sum(measure.weights**4)) * measure.ess**2
-    return LimitLaw(family.levels, math.sqrt(max(varying, 0.0)))
-
-
-def _by_limit(measure: Measure, family: Family, law: LimitLaw) -> _Found:
-    values = family.values(measure, 1e-9)
-    tails = law.tails(values)
-    doubt = max(tail.error for tail in tails)
-    if doubt > DOUBT:
-        warn(f"p-values are certain only to {doubt:.0e}, relatively; draws= gives exact ones", PrecisionWarning)
-    pvalues = np.array([tail.probability for tail in tails])
-    return _Found(values, pvalues, law.combined(pvalues), "limit", 0)
-
-
-def _by_draws(measure: Measure, family: Family, draws: int, rng: np.random.Generator) -> _Found:
-    """Uniform points with the same weights, again and again."""
-    seconds = draws * family.seconds(measure)
-    if seconds > plan.PATIENCE:
-        raise CostError(
-            f"{draws:,} draws of {measure.n:,} points on {measure.space!r} would take about {seconds / 60:.0f} minutes "
-            "on two cores; give fewer draws=, coarser scales, or fewer points chosen at random",
-            seconds=seconds,
-        )
-    drawn = np.empty((draws, family.size))
-    for row in drawn:
-        row[:] = family.values(uniform_measure(measure, rng), DRAW_RTOL)
-    observed = family.values(measure, DRAW_RTOL)
-    pvalues, pvalue = from_draws(observed, drawn)
-    return _Found(observed, pvalues, pvalue, "monte carlo", draws)
-
-
-def uniform_measure(measure: Measure, rng: np.random.Generator) -> Measure:
-    """Independent uniform points with the weights of a measure."""
-    space = measure.space
-    return Measure.trusted(space, space.check(space.uniform(measure.n, rng)), measure.weights)
-
-
-def _by_multipliers(measure: Measure, family: Family, draws: int, rng: np.random.Generator) -> _Found:
-    """Signs for each atom: weights a_i - w_i sum a with a_i = +- w_i / (1 - w_i).
-
-    If the target is uniform, sum w_i phi(x_i) is the mean of an estimate whose errors have these signs' spread.
-    """
-    if measure.ess < LEAST_ESS:
-        raise InputError(
-            f"with importance weights the test needs an ESS of at least {LEAST_ESS:g}, but it is {measure.ess:.3g}; "
-            'draw more points, or, if the weights do not depend on the points, say weights_are="fixed"'
-        )
-    if measure.n > MOST_ATOMS:
-        raise CostError(
-            f"with importance weights all pairs are summed for every draw, and {measure.n:,} points are more than "
-            f"{MOST_ATOMS:,}; give as many chosen at random, with their weights, or, if the weights do not depend on "
-            'the points, say weights_are="fixed"'
-        )
-    weights = np.asarray(measure.weights)
-    signs = rng.integers(2, size=(measure.n, draws)) * 2.0 - 1
-    multiplied = signs * (weights / (1 - weights))[:, None]
-    columns = np.column_stack([weights, multiplied - np.outer(weights, multiplied.sum(axis=0))])
-    found = measure.ess * family.signed(measure.points, columns)
-    pvalues, pvalue = from_draws(found[0], found[1:])
-    return _Found(found[0], pvalues, pvalue, "multiplier", draws)
-
-
 def _result(
-    measure: Measure, family: Family, at: Scales | None, name: str, origin: WeightsAre, found: _Found
+    measure: Measure, family: Family, at: Scales | None, name: str, origin: WeightsAre, found: Found
 ) -> UniformityTest:
     cut = family.scales
     means = _means(measure, family, at)
@@ -392,7 +268,7 @@ def _means(measure: Measure, family: Family, at: Scales | None) -> FloatArray:
             )
     if at is None:
         raise TypeError("a statistic without a scale has levels")
-    return np.array([math.expm1(_log_places(measure, float(time))) for time in at.times])
+    return np.array([math.expm1(log_places(measure, float(time))) for time in at.times])
 
 
 def _scales_for(measure: Measure, angles: Any, times: Any, resolutions: Any) -> Scales:
@@ -401,11 +277,11 @@ def _scales_for(measure: Measure, angles: Any, times: Any, resolutions: Any) -> 
         return default_scales(measure)
     at = scales.resolve(measure.space, angles, times, resolutions)
     finest = int(np.argmin(at.times))
-    log_places = _log_places(measure, float(at.times[finest]))
-    if log_places > math.log(MOST_PLACES):
+    log_count = log_places(measure, float(at.times[finest]))
+    if log_count > math.log(MOST_PLACES):
         raise ScaleError(
             f"at {scales.in_words(measure.space, float(at.times[finest]))} the space holds about "
-            f"10^{log_places / math.log(10):.0f} footprints, and {measure.n:,} uniform points practically never share "
+            f"10^{log_count / math.log(10):.0f} footprints, and {measure.n:,} uniform points practically never share "
             "one, so there is nothing to test; give coarser scales, or none for those that fit the space and the ESS"
         )
     return at
@@ -427,7 +303,7 @@ def default_scales(measure: Measure) -> Scales:
     for places in np.geomspace(FEWEST_PLACES, most, SCALES).tolist():
 
         def excess(log_time: float, goal: float = math.log(places)) -> float:
-            return _log_places(measure, math.exp(log_time)) - goal
+            return log_places(measure, math.exp(log_time)) - goal
 
         low = high = start
         while excess(low) < 0:
@@ -447,7 +323,7 @@ def _refuse_space(space: Space) -> None:
     if space.modes is not None or space.pair_kernel is None:
         raise InputError(
             f"the test of uniformity is for homogeneous spaces, and on {space!r} the law of the statistic depends on "
-            "the place; compare with points of its uniform law, space.uniform(n, rng), by the MMD of two samples"
+            "the place; compare with points of its uniform law, space.uniform(n, rng), by two_sample_test"
         )
 
 

@@ -1,0 +1,163 @@
+"""How p-values of uniformity are found: by the limit law, by uniform points drawn again and again, or by signs."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ..arrays import FloatArray
+from ..engines import plan
+from ..errors import CostError, InputError, PrecisionWarning, warn
+from ..measure import Measure
+from ..scales import Scales
+from .combine import LimitLaw, from_draws
+from .families import Family
+from .pareto import pareto_k
+from .weights import WeightsAre
+
+Method = Literal["limit", "monte carlo", "multiplier"]
+
+#: The limit law is used from this ESS on, if the largest squared weight is below this share of their sum, and if so
+#: many pairs of independent atoms are expected within a footprint.
+LIMIT_ESS, LIMIT_SHARE, CLOSE_PAIRS = 50.0, 0.2, 30.0
+
+#: Draws unless the user gives their number, and the accuracy of each.
+DRAWS, DRAW_RTOL = 999, 1e-7
+
+#: Importance weights need this ESS, and so few atoms that all pairs can be summed with every draw.
+LEAST_ESS, MOST_ATOMS = 50.0, 5000
+
+#: Pareto index of importance weights above which their means have no standard error to speak of.
+HEAVY_TAIL = 0.7
+
+#: Relative uncertainty of a p-value that is worth a warning.
+DOUBT = 1e-6
+
+
+class Found(NamedTuple):
+    """Statistics and p-values of a family, the combined p-value, and how they were found."""
+
+    statistics: FloatArray
+    pvalues: FloatArray
+    pvalue: float
+    method: Method
+    draws: int
+
+
+def find_pvalues(
+    measure: Measure,
+    family: Family,
+    at: Scales | None,
+    origin: WeightsAre,
+    draws: int | None,
+    rng: np.random.Generator,
+) -> Found:
+    """p-values by the method that suits the weights, the number of atoms and the scales."""
+    if origin == "importance":
+        return _by_multipliers(measure, family, DRAWS if draws is None else draws, rng)
+    law = limit_law(measure, family, classical=at is None)
+    if draws is None and law is not None and limit_holds(measure, at):
+        return _by_limit(measure, family, law)
+    return _by_draws(measure, family, DRAWS if draws is None else draws, rng)
+
+
+def limit_holds(measure: Measure, at: Scales | None) -> bool:
+    """Whether there are enough atoms of similar weight, and enough pairs at the finest scale."""
+    if measure.ess < LIMIT_ESS or float(measure.weights.max()) ** 2 * measure.ess > LIMIT_SHARE:
+        return False
+    return at is None or 2 * math.log(measure.ess) - log_places(measure, at.times.min()) >= math.log(CLOSE_PAIRS)
+
+
+def log_places(measure: Measure, time: float) -> float:
+    """log k_2t(x, x)."""
+    kernel = measure.space.pair_kernel
+    if kernel is None:
+        raise TypeError("a homogeneous space has a pair kernel")
+    at = np.array([float(time)])
+    return float(kernel.fitted(measure.points[:1], at, 1e-8).log_diagonal(at)[0])
+
+
+def limit_law(measure: Measure, family: Family, *, classical: bool = False) -> LimitLaw | None:
+    """The limit law of a family, with the exact variance for the weights of a measure; None where it is not known.
+
+    The variance is less than that of the limit by the share that pairs of an atom with itself have of sum_ij
+    w_i^2 w_j^2: those do not vary. Classical statistics keep the limit as books and tables have it.
+    """
+    if family.levels is None:
+        return None
+    varying = 1.0 if classical else 1 - float(np.sum(measure.weights**4)) * measure.ess**2
+    return LimitLaw(family.levels, math.sqrt(max(varying, 0.0)))
+
+
+def _by_limit(measure: Measure, family: Family, law: LimitLaw) -> Found:
+    values = family.values(measure, 1e-9)
+    tails = law.tails(values)
+    doubt = max(tail.error for tail in tails)
+    if doubt > DOUBT:
+        warn(f"p-values are certain only to {doubt:.0e}, relatively; draws= gives exact ones", PrecisionWarning)
+    pvalues = np.array([tail.probability for tail in tails])
+    return Found(values, pvalues, law.combined(pvalues), "limit", 0)
+
+
+def _by_draws(measure: Measure, family: Family, draws: int, rng: np.random.Generator) -> Found:
+    """Uniform points with the same weights, again and again."""
+    seconds = draws * family.seconds(measure)
+    if seconds > plan.PATIENCE:
+        raise CostError(
+            f"{draws:,} draws of {measure.n:,} points on {measure.space!r} would take about {seconds / 60:.0f} minutes "
+            "on two cores; give fewer draws=, coarser scales, or fewer points chosen at random",
+            seconds=seconds,
+        )
+    drawn = np.empty((draws, family.size))
+    for row in drawn:
+        row[:] = family.values(uniform_measure(measure, rng), DRAW_RTOL)
+    observed = family.values(measure, DRAW_RTOL)
+    pvalues, pvalue = from_draws(observed, drawn)
+    return Found(observed, pvalues, pvalue, "monte carlo", draws)
+
+
+def uniform_measure(measure: Measure, rng: np.random.Generator) -> Measure:
+    """Independent uniform points with the weights of a measure."""
+    space = measure.space
+    return Measure.trusted(space, space.check(space.uniform(measure.n, rng)), measure.weights)
+
+
+def _by_multipliers(measure: Measure, family: Family, draws: int, rng: np.random.Generator) -> Found:
+    """Signs for each atom: weights a_i - w_i sum a with a_i = +- w_i / (1 - w_i).
+
+    If the target is uniform, sum w_i phi(x_i) is the mean of an estimate whose errors have these signs' spread.
+    """
+    if measure.ess < LEAST_ESS:
+        raise InputError(
+            f"with importance weights the test needs an ESS of at least {LEAST_ESS:g}, but it is {measure.ess:.3g}; "
+            'draw more points, or, if the weights do not depend on the points, say weights_are="fixed"'
+        )
+    if _tail_index(measure) > HEAVY_TAIL:
+        raise InputError(
+            f"the largest importance weights have a tail index of {_tail_index(measure):.2f}, above {HEAVY_TAIL:g} "
+            "(see pareto_k), so no test of their target can be trusted; draw from a proposal that covers the target "
+            'better, or, if the weights do not depend on the points, say weights_are="fixed"'
+        )
+    if measure.n > MOST_ATOMS:
+        raise CostError(
+            f"with importance weights all pairs are summed for every draw, and {measure.n:,} points are more than "
+            f"{MOST_ATOMS:,}; give as many chosen at random, with their weights, or, if the weights do not depend on "
+            'the points, say weights_are="fixed"'
+        )
+    weights = np.asarray(measure.weights)
+    signs = rng.integers(2, size=(measure.n, draws)) * 2.0 - 1
+    multiplied = signs * (weights / (1 - weights))[:, None]
+    columns = np.column_stack([weights, multiplied - np.outer(weights, multiplied.sum(axis=0))])
+    found = measure.ess * family.signed(measure.points, columns)
+    pvalues, pvalue = from_draws(found[0], found[1:])
+    return Found(found[0], pvalues, pvalue, "multiplier", draws)
+
+
+def _tail_index(measure: Measure) -> float:
+    """The Pareto index k of the weights; minus infinity where there is no tail, as for equal weights."""
+    try:
+        return pareto_k(weights=measure.weights)
+    except InputError:
+        return -math.inf
