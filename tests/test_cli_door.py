@@ -156,7 +156,7 @@ def test_compare_saves_every_cloud(run, two, monkeypatch):
         np.testing.assert_allclose(table, expected.gess, rtol=1e-9)
     assert run(*words, "--json", "a.json", "--csv", "a.csv").exit_code == 0
     stored = json.loads(Path("a.json").read_text())
-    assert list(stored) == ["one.csv", "other.npy"]
+    assert list(stored) == ["one.csv", "other.npy", "test"]
     assert stored["one.csv"]["times"] == stored["other.npy"]["times"]
     assert len(Path("a.csv").read_text().splitlines()) == 1 + 2 * len(stored["one.csv"]["times"])
     matplotlib = pytest.importorskip("matplotlib")
@@ -189,7 +189,7 @@ def test_files_of_one_name_are_told_apart(run, two):
         Path(folder).mkdir()
         Path(folder, "same.npy").write_bytes(Path("other.npy").read_bytes())
     found = json.loads(run("compare", "a/same.npy", "b/same.npy", "-q", "--json").stdout)
-    assert list(found) == ["a/same.npy", "b/same.npy"]
+    assert list(found) == ["a/same.npy", "b/same.npy", "test"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -94,20 +94,10 @@ def compare(files: Sequence[str], options: Options) -> None:
     results = {name: profiled(measure, kind, grid, options) for name, measure in measures.items()}
     also = None
     if len(files) == 2:
-        from .inferring import compared
+        from .inferring import compared, in_a_sentence
 
         found = compared(measures, options, {f"{kind}s": grid} if given else {})
-        also = (
-            None
-            if found is None
-            else Also(
-                "test",
-                found.test,
-                f"{found.verdict[0].upper()}{found.verdict[1:]}."
-                if found.verdict.startswith("no ")
-                else f"{found.verdict}.",
-            )
-        )
+        also = None if found is None else Also("test", found.test, in_a_sentence(found))
     deliver_several(results, kind, options, also)
 
 

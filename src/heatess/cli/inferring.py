@@ -222,3 +222,9 @@ def compared(measures: Mapping[str, Measure], options: Options, scales: dict[str
     except InputError as error:
         note(options, f"no p-value: {in_options(str(error))}")
         return None
+
+
+def in_a_sentence(found: Comparison) -> str:
+    """The verdict with a capital letter and a full stop; names of files stay as they are."""
+    words = found.verdict
+    return f"{'No ' + words.removeprefix('no ') if words.startswith('no ') else words}."
