@@ -46,10 +46,10 @@ def main() -> None:
 
 def placed(document: str, section: str, text: str) -> str:
     """The document with *text* between the marks of a section."""
-    marks = re.compile(rf"(<!-- {section} -->\n).*?(\n<!-- end of {section} -->)", re.DOTALL)
+    marks = re.compile(rf"(<!-- {section} -->).*?(<!-- end of {section} -->)", re.DOTALL)
     if not marks.search(document):
         sys.exit(f"{DOCUMENT} has no marks <!-- {section} --> and <!-- end of {section} -->")
-    return marks.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", document)
+    return marks.sub(lambda found: f"{found[1]}\n\n{text}\n\n{found[2]}", document)
 
 
 if __name__ == "__main__":
