@@ -7,18 +7,14 @@ import os
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import heatess as he
-from designs import DESIGNS, WEIGHTS, Design
-from heatess.blocks import threads
+from designs import DESIGNS, WEIGHTS
 from heatess.inference.interval import moments_of
 from heatess.inference.jackknife import diagonal_of, excesses
-
-T = TypeVar("T")
 
 SIZES = (100, 500, 2000)
 LEVEL = 0.95
@@ -66,38 +62,46 @@ def replicates_for(space: he.Space, n: int, full: bool) -> int:
 
 
 class Task(NamedTuple):
-    """One cell to be filled; the design is a place in the tuple that the processes were started with."""
+    """One cell to be filled: the place of its design in DESIGNS, and the truth at each scale."""
 
     place: int
     weights: str
     n: int
     replicates: int
+    truth: np.ndarray
 
 
-_designs: list[Design] = []  # of this process
-
-
-def _start(designs: tuple[Design, ...]) -> None:
+def _start() -> None:
     """One thread for each process."""
     from threadpoolctl import threadpool_limits
 
     os.environ["HEATESS_NUM_THREADS"] = "1"
     threadpool_limits(1)
-    _designs[:] = designs
 
 
-def in_processes(do: Callable[[Task], T], designs: tuple[Design, ...], tasks: list[Task]) -> list[T]:
-    """*do* of every task, on two processes that inherit the designs and their truths."""
-    with multiprocessing.get_context("fork").Pool(2, _start, (designs,)) as pool:
-        return pool.map(do, tasks, chunksize=1)
+def processes() -> Any:
+    """Two fresh processes: those that inherit threads of this one may wait for each other for ever."""
+    return multiprocessing.get_context("spawn").Pool(2, _start)
+
+
+def truth_of(cell: tuple[int, str]) -> np.ndarray:
+    """1 / places of one design, for the processes."""
+    return DESIGNS[cell[0]].truth(cell[1])
+
+
+def tasks_of(pool: Any, cells: list[tuple[int, str, int, int]]) -> list[Task]:
+    """Tasks with their truths, each worked out once; that of gamma weights is that of equal ones."""
+    wanted = sorted({(place, "importance" if kind == "importance" else "equal") for place, kind, _, _ in cells})
+    truths = dict(zip(wanted, pool.map(truth_of, wanted, chunksize=1), strict=True))
+    return [Task(*cell, truths[cell[0], "importance" if cell[1] == "importance" else "equal"]) for cell in cells]
 
 
 def cover(task: Task) -> Cell:
     """Draw, and count how often the bands hold the truth."""
-    place, kind, n, replicates = task
-    design = _designs[place]
+    place, kind, n, replicates, truth = task
+    design = DESIGNS[place]
     seeds = np.random.SeedSequence([sum(map(ord, design.name + kind)), n]).spawn(replicates)
-    places = 1 / design.truth(kind)
+    places = 1 / truth
     held, together, ess, ks = [], [], [], []
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -127,9 +131,9 @@ def _ess(kind: str, w: np.ndarray | None, n: int) -> float:
 
 def compare(task: Task) -> np.ndarray:
     """Coverage at each scale of a normal interval about the sample's own A, about A_U, and of the score interval."""
-    place, kind, n, replicates = task
-    design = _designs[place]
-    truth, held = design.truth(kind), []
+    place, kind, n, replicates, truth = task
+    design = DESIGNS[place]
+    held = []
     for seed in np.random.SeedSequence([7, n, len(design.name)]).spawn(replicates):
         rng = np.random.default_rng(seed)
         x = design.draw(n, rng)
@@ -147,21 +151,17 @@ def compare(task: Task) -> np.ndarray:
     return np.asarray(100 * np.mean(held, axis=0))
 
 
-def run(designs: tuple[Design, ...], full: bool, sizes: tuple[int, ...] = SIZES) -> list[Cell]:
-    """All cells, on two processes."""
-    with threads(2):
-        for design in designs:  # once, and inherited by the processes
-            for kind in WEIGHTS[1:]:
-                design.truth(kind)
-    tasks = [
-        Task(place, kind, n, replicates_for(design.space, n, full))
-        for n in sizes[::-1]
-        for place, design in enumerate(designs)
+def run(pool: Any, full: bool) -> list[Cell]:
+    """All cells, the longest first."""
+    cells = [
+        (place, kind, n, replicates_for(design.space, n, full))
+        for n in SIZES[::-1]
+        for place, design in enumerate(DESIGNS)
         for kind in WEIGHTS
     ]
-    cells = in_processes(cover, designs, tasks)
-    order = {d.name: place for place, d in enumerate(designs)}
-    return sorted(cells, key=lambda cell: (order[cell.design], WEIGHTS.index(cell.weights), cell.n))
+    found = pool.map(cover, tasks_of(pool, cells), chunksize=1)
+    order = {design.name: place for place, design in enumerate(DESIGNS)}
+    return sorted(found, key=lambda cell: (order[cell.design], WEIGHTS.index(cell.weights), cell.n))
 
 
 def table(cells: list[Cell]) -> str:
@@ -179,14 +179,17 @@ def table(cells: list[Cell]) -> str:
     return "\n".join(lines)
 
 
-def others(designs: tuple[Design, ...], replicates: int) -> str:
+def others(pool: Any, replicates: int) -> str:
     """A short table of what other intervals give at n = 100 and 500."""
-    tasks = [Task(k, kind, n, replicates) for k in (0, 6, 8) for kind in ("equal", "importance") for n in (100, 500)]
-    found = in_processes(compare, designs, tasks)
+    cells = [
+        (place, kind, n, replicates) for place in (0, 6, 8) for kind in ("equal", "importance") for n in (100, 500)
+    ]
+    tasks = tasks_of(pool, cells)
+    found = pool.map(compare, tasks, chunksize=1)
     lines = ["| design | weights | n | plug-in, normal | A_U, normal (delta) | score |", "|---|---|---|---|---|---|"]
     for task, held in zip(tasks, found, strict=True):
         ranges = " | ".join(f"{row.min():.0f} to {row.max():.0f}" for row in held)
-        lines.append(f"| {designs[task.place].name} | {task.weights} | {task.n} | {ranges} |")
+        lines.append(f"| {DESIGNS[task.place].name} | {task.weights} | {task.n} | {ranges} |")
     return "\n".join(lines)
 
 
@@ -196,7 +199,8 @@ def _chance(cells: list[Cell]) -> float:
 
 def tables(full: bool) -> str:
     """Coverage of all designs, in per cent, and a comparison with other intervals, as Markdown."""
-    cells = run(DESIGNS, full)
+    with processes() as pool:
+        cells, comparison = run(pool, full), others(pool, 400 if full else 60)
     each = np.concatenate([cell.pointwise for cell in cells if cell.is_asked])
     together = [cell.simultaneous for cell in cells if cell.ess >= 49.5]
     verdict = "as asked for" if MEAN[0] <= each.mean() <= MEAN[1] else f"not from {MEAN[0]:g} to {MEAN[1]:g}"
@@ -210,7 +214,7 @@ def tables(full: bool) -> str:
         f"{sum(bool(cell.short) for cell in cells)} ({counts}). Chance moves one number by {_chance(cells):.1f} points "
         "(standard error at 95 %, fewest replicates)."
     )
-    return "\n\n".join([summary, table(cells), "Other intervals, pointwise:", others(DESIGNS, 400 if full else 60)])
+    return "\n\n".join([summary, table(cells), "Other intervals, pointwise:", comparison])
 
 
 if __name__ == "__main__":
