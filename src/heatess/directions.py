@@ -37,7 +37,7 @@ def from_lonlat(lon: Any, lat: Any, *, units: str | None = None) -> FloatArray:
     """
     east, north = _angles({"lon": lon, "lat": lat}, units)
     _within(north, "lat", units, -0.25, 0.25, "swap lon and lat if they are exchanged; colatitude is from_spherical")
-    _within(east, "lon", units, -0.5, 1.0, "swap lon and lat if they are exchanged")
+    _within(east, "lon", units, -0.5, 1.0, _wrapped("lon", units))
     return _vectors(east, north)
 
 
@@ -59,7 +59,7 @@ def from_spherical(colatitude: Any, azimuth: Any, *, units: str | None = None) -
     """
     down, around = _angles({"colatitude": colatitude, "azimuth": azimuth}, units)
     _within(down, "colatitude", units, 0.0, 0.5, "latitudes are for from_lonlat; colatitude comes first here")
-    _within(around, "azimuth", units, -0.5, 1.0, "colatitude comes first, azimuth second")
+    _within(around, "azimuth", units, -0.5, 1.0, _wrapped("azimuth", units))
     return _vectors(around, math.pi / 2 - down, np.sin(down), np.cos(down))
 
 
@@ -81,7 +81,7 @@ def from_decinc(dec: Any, inc: Any, *, units: str | None = None) -> FloatArray:
     """
     clockwise, down = _angles({"dec": dec, "inc": inc}, units)
     _within(down, "inc", units, -0.25, 0.25, "declination comes first, inclination second")
-    _within(clockwise, "dec", units, -0.5, 1.0, "declination comes first, inclination second")
+    _within(clockwise, "dec", units, -0.5, 1.0, _wrapped("dec", units))
     return _vectors(clockwise, down)
 
 
@@ -142,6 +142,11 @@ def _angles(named: dict[str, Any], units: str | None) -> list[FloatArray]:
     return found
 
 
+def _wrapped(name: str, units: str | None) -> str:
+    """How to bring an angle into its limits; the other angle keeps its own, so that the two are not exchanged."""
+    return f"take whole turns away: numpy.mod({name}, {'2 * numpy.pi' if units == 'rad' else 360})"
+
+
 def _within(angle: FloatArray, name: str, units: str | None, low: float, high: float, hint: str) -> None:
     """Refuse angles outside *low* to *high* turns."""
     turn = 2 * math.pi
@@ -150,9 +155,10 @@ def _within(angle: FloatArray, name: str, units: str | None, low: float, high: f
         row, degrees = int(np.argmax(bad)), units != "rad"
         size, unit = (360, "degrees") if degrees else (turn, "radians")
         value = math.degrees(angle[row]) if degrees else angle[row]
+        far = not degrees and float(np.abs(angle).max()) > turn + SLACK
         raise InputError(
             f"{name} must lie between {low * size:.5g} and {high * size:.5g} {unit}, but row {row} is {value:.6g} "
-            f"({int(bad.sum())} of {len(bad)} rows); {hint}" + ("" if degrees else "; are these degrees?"),
+            f"({int(bad.sum())} of {len(bad)} rows); {hint}" + ("; are these degrees?" if far else ""),
             row=row,
         )
 

@@ -16,6 +16,7 @@ from .directions import from_lonlat
 from .errors import InputError
 from .spaces.base import Space
 from .spaces.rotations import Rotations
+from .spaces.shapes import are_rotations
 from .spaces.sphere import Sphere
 from .tables.frames import frame_table
 from .tables.meaning import Reading
@@ -219,11 +220,15 @@ def _stacked(points: NDArray[Any]) -> tuple[NDArray[Any], Space | None]:
     if not points.size:
         return points.reshape(0, width), None
     unit = np.abs(np.einsum("cdj,cdj->cd", points, points, dtype=np.float64) - 1).max() < 1e-2
-    square = np.einsum("nij,nkj->nik", points, points, dtype=np.float64) if draws == width == 3 else None
-    if square is not None and np.abs(square - np.eye(3)).max() < 1e-3:
+    if draws == width == 3 and are_rotations(points):
         return points, Rotations()
     if unit:
         return points.reshape(chains * draws, width), None
+    if (draws, width) in ((3, 4), (4, 4)) and are_rotations(points[:, :3, :3]):
+        raise InputError(
+            f"points have shape {points.shape}, which are poses; give their rotations, points[:, :3, :3], or a tuple "
+            "of positions and quaternions with space=he.Product(he.Euclidean(3), he.Rotations())"
+        )
     raise InputError(
         f"points have shape {points.shape}, but are neither rotation matrices (n, 3, 3) nor unit vectors "
         f"(chain, draw, {width}); give an (n, d) array, or name the manifold with space="

@@ -82,6 +82,10 @@ class Space(ABC):
         """What tells two spaces of one class apart: the arguments in their repr."""
         return (self.dim,)
 
+    def in_units(self, units: str) -> Space:
+        """The same space for coordinates in degrees or radians, where it leaves that open; else itself."""
+        return self
+
     def __repr__(self) -> str:
         note = "" if self.compact else GESS_ONLY
         return f"{type(self).__name__}({', '.join(map(repr, self._key()))}){note}"

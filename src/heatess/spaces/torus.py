@@ -190,6 +190,10 @@ class Torus(Space):
                 row=row,
             )
 
+    def in_units(self, units: str) -> Torus:
+        """The same torus with its unit said, unless it was said before or coordinates are no angles."""
+        return Torus(self.dim, units=units) if self.units is None and self.angular else self
+
     def _named_with_units(self) -> str:
         return f"he.Torus({self.dim}, units=...)"
 
@@ -318,6 +322,10 @@ class Circle(Torus):
 
     def __repr__(self) -> str:
         return "Circle()" if self.units is None else f"Circle(units={self.units!r})"
+
+    def in_units(self, units: str) -> Torus:
+        """The same circle with its unit said, unless it was said before."""
+        return Circle(units) if self.units is None else self
 
     def _named_with_units(self) -> str:
         return "he.Circle(units=...)"

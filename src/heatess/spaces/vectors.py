@@ -12,6 +12,7 @@ from ..arrays import FloatArray, numeric_array, shown
 from ..blocks import map_rows
 from ..directions import SLACK
 from ..errors import InputError
+from .shapes import extra_column, is_transposed, matrices_in
 
 NORM_TOLERANCE = 1e-6
 #: More dimensions than any data has.
@@ -193,11 +194,20 @@ def _advice(array: NDArray[Any], norms: FloatArray) -> str:
     Dividing by the norm is right where norms are about one, or where there are so many columns that they are an
     embedding. Angles or positions divided by their norm would give a certified answer to the wrong question.
     """
-    count, width = array.shape
-    if 2 <= count < width:
-        columns = np.sqrt(np.einsum("ij,ij->j", array, array, dtype=np.float64))
-        if np.abs(columns - 1).max() < HALF_TOLERANCE:
-            return "did you mean the transpose, points.T?"
+    width = array.shape[1]
+    if is_transposed(array):
+        return "did you mean the transpose, points.T?"
+    if matrices := matrices_in(array):
+        return f"these are rotation matrices: give {matrices.replace('x.', 'points.')}"
+    if extra := extra_column(array):
+        if extra == "first":
+            return "the first column seems to be a number of the row and no coordinate: give points[:, 1:]"
+        argument = "log_weights" if (array[:, -1] < 0).any() else "weights"
+        return f"the last column seems to be a weight: give points[:, :-1], {argument}=points[:, -1]"
+    count = len(array)
+    if 2 <= count <= 4 and width >= EMBEDDING:
+        both = f"divide first, x / numpy.linalg.norm(x, axis=1, keepdims=True), if they are {count} vectors"
+        return f"if these are {width} points in {count} rows, give the transpose, points.T; {both}"
     middle = float(np.median(norms))
     if width >= EMBEDDING or (np.abs(norms - 1) < 0.1).mean() > 0.9:
         return ""
