@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from .arrow import ArrowFrame
 from .table import Columns, Table, refuse_doubles
+from .units import OTHERS
 
 _DEGREES = ("deg", "degree", "degrees", "degrees_north", "degrees_east", "degree_north", "degree_east")
 _RADIANS = ("rad", "radian", "radians")
@@ -181,8 +182,9 @@ def _of_astropy_column(column: Any) -> Any:
 
 
 def _unit(unit: Any) -> str | None:
+    """Degrees, radians, or another unit of angles, which is refused where angles are needed."""
     word = str(unit).strip().lower()
-    return "deg" if word in _DEGREES else "rad" if word in _RADIANS else None
+    return "deg" if word in _DEGREES else "rad" if word in _RADIANS else word if word in OTHERS else None
 
 
 def _of_xarray(dataset: Any) -> Table:

@@ -100,7 +100,7 @@ class RaDec(LonLat):
     roles, about = ("ra", "dec"), "sky"
     names = (
         ("ra", "rightascension", "right_ascension", "raj2000", "ra_deg", "ra_icrs"),
-        ("dec", "declination", "dej2000", "decj2000", "dec_deg", "dec_icrs", "de_icrs"),
+        ("dec", "declination", "dej2000", "decj2000", "dec_deg", "dec_icrs", "de_icrs", "de"),
     )
 
 
@@ -150,7 +150,9 @@ class Vectors(Kind):
     def space(self, points: Any, units: str) -> Space:
         """The sphere of their dimension."""
         if points.shape[1] < 2:
-            raise InputError("there is one number a row, but a vector has two or more; name the columns with columns=")
+            raise InputError(
+                "there is one number a row, but a vector has two or more; say space='circle' if the numbers are angles"
+            )
         return Sphere(points.shape[1] - 1)
 
 
@@ -170,14 +172,15 @@ class Quaternions(Kind):
 
 
 class Relion(Quaternions):
-    """Euler angles of RELION, rot, tilt and psi, ZYZ in degrees."""
+    """Euler angles of RELION, rot, tilt and psi, ZYZ, which RELION itself writes in degrees."""
 
     roles: ClassVar[tuple[str, ...]] = ("rot", "tilt", "psi")
+    angles = True
     names = (("rlnanglerot", "_rlnanglerot"), ("rlnangletilt", "_rlnangletilt"), ("rlnanglepsi", "_rlnanglepsi"))
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """Quaternions, the scalar last."""
-        return from_euler(np.column_stack(columns), convention="relion", units="deg")
+        return from_euler(np.column_stack(columns), convention="relion", units=units)
 
 
 class Torsions(Kind):
@@ -190,6 +193,10 @@ class Torsions(Kind):
     def roles(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the angles themselves."""
         return tuple(self.columns)
+
+    def beyond_radians(self, farthest: Sequence[float]) -> bool:
+        """Phases in radians may be unwrapped; what `Torus` takes for radians is not called degrees here."""
+        return max(farthest) > 2 * TURN + SLACK
 
     def points(self, columns: list[NDArray[Any]], units: str) -> NDArray[Any]:
         """The angles as they are."""
@@ -252,7 +259,7 @@ def quaternion_columns(names: Sequence[str]) -> list[list[str]]:
     """
     groups: dict[str, dict[str, str]] = {}
     for name in names:
-        match = _QUATERNION.fullmatch(name.strip())
+        match = _QUATERNION.fullmatch(re.sub(r"\s*[\[(][^\])]*[\])]$", "", name.strip()))
         if match:
             groups.setdefault(name[: match.start(1)].lower(), {})[match[1].lower()] = name
     return [[group[axis] for axis in "xyzw"] for group in groups.values() if len(group) == 4]

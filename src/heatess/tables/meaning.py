@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import shown
-from ..errors import InputError, InputTypeError
-from ..spaces import Space, named
+from ..arrays import FloatArray
+from ..errors import InputError
+from ..spaces import Space
 from .kinds import (
     PAIRS,
     Colatitude,
@@ -28,27 +28,26 @@ from .kinds import (
     numbered_columns,
     quaternion_columns,
 )
+from .reading import FORMS, Reading
+from .suggest import likely_pair, near, spelled
 from .table import Table
+from .units import OTHERS, split_unit
+
+__all__ = ["FORMS", "Meaning", "Reading", "meaning_of"]
 
 _WEIGHTS = ("weight", "weights", "w", "wt")
-_LOG_WEIGHTS = ("log_weight", "log_weights", "logw", "log_w", "logweight", "lw")
+_LOG_WEIGHTS = (
+    *("log_weight", "log_weights", "logw", "log_w", "logweight", "logweights", "lw", "logwt", "log_wt"),
+    *("ln_weight", "ln_weights", "lnw", "ln_w"),
+)
+_LIKE_WEIGHTS = re.compile(r".*(weight|(^|[^a-z])wt([^a-z]|$)|(log|ln)_?w(t|$)).*", re.I)
+_OTHER_BASE = re.compile(r"log_?(10|2)(?!\d)", re.I)
 _POSITIONS = (("tx", "ty", "tz"), ("px", "py", "pz"), ("position.x", "position.y", "position.z"), ("x", "y", "z"))
-_UNIT = re.compile(r"(.+?)[\s_]*[\[(]?\s*(deg|degree|degrees|rad|radian|radians)\s*[\])]?", re.I)
+
+_EULER = ("yaw", "pitch", "roll", "rot", "tilt", "psi", "theta", "phi", "euler1", "euler2", "euler3", "phi1", "phi2")
 
 #: Columns that are looked at together, to see whether they are unit vectors.
 MOST_COLUMNS = 4096
-
-#: Spaces by the words that --space and space= take, and the form of their points.
-FORMS = {
-    "sphere": "vectors",
-    "projective": "vectors",
-    "rotations": "quaternions",
-    "torus": "angles",
-    "circle": "angles",
-    "euclidean": "numbers",
-    "hyperbolic": "numbers",
-    "pose": "poses",
-}
 
 #: How columns are named, by the form of their points.
 _EXAMPLES = {
@@ -58,76 +57,6 @@ _EXAMPLES = {
     "numbers": "columns=('A', 'B', 'C')",
     "poses": "columns=('X', 'Y', 'Z', 'QX', 'QY', 'QZ', 'QW')",
 }
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read a table, where its names and numbers do not make it clear.
-
-    Attributes
-    ----------
-    space : Space or str, optional
-        A space, its repr, or a word: sphere, projective, rotations, torus, circle, euclidean, hyperbolic, pose.
-    columns : str, sequence of str or mapping, optional
-        The columns that hold the points: names, a range such as "dim_0:dim_383", or roles and names, such as
-        {"lon": "site_long", "lat": "site_lat"}. Roles are lon, lat; ra, dec; dec, inc; colat, azimuth; qx, qy, qz, qw.
-    units : {"deg", "rad"}, optional
-        Unit of angles; needed where the numbers could be either.
-    weights, log_weights : str, optional
-        Column of weights or of their logarithms. The word "none" for weights means equal weights.
-    normalize : bool
-        Scale vectors to unit length. If false, other lengths are refused.
-    drop_missing : bool
-        Leave out rows in which a number is missing, and count them. If false, they are refused.
-    loose : bool
-        Take columns of any names that are unit vectors together, as a data frame in place of points may have.
-    """
-
-    space: Space | str | None = None
-    columns: str | Sequence[str] | Mapping[str, str] | None = None
-    units: str | None = None
-    weights: str | None = None
-    log_weights: str | None = None
-    normalize: bool = False
-    drop_missing: bool = False
-    loose: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("weights", "log_weights"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, str) and value.strip()):
-                raise InputTypeError(f"{name} must be the name of a column, but is {shown(value)}")
-        for name in ("normalize", "drop_missing"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputTypeError(f"{name} must be true or false, but is {shown(getattr(self, name))}")
-        named = self.columns
-        known = named is None or isinstance(named, str | Mapping | list | tuple)
-        parts = [*named, *(named.values() if isinstance(named, Mapping) else ())] if known and named is not None else []
-        if not known or not all(isinstance(part, str) for part in parts):
-            raise InputTypeError(f"columns must be names, or roles and names, but are {shown(named)}")
-        if self.weights and self.log_weights:
-            raise InputError("give weights or log_weights, not both")
-        if self.units is not None and (not isinstance(self.units, str) or self.units not in ("deg", "rad")):
-            raise InputError(f"units must be 'deg' or 'rad', but found {shown(self.units)}")
-        self.form()
-
-    def form(self) -> str | None:
-        """The form of the points of the space that was asked for; None if none was."""
-        if self.space is None:
-            return None
-        if isinstance(self.space, Space):
-            return self.space.form
-        if not isinstance(self.space, str):
-            raise InputError(f"space must be a heatess space such as Sphere(2), or a word, but is {self.space!r}")
-        if self.space.lower() in FORMS:
-            return FORMS[self.space.lower()]
-        try:
-            return named(self.space).form
-        except InputError:
-            words = ", ".join(FORMS)
-            raise InputError(
-                f"space must be one of {words}, or a space such as 'Sphere(2)', not {self.space!r}"
-            ) from None
 
 
 class Meaning(NamedTuple):
@@ -151,17 +80,23 @@ class _Search:
     def __init__(self, table: Table, reading: Reading) -> None:
         self.table, self.reading = table, reading
         self.plain: dict[str, str] = {}  # in lower case, without a unit, and the column
-        self.units = {name: unit for name, unit in table.units.items() if unit in ("deg", "rad")}
-        for name in table.names:
-            match = _UNIT.fullmatch(name.strip())
-            base = match[1] if match else name
-            if match:
-                self.units.setdefault(name, "deg" if match[2].lower().startswith("deg") else "rad")
-            self.plain.setdefault(base.strip().lower(), name)
+        self.units = {name: unit.lower() for name, unit in table.units.items() if unit}
+        self.same: dict[str, list[str]] = {}  # columns that differ in upper and lower case alone
+        split = {name: split_unit(name) for name in table.names}
+        for name, (base, unit) in sorted(split.items(), key=lambda item: item[1].rank):
+            if unit:
+                self.units.setdefault(name, unit)
+            first = self.plain.setdefault(base, name)
+            if split[first].unit == unit:
+                self.same.setdefault(first, []).append(name)
 
     def result(self) -> Meaning:
         kind, note = self._chosen()
+        if self.reading.columns is None:
+            self._refuse_same(kind)
         weight, logs = self._weights(kind.columns)
+        if not weight and self.reading.weights is None:
+            note = "; ".join(filter(None, [note, self._unused_weights(kind)]))
         units = self.reading.units
         if units and not kind.angles:
             raise InputError(f"{self.table.source}: units= is for angles, but {kind.words} are not; leave it out")
@@ -171,7 +106,16 @@ class _Search:
 
     def _stated(self, kind: Kind) -> str | None:
         """The unit that the file states for some of the columns, and so for all; two units are refused."""
-        stated = {unit: name for name in kind.columns if (unit := self.units.get(name))}
+        for name in kind.columns:
+            if self.units.get(name) in OTHERS:
+                unit, remedy = OTHERS[self.units[name]]
+                raise InputError(
+                    f"{self.table.source}: column {name} says that it is in {unit}; {remedy} to make degrees of it, "
+                    "and rename it, or add units='deg' if it holds degrees already"
+                )
+        if isinstance(kind, Relion):  # which the numbers have to bear out
+            return None
+        stated = {unit: name for name in kind.columns if (unit := self.units.get(name, "")) in ("deg", "rad")}
         if len(stated) > 1:
             raise InputError(
                 f"{self.table.source}: column {stated['deg']} is in degrees, but column {stated['rad']} in radians; "
@@ -179,9 +123,19 @@ class _Search:
             )
         return next(iter(stated), None)
 
+    def _refuse_same(self, kind: Kind) -> None:
+        """Refuse to choose between columns such as Lon and lon."""
+        for name in kind.columns:
+            if len(same := self.same.get(name, [])) > 1:
+                raise InputError(
+                    f"{self.table.source} has columns {' and '.join(same)}; choose with {spelled(kind)}, "
+                    "or with another of them"
+                )
+
     def _chosen(self) -> tuple[Kind, str]:
         form, columns = self.reading.form(), self.reading.columns
         if self.table.space is not None:
+            self._refuse_other_space()
             return Numbers(self.table.names[:1]), ""
         if isinstance(columns, Mapping):
             return self._by_roles(columns), ""
@@ -194,6 +148,18 @@ class _Search:
             return found[0], self._left_out(found[0])
         self._refuse(found, form)
         raise AssertionError("not reached")
+
+    def _refuse_other_space(self) -> None:
+        """Refuse arguments that a file with a space of its own, such as a mesh, would pass over."""
+        reading = self.reading
+        given = {"space": reading.space is not None, "columns": reading.columns is not None}
+        given |= {"units": reading.units is not None, "normalize": reading.normalize}
+        for name, is_given in given.items():
+            if is_given:
+                raise InputError(
+                    f"{self.table.source} is a surface, and its points are the nodes of it; leave out {name}=, or save "
+                    "the positions alone to read them as points"
+                )
 
     # As the user says.
 
@@ -254,7 +220,7 @@ class _Search:
         if len(matches) == 1:
             return matches[0]
         reason = f"has {len(matches)} columns" if matches else "has no column"
-        raise InputError(f"{self.table.source} {reason} {name!r}; {self._found()}{_near(name, every)}")
+        raise InputError(f"{self.table.source} {reason} {name!r}; {self._found()}{near(name, every)}")
 
     # As names tell.
 
@@ -313,6 +279,8 @@ class _Search:
                 return []
             make: dict[str | None, Callable[[Sequence[str]], Kind]] = {"vectors": Vectors, "angles": Torsions}
             return [make.get(form, Numbers)(names)]
+        if form == "angles" and len(names) == 1 == self._dimension():
+            return [Torsions(names)]
         fits = self.reading.loose and form in (None, "vectors") and "theta" not in self.plain
         if not fits or not 2 <= len(names) <= MOST_COLUMNS or len(names) == 4:
             return []
@@ -345,8 +313,10 @@ class _Search:
             return True
         rows = np.column_stack(piece.columns)
         with np.errstate(over="ignore", invalid="ignore"):  # of numbers that are refused later
-            three, four = (np.abs(np.linalg.norm(part, axis=1) - 1) < 1e-3 for part in (rows[:, :3], rows))
-        return not bool(four.all()) or bool(three.all())
+            three, four = (np.linalg.norm(part, axis=1) for part in (rows[:, :3], rows))
+        if (np.abs(three - 1) < 1e-3).all() or (np.abs(four - 1) < 1e-3).all():
+            return bool((np.abs(three - 1) < 1e-3).all())
+        return not _steady(four) or _steady(three)  # quaternions that were rounded or scaled
 
     def _poses(self, rotations: list[Kind]) -> Iterator[Kind]:
         for triple in _POSITIONS:
@@ -371,7 +341,13 @@ class _Search:
         if reading.weights == "none":
             return "", False
         if reading.weights or reading.log_weights:
-            return self._column(str(reading.weights or reading.log_weights)), reading.log_weights is not None
+            name = self._column(str(reading.weights or reading.log_weights))
+            if reading.log_weights and (other := _OTHER_BASE.search(name)):
+                raise InputError(
+                    f"{self.table.source}: column {name} says that its logarithms have base {other[1]}, but "
+                    f"log-weights are natural logarithms; multiply it by {math.log(int(other[1])):.15g}, and rename it"
+                )
+            return name, reading.log_weights is not None
         plain, logs = (
             [self.plain[n] for n in names if n in self.plain and self.plain[n] not in used]
             for names in (_WEIGHTS, _LOG_WEIGHTS)
@@ -381,65 +357,81 @@ class _Search:
             raise InputError(f"{self.table.source} has columns {' and '.join(plain + logs)}; choose with {choice}")
         return (plain + logs + [""])[0], bool(logs)
 
+    def _unused_weights(self, kind: Kind) -> str:
+        """A column that may be weights by its name, but is not known to be, so that nobody overlooks it."""
+        for name in self.table.names:
+            if name not in kind.columns and _LIKE_WEIGHTS.fullmatch(name):
+                argument = "log_weights" if re.search(r"log|ln", name, re.I) else "weights"
+                return f"column {name} not used ({argument}={name!r} takes it as {argument.replace('_', '-')})"
+        return ""
+
     # What is not clear.
 
     def _refuse(self, found: list[Kind], form: str | None) -> None:
         source, plain = self.table.source, self.plain
         if len(found) > 1:
             every = " and ".join(f"({kind.words})" for kind in found)
-            choice = " or ".join(_spelled(kind) for kind in found)
+            choice = " or ".join(spelled(kind) for kind in found)
             raise InputError(f"{source} has more than one kind of points: {every}; choose with {choice}")
-        if "theta" in plain and "phi" in plain:
+        if "theta" in plain and "phi" in plain and form in (None, "vectors", "angles") and "psi" not in plain:
             theta, phi = plain["theta"], plain["phi"]
             one, other = (f"columns={{'colat': {a!r}, 'azimuth': {b!r}}}" for a, b in ((theta, phi), (phi, theta)))
             raise InputError(
                 f"{source}: columns {theta}, {phi} may be colatitude and azimuth, in either order, or periodic angles; "
                 f"say {one}, or {other}, or space='torus', columns=({theta!r}, {phi!r}), and units='rad' or units='deg'"
             )
-        if all(f"q{k}" in plain for k in range(4)):
+        four = self._four()
+        if four and form in (None, "quaternions"):
+            last, head = (dict(zip(Quaternions.roles, names, strict=True)) for names in (four, [*four[1:], four[0]]))
             raise InputError(
-                f"{source}: columns q0, q1, q2, q3 are a quaternion with the scalar first or last; say "
-                "columns={'qx': 'q1', 'qy': 'q2', 'qz': 'q3', 'qw': 'q0'} if q0 is the scalar, or "
-                "columns={'qx': 'q0', 'qy': 'q1', 'qz': 'q2', 'qw': 'q3'} if q3 is"
+                f"{source}: columns {', '.join(four)} are a quaternion with the scalar first or last; say "
+                f"columns={head} if {four[0]} is the scalar, or columns={last} if {four[3]} is"
             )
-        if form == "quaternions" and len(self.table.names) == 4:
-            first, *others = self.table.names
-            last = dict(zip(Quaternions.roles, self.table.names, strict=True))
-            head = dict(zip(Quaternions.roles, [*others, first], strict=True))
+        euler = [plain[name] for name in _EULER if name in plain]
+        if len(euler) == 3 and form in (None, "quaternions"):
             raise InputError(
-                f"{source}: the four columns may be quaternions with the scalar first or last; say columns={last} if "
-                f"{self.table.names[3]} is the scalar, or columns={head} if {first} is"
+                f"{source}: columns {', '.join(euler)} seem to be Euler angles, of which there are many conventions; "
+                "turn them into quaternions with heatess.from_euler, and read columns qx, qy, qz, qw"
             )
-        likely = self._likely()
+        if form in (None, "vectors") and len(self.table.lists) > 1:
+            choice = " or ".join(f"columns={name!r}" for name in self.table.lists[:6])
+            raise InputError(f"{source} has more than one column of vectors; choose with {choice}")
+        likely = likely_pair(self.table.names) if form in (None, "vectors") else ""
         what = (
-            f"points for space={self.reading.space!r}"
+            f"points for space={str(self.reading.space)!r}"
             if form
             else "points (such as lon, lat or ra, dec or x, y, z or qx, qy, qz, qw)"
         )
-        how = (
-            f"did you mean {likely}?"
-            if likely
-            else f"name the columns with columns=, for instance {_EXAMPLES.get(form or '', _EXAMPLES[''])}"
-        )
+        example = "columns='A'" if self._dimension() == 1 else _EXAMPLES.get(form or "", _EXAMPLES[""])
+        how = f"did you mean {likely}?" if likely else f"name the columns with columns=, for instance {example}"
         raise InputError(f"{source} has no columns known to hold {what}; {how} ({self._found()})")
 
-    def _likely(self) -> str:
-        """The pair of columns whose names contain lon and lat, ra and dec, or the like; as an argument."""
-        for kind in (LonLat, RaDec, DecInc, Colatitude):
-            chosen = []
-            for role, names in zip(kind.roles, kind.names, strict=True):
-                tokens = {*names, role}
-                fits = [c for c in self.table.names if tokens & set(re.split(r"[^a-z]+", c.lower()))]
-                fits = fits or [c for c in self.table.names if any(len(t) > 2 and t in c.lower() for t in tokens)]
-                chosen.append(fits[0] if fits else "")
-            if all(chosen) and len(set(chosen)) == len(chosen):
-                return _spelled(kind(chosen))
-        return ""
+    def _four(self) -> list[str]:
+        """Four columns of a quaternion whose scalar may be first or last: q0 to q3, q1 to q4, or the only ones."""
+        for start in (0, 1):
+            if all(f"q{k + start}" in self.plain for k in range(4)):
+                return [self.plain[f"q{k + start}"] for k in range(4)]
+        return self.table.names if self.reading.form() == "quaternions" and len(self.table.names) == 4 else []
+
+    def _dimension(self) -> int | None:
+        """The number of columns that the space takes, where that is known."""
+        space = self.reading.space
+        if isinstance(space, str):
+            return 1 if space.lower() == "circle" else None
+        return space.dim if space is not None and space.form in ("angles", "numbers") else None
 
     def _found(self) -> str:
-        every = [name or "(no name)" for name in (*self.table.names, *self.table.lists)]
+        lists = [name for name in self.table.lists if name != "rows"]
+        every = [name or "(no name)" for name in (*self.table.names, *lists)]
         shown = every if len(every) <= 12 else [*every[:8], "...", *every[-2:]]
-        return f"found {len(every)} columns: " + ", ".join(shown) if every else "no columns of numbers were found"
+        count = f"{len(every)} column{'s' * (len(every) != 1)}"
+        return f"found {count}: " + ", ".join(shown) if every else "no columns of numbers were found"
+
+
+def _steady(lengths: FloatArray) -> bool:
+    """Whether lengths, apart from missing ones, are all about the same."""
+    lengths = lengths[~np.isnan(lengths)]
+    return len(lengths) > 0 and 0 < float(lengths.max()) <= 1.05 * float(lengths.min())
 
 
 def _fits(kind: Kind, form: str) -> bool:
@@ -447,27 +439,5 @@ def _fits(kind: Kind, form: str) -> bool:
     return kind.form == form or (form == "numbers" and isinstance(kind, Vectors))
 
 
-def _spelled(kind: Kind) -> str:
-    """The argument that chooses these columns."""
-    if kind.names and kind.roles:
-        return (
-            "columns={"
-            + ", ".join(f"{role!r}: {name!r}" for role, name in zip(kind.roles, kind.columns, strict=True))
-            + "}"
-        )
-    if isinstance(kind, Quaternions):
-        return "space='rotations', columns=" + repr(tuple(kind.columns))
-    if isinstance(kind, Torsions):
-        return "space='torus', columns=" + repr(tuple(kind.columns))
-    return "columns=" + (repr(tuple(kind.columns)) if len(kind.columns) > 1 else repr(kind.columns[0]))
-
-
 def _first_twice(names: list[str]) -> str:
     return next(name for name in names if names.count(name) > 1)
-
-
-def _near(name: str, every: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    close: list[Any] = get_close_matches(name, every, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""

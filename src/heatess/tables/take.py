@@ -80,7 +80,7 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
     """
     meaning = meaning_of(table, reading)
     kind, dropped, count = meaning.kind, 0, 0
-    farthest, least = [0.0] * len(kind.columns), math.inf
+    reach = Reach([math.inf] * len(kind.columns), [-math.inf] * len(kind.columns))
     names = [*kind.columns, *filter(None, [meaning.weight])]
     for piece in table.pieces(names, rows):
         columns, place, lost = _complete(names, piece.columns, piece.place, reading)
@@ -93,9 +93,8 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
             refuse_weights(meaning.weight, weights, meaning.logs, place)
         units = meaning.units or _stated(reading)
         if kind.angles and units is None:
-            farthest = [max(far, float(np.abs(c).max())) for far, c in zip(farthest, columns, strict=True)]
-            least = min(least, float(columns[0].min()))
-            units = _units(kind, least, farthest, table, last=rows is None)
+            reach = reach.with_columns(columns)
+            units = _units(kind, reach, table, last=rows is None)
         refuse_beyond(kind, columns, units or "", place)
         try:
             points = kind.points(columns, units or "")
@@ -115,7 +114,25 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
         raise InputError(f"{table.source} has no rows{left}; at least one point is needed")
     told = meaning.units or _stated(reading) or rows is None
     if kind.angles and not told:
-        _units(kind, least, farthest, table, last=True)
+        _units(kind, reach, table, last=True)
+
+
+class Reach(NamedTuple):
+    """The least and the largest number of each column so far."""
+
+    low: list[float]
+    high: list[float]
+
+    def with_columns(self, columns: list[NDArray[Any]]) -> Reach:
+        """The same with more rows."""
+        low = [min(least, float(values.min())) for least, values in zip(self.low, columns, strict=True)]
+        high = [max(most, float(values.max())) for most, values in zip(self.high, columns, strict=True)]
+        return Reach(low, high)
+
+    @property
+    def farthest(self) -> list[float]:
+        """How far from zero each column reaches."""
+        return [max(abs(low), abs(high)) for low, high in zip(self.low, self.high, strict=True)]
 
 
 def at_place(error: InputError, place: Place) -> InputError:
@@ -150,8 +167,9 @@ def _complete(
     if not reading.drop_missing:
         row = int(np.argmax(lost))
         name = next(name for name, missing in zip(names, empty, strict=True) if missing[row])
+        found = "an entry is no number" if name == "rows" else f"column {name} has no number"
         raise InputError(
-            f"{place(row)}: column {name} has no number ({int(lost.sum()):,} of {len(lost):,} rows); fill those rows, "
+            f"{place(row)}: {found} ({int(lost.sum()):,} of {len(lost):,} rows); fill those rows, "
             "or leave them out with drop_missing=True",
             row=row,
         )
@@ -159,8 +177,11 @@ def _complete(
     return [values[kept] for values in columns], lambda row: place(int(kept[row])), int(lost.sum())
 
 
-def _units(kind: Kind, least: float, farthest: list[float], table: Table, *, last: bool) -> str:
+def _units(kind: Kind, reach: Reach, table: Table, *, last: bool) -> str:
     """Degrees if the numbers so far can be nothing else; what only the *last* of them tell is refused then."""
+    farthest = reach.farthest
+    if not max(farthest):  # zero is zero in every unit
+        return "deg"
     if last and not kind.beyond_radians(farthest):
         raise InputError(_doubt(kind, table, farthest))
     if isinstance(kind, Torsions) and max(farthest) > 360.5:
@@ -168,18 +189,26 @@ def _units(kind: Kind, least: float, farthest: list[float], table: Table, *, las
             f"{table.source}: columns {kind.words} reach {max(farthest):.4g}, more than a turn of 360 degrees; "
             "add units='deg', or units='rad' for phases that were unwrapped"
         )
-    if type(kind) is RaDec and last and 20 < farthest[0] <= 24 < farthest[1] and least >= 0:
+    if type(kind) is RaDec and last and _may_be_hours(reach):
         raise InputError(
-            f"{table.source}: column {kind.columns[0]} runs from {least:.3g} to {farthest[0]:.4g}, "
+            f"{table.source}: column {kind.columns[0]} runs from {reach.low[0]:.3g} to {reach.high[0]:.4g}, "
             "which could be hours; multiply it by 15 if it is, or add units='deg' if it is not"
         )
     return "deg"
 
 
+def _may_be_hours(reach: Reach) -> bool:
+    """Whether a right ascension from 0 to 24 goes all around, or declinations say that the field is wide."""
+    (low, _), (high, _) = reach
+    wide = reach.high[1] - reach.low[1] > 30 or (reach.farthest[1] > 24 and high > 20)
+    return low >= 0 and high <= 24 and (wide or (low < 1 and high > 23))
+
+
 def _doubt(kind: Kind, table: Table, farthest: list[float]) -> str:
     reach = ", ".join(f"{far:.4g}" for far in farthest[:4])
+    words = "the numbers" if kind.columns == ["rows"] else f"columns {kind.words}"
     return (
-        f"{table.source}: columns {kind.words} reach no further than {reach}, which could be degrees or radians; "
+        f"{table.source}: {words} reach no further than {reach}, which could be degrees or radians; "
         "add units='deg' or units='rad'"
     )
 
@@ -216,9 +245,16 @@ def _space(reading: Reading, kind: Kind, points: Any, units: str) -> Space:
     if asked is None:
         return kind.space(points, units)
     if isinstance(asked, Space):
-        if reading.units and reading.units != (_stated(reading) or reading.units):
-            raise InputError(f"units={reading.units!r} does not fit space={asked!r}; leave one of them out")
-        return asked
+        if asked.form != "angles" or units == _stated(reading):
+            return asked
+        told = asked.in_units(units)  # as the names of columns say
+        if told.units == units:
+            return told
+        words = "radians" if units == "rad" else "degrees"
+        raise InputError(
+            f"columns {kind.words} are in {words}, as units= or their names say, which does not fit "
+            f"space={str(asked)!r}; name the space without a unit"
+        )
     word = asked.lower()
     if word not in FORMS:
         return named(asked)
@@ -242,9 +278,8 @@ def _origin(table: Table, meaning: Meaning, reading: Reading, units: str | None,
     elif table.lists:
         words += f" with {len(table.names)} coordinates"
     if kind.angles:
-        words += " (radians)" if units == "rad" else " (degrees)"
-    elif isinstance(kind, Relion):
-        words += " (degrees, ZYZ)"
+        convention = ", ZYZ" if isinstance(kind, Relion) else ""
+        words += f" ({'radians' if units == 'rad' else 'degrees'}{convention})"
     elif reading.normalize:
         words += " (scaled to unit length)"
     if table.note:

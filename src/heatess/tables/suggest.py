@@ -1,0 +1,81 @@
+"""What is suggested where names do not tell what columns hold, as arguments that can be typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .kinds import Colatitude, DecInc, Kind, LonLat, Quaternions, RaDec, Torsions
+from .units import split_unit
+
+#: More words for two roles, by which columns are suggested but not taken.
+_ALSO: dict[type[Kind], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    LonLat: (("azimuth", "az"), ("elevation", "altitude", "alt", "el")),
+    RaDec: ((), ()),
+    DecInc: (("trend",), ("plunge",)),
+    Colatitude: (("zenith", "polar"), ()),
+}
+
+
+def likely_pair(columns: Sequence[str]) -> str:
+    """The pair of columns that are lon and lat, ra and dec, or the like, but for the same addition; as an argument.
+
+    A pair such as glon and glat, or pickup_longitude and pickup_latitude; not along and latency.
+
+    >>> likely_pair(["id", "pickup_lon", "pickup_lat", "drop_lon", "drop_lat"])
+    "columns={'lon': 'pickup_lon', 'lat': 'pickup_lat'}"
+    >>> likely_pair(["along", "latency"])
+    ''
+    """
+    for kind in (LonLat, RaDec, DecInc, Colatitude):
+        words = [(*names, *more, role) for names, more, role in zip(kind.names, _ALSO[kind], kind.roles, strict=True)]
+        first, second = ([*_rests(columns, names)] for names in words)
+        for one, rest in first:
+            for two, other in second:
+                if one != two and rest == other:
+                    return spelled(kind([one, two]))
+        whole = [[name for name, _ in _rests(columns, names, whole=True)] for names in words]
+        if all(len(found) == 1 for found in whole) and whole[0] != whole[1]:
+            return spelled(kind([whole[0][0], whole[1][0]]))
+    return ""
+
+
+def _rests(columns: Sequence[str], words: Sequence[str], *, whole: bool = False) -> Iterator[tuple[str, str]]:
+    """Columns that hold one of some words, each with what is left of its name without the word and its unit.
+
+    Only *whole* words if so asked: site_lon, but not glon.
+    """
+    for name in columns:
+        base = split_unit(name).base
+        parts = re.split(r"[^a-z0-9]+", base)
+        for word in sorted(words, key=len, reverse=True):
+            if word in parts:
+                yield name, re.sub(rf"(?<![a-z0-9]){word}(?![a-z0-9])", "", base, count=1)
+                break
+            if len(word) > 2 and word in base and not whole:
+                yield name, base.replace(word, "", 1)
+                break
+
+
+def spelled(kind: Kind) -> str:
+    """The argument that chooses these columns."""
+    if kind.names and kind.roles:
+        return (
+            "columns={"
+            + ", ".join(f"{role!r}: {name!r}" for role, name in zip(kind.roles, kind.columns, strict=True))
+            + "}"
+        )
+    if isinstance(kind, Quaternions):
+        return "space='rotations', columns=" + repr(tuple(kind.columns))
+    if isinstance(kind, Torsions):
+        return "space='torus', columns=" + repr(tuple(kind.columns))
+    return "columns=" + (repr(tuple(kind.columns)) if len(kind.columns) > 1 else repr(kind.columns[0]))
+
+
+def near(name: str, every: Sequence[str]) -> str:
+    """The name that is most like one that is not there, as a question; empty if none is."""
+    from difflib import get_close_matches
+
+    close: list[Any] = get_close_matches(name, every, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""

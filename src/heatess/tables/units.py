@@ -1,0 +1,53 @@
+"""Units that the names of columns state, such as lon_deg, RA (hours) or lat_e7."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_DEGREES = dict.fromkeys(("deg", "degree", "degrees"), "deg")
+_RADIANS = dict.fromkeys(("rad", "radian", "radians"), "rad")
+
+#: Units that are neither degrees nor radians, in words, and how many of their like make degrees.
+OTHERS = {
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "hourangle"), ("hours", "multiply it by 15")),
+    **dict.fromkeys(("arcmin", "arcmins", "arcminute", "arcminutes"), ("arcminutes", "divide it by 60")),
+    **dict.fromkeys(("arcsec", "arcsecs", "arcsecond", "arcseconds"), ("arcseconds", "divide it by 3600")),
+    **dict.fromkeys(("mas", "milliarcsec", "milliarcsecond"), ("milliarcseconds", "divide it by 3600000")),
+    **dict.fromkeys(("turn", "turns", "rev", "revolutions"), ("turns", "multiply it by 360")),
+    **dict.fromkeys(("gon", "gons"), ("gons", "multiply it by 0.9")),
+    "e6": ("millionths of a degree", "divide it by 1000000"),
+    "e7": ("ten-millionths of a degree", "divide it by 10000000"),
+}
+
+_PLAIN = re.compile(rf"(.+?)[\s_]*[\[(]?\s*({'|'.join([*_DEGREES, *_RADIANS])})\s*[\])]?", re.I)
+_OTHER = re.compile(rf"(.+?)(?:[\s_.]+[\[(]?|[\[(])\s*({'|'.join(OTHERS)})\s*[\])]?", re.I)
+
+
+class Named(NamedTuple):
+    """A name without its unit, and the unit: "deg", "rad", a word of `OTHERS`, or nothing."""
+
+    base: str
+    unit: str
+
+    @property
+    def rank(self) -> int:
+        """Of several columns with one base, the one of lowest rank is meant."""
+        return 0 if not self.unit else {"deg": 1, "rad": 2}.get(self.unit, 3)
+
+
+def split_unit(name: str) -> Named:
+    """A column's name in lower case without its unit.
+
+    >>> split_unit("Lon [deg]"), split_unit("RA (hours)"), split_unit("hour"), split_unit("weight")
+    (Named(base='lon', unit='deg'), Named(base='ra', unit='hours'), Named(base='hour', unit='hour'), \
+Named(base='weight', unit=''))
+    """
+    plain = name.strip().lower()
+    if plain in OTHERS and len(plain) > 2:
+        return Named(plain, plain)
+    match = _PLAIN.fullmatch(plain)
+    if match:
+        return Named(match[1].strip(), "deg" if match[2] in _DEGREES else "rad")
+    match = _OTHER.fullmatch(plain)
+    return Named(match[1].strip(), match[2]) if match else Named(plain, "")
