@@ -147,9 +147,11 @@ def open_table(path: Any) -> Table:
         raise InputError(f"{file} is a directory; give one file")
     if not exists:
         raise InputError(f"{file} does not exist; check the name (the current directory is {Path.cwd()})")
-    family = _family(file)
+    module = import_module(f".{_family(file)}", __name__)
+    if file.suffix.lower() in COMPRESSED and not file.name.lower().endswith(module.SUFFIXES):
+        raise InputError(f"{file} is compressed, and only text, JSON and .fits.gz are read so; unpack it first")
     try:
-        table: Table = import_module(f".{family}", __name__).table(Path(path))
+        table: Table = module.table(Path(path))
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror or error}; check its permissions") from None
     except MemoryError:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..spaces.shapes import are_rotations
 from ..tables.table import Columns, Piece, Rows, Table
 
 SUFFIXES = (".npy", ".npz")
@@ -64,13 +65,32 @@ def _of_array(array: NDArray[Any], source: str) -> Table:
         _refuse_empty(array.shape, source)
         fields = {name: array[name] for name in array.dtype.names if array.dtype[name].base.kind in "fiu"}
         return Columns(fields, source)
+    if array.dtype.kind == "c":
+        raise InputError(
+            f"{source} holds {array.dtype}, not real numbers; for phases z save numpy.angle(z), and read them "
+            "with space='torus' and units='rad'; for vectors save their real and imaginary parts as columns"
+        )
     if array.dtype.kind not in "fiu":
         raise InputError(f"{source} holds {array.dtype}, not real numbers; save it as numbers: array.astype(float)")
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
-        rows = f": array.reshape(-1, {array.shape[-1]})" if array.ndim > 2 and array.size else ""
-        raise InputError(f"{source} has shape {array.shape}, not (n, d); save one point per row{rows}")
+        raise InputError(f"{source} has shape {array.shape}, not (n, d); {_remedy(array)}")
     _refuse_empty(array.shape, source)
     return Rows(array.reshape(len(array), -1), source)
+
+
+def _remedy(array: NDArray[Any]) -> str:
+    """How an array of other than two axes is saved as rows."""
+    if array.ndim == 3 and array.size and array.shape[1:] in ((3, 3), (3, 4), (4, 4)):
+        matrices = array[:, :3, :3]
+        if are_rotations(matrices):
+            part = "array" if array.shape[1:] == (3, 3) else "array[:, :3, :3]"
+            call, argument = (
+                f"scipy's Rotation.from_matrix({part}).as_quat()",
+                "{'qx': '0', 'qy': '1', 'qz': '2', 'qw': '3'}",
+            )
+            return f"save its rotations as quaternions, {call}, and read those with columns={argument}"
+    rows = f": array.reshape(-1, {array.shape[-1]})" if array.ndim > 2 and array.size else ""
+    return f"save one point per row{rows}"
 
 
 def _refuse_empty(shape: tuple[int, ...], source: str) -> None:

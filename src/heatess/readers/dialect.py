@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from ..tables.units import OTHERS
 from .lines import COMMENTS, MISSING, Dialect, is_number, number, records, text_lines
 from .streams import Source
 
@@ -26,6 +27,7 @@ _POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _DEGREES = ("deg", "degree", "degrees", "degrees_north", "degrees_east", "degree_north", "degree_east", "°")
 _UNITS = dict.fromkeys(_DEGREES, "deg") | dict.fromkeys(("rad", "radian", "radians"), "rad")
+_OTHER_UNITS = {word: word for word in OTHERS if word not in ("e6", "e7")}
 _RULE = re.compile(r"[-=]{2,}|[(\[][^)\]\d]*[)\]]")
 _IN_BRACKETS = re.compile(r"[(\[]\s*([^)\]]*?)\s*[)\]]\s*$")
 
@@ -69,10 +71,16 @@ def dialect_of(source: Source, path: Path) -> Dialect:
 
 
 def quaternions_at_end(rows: Iterable[list[str]]) -> bool:
-    """Whether rows of eight numbers end in a unit quaternion, as those of a trajectory do."""
+    """Whether rows of eight numbers end in a unit quaternion, as those of a trajectory do.
+
+    Quaternions may be rounded to two digits, and a few may be zero or missing, where tracking was lost.
+    """
     values = np.array([[number(text) for text in row] for row in rows])
-    lengths = np.linalg.norm(values[:, 4:], axis=1) if values.ndim == 2 and values.shape[1] == 8 else np.zeros(1)
-    return bool(np.all(np.abs(lengths - 1) < 1e-3))
+    if values.ndim != 2 or values.shape[1] != 8:
+        return False
+    lengths = np.linalg.norm(values[:, 4:], axis=1)
+    lengths = lengths[lengths > 0]
+    return len(lengths) > len(values) / 2 and bool(np.all(np.abs(lengths - 1) < 0.02))
 
 
 def sample_rows(source: Source, dialect: Dialect) -> list[list[str]]:
@@ -174,6 +182,9 @@ def _is_header(fields: list[str]) -> bool:
     """Whether fields are names: most are words, and none is a number with a fraction."""
     words = [text.strip() for text in fields if text.strip()]
     plain = [text for text in words if not _is_numeric(text)]
+    counted = [text for text in words if text.isdigit()]
+    if plain and len(counted) > 7 and len(plain) + len(counted) == len(words):
+        return counted in ([str(k + start) for k in range(len(counted))] for start in (0, 1))
     return bool(words) and 2 * len(plain) > len(words) and all(text.isdigit() or not is_number(text) for text in words)
 
 
@@ -267,13 +278,13 @@ def _decimal(layout: Layout) -> str:
 
 
 def _unit(name: str) -> str | None:
-    """The unit in brackets at the end of a name.
+    """The unit of an angle in brackets at the end of a name.
 
     >>> _unit("lon [deg]"), _unit("phi (radians)"), _unit("x (m)")
     ('deg', 'rad', None)
     """
     match = _IN_BRACKETS.search(name)
-    return _UNITS.get(match[1].lower()) if match else None
+    return (_UNITS | _OTHER_UNITS).get(match[1].lower()) if match else None
 
 
 def _is_unit_line(fields: list[str], width: int) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, missing_extra
 from ..tables.table import Rows, Table
+from ..tables.units import OTHERS
 from .foreign import Lazy, chosen, columns, reading, split_label
 
 SUFFIXES = (".h5", ".hdf5", ".hdf", ".he5")
@@ -38,6 +39,8 @@ def table(path: Path) -> Table:
         parts, kind = (samples, "sets of posterior samples") if samples else (every, "tables")
         if not parts:
             raise InputError(f"{file} holds no table or array of numbers (found {_listing(root)}); {_EXPECTED}")
+        if not samples and not label and all(list(found) == [""] for found in every.values()):
+            _refuse_stacks(root, file, list(every))
         name, members = chosen(file, label, parts, kind)
         shape = {member: dataset.shape for member, dataset in members.items()}
         if list(shape) == [""]:
@@ -49,6 +52,22 @@ def table(path: Path) -> Table:
         units |= {member: "rad" for member in shape if member.lower() in _RADIANS}
     found = {member: Lazy(shape[member], partial(_load, file, name, member)) for member in shape}
     return columns(file, found, _EXPECTED, units=units, note=f"HDF5, {name}")
+
+
+def _refuse_stacks(root: Any, file: Path, rows: list[str]) -> None:
+    """Refuse to take an array (n, d) for the points where others have more axes, such as the chains of a sampler."""
+    stacks: list[str] = []
+
+    def visit(name: str, item: Any) -> None:
+        if len(getattr(item, "shape", None) or ()) > 2 and item.dtype.kind in "fiu":
+            stacks.append(f"{name} {item.shape}")
+
+    root.visititems(visit)
+    if stacks:
+        raise InputError(
+            f"{file} holds {', '.join(stacks[:4])}, not (n, d); save the draws as rows, or choose another array after "
+            f"two colons, such as {file}::{rows[0]}"
+        )
 
 
 @contextmanager
@@ -117,12 +136,11 @@ def _unit(root: Any, name: str, member: str) -> str:
 
 
 def stated_unit(attributes: Mapping[str, Any]) -> str:
-    """The attribute units or unit as "deg" or "rad"; empty if it says something else."""
+    """The attribute units or unit as "deg", "rad" or another unit of angles; empty if it says something else."""
     text = attributes.get("units", attributes.get("unit", ""))
     word = (text.decode("latin-1") if isinstance(text, bytes) else str(text)).strip().lower()
-    return {"deg": "deg", "degree": "deg", "degrees": "deg", "rad": "rad", "radian": "rad", "radians": "rad"}.get(
-        word, ""
-    )
+    known = {"deg": "deg", "degree": "deg", "degrees": "deg", "rad": "rad", "radian": "rad", "radians": "rad"}
+    return known.get(word, word if word in OTHERS else "")
 
 
 def _load(file: Path, name: str, member: str) -> NDArray[Any]:

@@ -41,6 +41,8 @@ def table(path: Path) -> Table:
     with source.opened() as (stream, _):
         if str(path).lower().endswith(LINES):
             contents, lines = _lines(stream, source.name)
+            if len(contents) == 1 and isinstance(contents[0], list) and any(isinstance(e, dict) for e in contents[0]):
+                return _of_document(contents[0], source.name)
             return _of_list(contents, source.name, lambda row: f"{source.name} line {lines[row]:,}")
         return _of_document(_parsed(stream.read(), source.name, ""), source.name)
 
@@ -56,6 +58,8 @@ def _parsed(data: bytes, source: str, line: str) -> Any:
         reason = "is nested too deeply to be a table; export the points alone"
     except ValueError as error:
         reason = f"is not valid JSON ({error}); check whether it was cut short, and write it again"
+        if "Extra data" in str(error) and not line:
+            reason = "holds more than one JSON value; if it has one record per line, rename it to .jsonl"
     raise InputError(f"{source}{line} {reason}")
 
 
@@ -84,9 +88,9 @@ def _of_document(contents: Any, source: str) -> Table:
         return _of_list(features, source, lambda row: f"{source} feature {row:,} (counted from 0)")
     if isinstance(contents.get("columns"), list) and isinstance(contents.get("data"), list):
         return _of_split(contents["columns"], contents["data"], source, place)
-    for key in ("data", "records"):
-        if isinstance(contents.get(key), list) and contents[key] and isinstance(contents[key][0], dict):
-            return _of_list(contents[key], source, place)
+    lists = [value for value in contents.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    if len(lists) == 1 and not any(isinstance(value, list) and value is not lists[0] for value in contents.values()):
+        return _of_list(lists[0], source, place)
     return _of_columns(contents, source, place)
 
 

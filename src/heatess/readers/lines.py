@@ -27,6 +27,8 @@ LONGEST = 2**26
 
 _MISSING = frozenset(MISSING)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([,. ']\d{3})+([.,]\d+)?")
+_SEXAGESIMAL = re.compile(r"[+-]?\d{1,3}\s*[:hd°º\s]\s*\d{1,2}\s*([:m'′\s]\s*([\d.]+\s*[s\"″]?)?)?\s*[NSEW]?", re.I)
+_COMPASS = re.compile(r"[+-]?[\d.]+\s*°?\s*[NSEW]|[NSEW]\s*[\d.]+", re.I)
 _CHUNK = 65_536
 
 
@@ -220,6 +222,12 @@ def _not_a_number(line: int, row: list[str], dialect: Dialect, wanted: Sequence[
         hint = "; write thousands without a separator, and decimals with a point"
     elif other in text and is_number(text.replace(".", ","), ","):
         hint = "; write decimals with a point, not a comma" if other == "," else "; other rows have a decimal comma"
+    elif _SEXAGESIMAL.fullmatch(text):
+        hint = "; write angles as decimal degrees, west and south negative, and 15 degrees for an hour"
+    elif _COMPASS.fullmatch(text):
+        hint = "; write west and south as negative numbers, without a letter"
+    elif "\u2212" in text and is_number(text.replace("\u2212", "-"), dialect.decimal):
+        hint = "; write the minus sign as a hyphen, -"
     name = dialect.names[column] or f"number {column + 1}"
     what = f"column {name} is {text[:40]!r}, not a number{hint}"
     return InputError(f"{dialect.source} line {line}: {what}; drop or fix that row")
