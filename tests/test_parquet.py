@@ -129,7 +129,10 @@ def test_pieces_are_what_is_read_whole(save):
     ("columns", "parts"),
     [
         ({"a": [1.0], "b": [2.0]}, ["no columns known to hold points", "found 2 columns: a, b"]),
-        ({"a": [[1.0, 0.0]], "b": [[1.0, 0.0]]}, ["name the columns with columns=", "found 2 columns: a, b"]),
+        (
+            {"a": [[1.0, 0.0]], "b": [[1.0, 0.0]]},
+            ["more than one column of vectors", "choose with columns='a' or columns='b'"],
+        ),
         ({"x": ["a"], "y": [0.0], "z": [0.0]}, ["column x holds string, not numbers"]),
         ({"emb": [["a", "b"]]}, ["emb"]),
         (

@@ -312,7 +312,7 @@ def test_files_that_are_not_what_they_say_are_refused(tmp_path, save):
     refused(save("text.npy", "hello, world"), "does not hold .npy data")
     refused(save("zip.npy", (tmp_path / "a.npz").read_bytes()), "zip archive")
     refused(save("empty.npy", ""), "is empty")
-    refused(tmp_path / "a.npy", "no column 'lon'", "found 4 columns: 0, 1, 2", columns={"lon": "lon", "lat": "lat"})
+    refused(tmp_path / "a.npy", "no column 'lon'", "found 3 columns: 0, 1, 2", columns={"lon": "lon", "lat": "lat"})
 
 
 def test_paths_that_cannot_be_read_are_refused(tmp_path, save):

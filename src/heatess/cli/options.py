@@ -5,6 +5,7 @@ A parser takes the text of an option and returns its value, or raises `BadParame
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import shlex
@@ -23,11 +24,14 @@ STDOUT = Path("-")
 MOST_SCALES = 10_000
 BOUNDED = ("gess", "volume", "divergence", "mmd2", "dimension")
 
-#: An argument that is also an option, and its value; not a part of a path.
+#: An argument that is also an option, and what may follow it; not a part of a path.
 _ARGUMENT = re.compile(
     r"(?<![^\s(])(columns|space|units|weights|log_weights|normalize|drop_missing|resolutions|times|rtol|max_degree)="
-    r"(\{[^}]*\}|\((?:'[^']*',? ?)+\)|'[^']*'|True|\d[\de.+-]*\b|)(?=[\s,;.)?]|$)"
+    r"(?=[{('\"]|True\b|\d|[\s,;.)?]|$)"
 )
+_SPACES = re.compile(r": he\.(?:Torus|Circle)\([^)]*units[^)]*\)")
+_PLAIN = re.compile(r"True\b|\d[\de.+-]*\b|")
+_CLOSING = {"{": "}", "(": ")", "'": "'", '"': '"'}
 
 #: Roles of columns that have options of their own, in their order.
 _ROLES = {
@@ -51,16 +55,40 @@ class Bound(NamedTuple):
 
 def in_options(message: str) -> str:
     """A message of the library with its Python arguments written as options, where there is such an option."""
+    message = _SPACES.sub("", message)
+    parts: list[str] = []
+    start = 0
+    for match in _ARGUMENT.finditer(message):
+        if match.start() < start:  # inside the value before
+            continue
+        value, end = _value(message, match.end())
+        if value is not None and (end == len(message) or message[end] in " ,;:.)?\n"):
+            parts += [message[start : match.start()], _option(match[1], value)]
+            start = end
+    text = "".join([*parts, message[start:]])
+    return text.replace(", --", " --").replace("use heat_profile", "use heatess profile")
 
-    def option(match: re.Match[str]) -> str:
-        if match[2].startswith("{"):
-            roles = dict(re.findall(r"'([^']*)': '([^']*)'", match[2]))
-            if tuple(roles) in _ROLES:
-                return _ROLES[tuple(roles)].format(*map(_quoted, roles.values()))
-        value = match[2].strip("()").strip("'").replace("', '", ",").removeprefix("True")
-        return f"--{match[1].replace('_', '-')} {_quoted(value)}".rstrip()
 
-    return _ARGUMENT.sub(option, message).replace(", --", " --").replace("use heat_profile", "use heatess profile")
+def _value(message: str, start: int) -> tuple[Any, int]:
+    """The Python value that is written in a message from some place on, and its end; None if there is none."""
+    closing = _CLOSING.get(message[start : start + 1])
+    if closing is None:
+        plain = _PLAIN.match(message, start)
+        return (plain[0], plain.end()) if plain else (None, start)
+    end = message.find(closing, start + 1) + 1
+    while end:
+        try:
+            return ast.literal_eval(message[start:end]), end
+        except (ValueError, SyntaxError):  # a bracket or a quote in the name of a column
+            end = message.find(closing, end) + 1
+    return None, start
+
+
+def _option(name: str, value: Any) -> str:
+    if isinstance(value, dict) and tuple(value) in _ROLES:
+        return _ROLES[tuple(value)].format(*map(_quoted, value.values()))
+    text = ",".join(value) if isinstance(value, tuple) else str(value).removeprefix("True")
+    return f"--{name.replace('_', '-')} {_quoted(text)}".rstrip()
 
 
 def _quoted(value: str) -> str:
