@@ -575,3 +575,25 @@ def test_what_a_surface_would_pass_over_is_refused(run, options):
     lines = [*(f"v {x} {y} {z}" for x, y, z in vertices), *(f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces)]
     Path("a.obj").write_text("\n".join(lines))
     assert "leave out --" in refused(run("a.obj", *options))
+
+
+def test_shards_with_and_without_weights_are_not_added(run, rng):
+    lon, lat, _, _ = sky(rng)
+    write("a.csv", "lon,lat,weight", [lon, lat, 100 * np.ones(N)])
+    write("b.csv", "lon,lat", [lon, lat])
+    add = ["accumulate", "a.csv", "b.csv", "-o", "s.npz"]
+    result = CliRunner().invoke(main, add)
+    assert "a.csv has weights, but b.csv has none" in refused(result)
+    assert not Path("s.npz").exists()
+    result = CliRunner().invoke(main, [*add, *advised(result.stderr, "--weights none")])
+    assert result.exit_code == 0
+    assert "a.csv: points from lon, lat (degrees); equal weights" in result.stderr
+    assert he.Accumulator.load("s.npz").ess == pytest.approx(2 * N)
+
+
+def test_weights_in_a_file_of_another_kind_and_an_option_without_its_pair(run, rng):
+    lon, lat, _, _ = sky(rng)
+    write("a.csv", "lon,lat", [lon, lat])
+    np.savetxt("w.txt", np.ones(N))
+    assert "read from .npy: write them with numpy.save" in refused(run("a.csv", "--weights", "w.txt"))
+    assert "--lon is not enough; give --lon with --lat" in refused(run("a.csv", "--lon", "lon"), 2)

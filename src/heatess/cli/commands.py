@@ -140,8 +140,13 @@ def accumulate(shards: Sequence[str], options: Options) -> None:
     started = time.perf_counter()
     bar = Progress(shows_progress(options))
     with bar.meter(sum(os.path.getsize(shard) for shard in shards), "accumulate") as advance:
+        weighted: dict[bool, str] = {}
         for shard in shards:
-            state = _added(state, shard, reading, options, advance)
+            state, last = _added(state, shard, reading, options, advance)
+            if last is not None and not weighted:
+                note(options, f"{shard}: {in_options(last.origin.description.partition(' ')[2])}")
+            if last is not None:
+                _refuse_mixed(weighted, shard, last.weights is not None or last.log_weights is not None)
     if state is None:
         raise InputError("there are no rows in any shard; at least one point is needed")
     _write(state, options)
@@ -222,11 +227,21 @@ def _existing(options: Options) -> Accumulator | None:
     return state
 
 
+def _refuse_mixed(weighted: dict[bool, str], shard: str, has_weights: bool) -> None:
+    """Refuse shards with weights beside shards without, in which each point would count as one."""
+    weighted.setdefault(has_weights, shard)
+    if len(weighted) > 1:
+        raise InputError(
+            f"{weighted[True]} has weights, but {weighted[False]} has none; name the column of each with weights= and "
+            "add them one at a time, or give weights='none' for equal weights in all"
+        )
+
+
 def _added(
     state: Accumulator | None, shard: str, reading: Reading, options: Options, advance: Callable[[int], None]
-) -> Accumulator | None:
-    """The state after one more shard; None if there are no points yet."""
-    size, done, dropped = os.path.getsize(shard), 0, 0
+) -> tuple[Accumulator | None, Taken | None]:
+    """The state after one more shard, None if there are no points yet, and the last piece of the shard."""
+    size, done, last = os.path.getsize(shard), 0, None
     for taken in _pieces(shard, reading):
         if state is None:
             with part_named(shard):
@@ -236,10 +251,11 @@ def _added(
         with taken_from(taken):
             state.add(taken.points, taken.weights, log_weights=taken.log_weights)
         advance(int(taken.done * size) - done)
-        done, dropped = int(taken.done * size), taken.origin.dropped
+        done, last = int(taken.done * size), taken
+    dropped = last.origin.dropped if last else 0
     if dropped:
         note(options, f"{shard}: {dropped:,} {'row' if dropped == 1 else 'rows'} without a number dropped")
-    return state
+    return state, last
 
 
 def _pieces(shard: str, reading: Reading) -> Iterator[Taken]:

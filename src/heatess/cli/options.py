@@ -325,7 +325,12 @@ def chosen_columns(options: Mapping[str, Any]) -> Any:
             if set(names) == set(given):
                 return {role: given[name] for role, name in zip(roles, names, strict=True)}
         pairs = ", ".join(" with ".join(f"--{name}" for name in names) for names in _TOGETHER)
-        raise usage(f"--{' and --'.join(given)} do not go together; give {pairs}")
+        found = (
+            f"--{' and --'.join(given)} do not go together"
+            if len(given) > 1
+            else f"--{next(iter(given))} is not enough"
+        )
+        raise usage(f"{found}; give {pairs}")
     if options["quat"]:
         if len(options["quat"]) != 4:
             raise usage(f"--quat takes four columns, X,Y,Z,W with the scalar last, but found {len(options['quat'])}")

@@ -41,6 +41,7 @@ _LOG_WEIGHTS = (
     *("ln_weight", "ln_weights", "lnw", "ln_w"),
 )
 _LIKE_WEIGHTS = re.compile(r".*(weight|(^|[^a-z])wt([^a-z]|$)|(log|ln)_?w(t|$)).*", re.I)
+_WEIGHT_FILE = re.compile(r"\.(npz|txt|csv|dat|tsv|json|parquet|h5)$", re.I)
 _OTHER_BASE = re.compile(r"log_?(10|2)(?!\d)", re.I)
 _POSITIONS = (("tx", "ty", "tz"), ("px", "py", "pz"), ("position.x", "position.y", "position.z"), ("x", "y", "z"))
 
@@ -341,7 +342,13 @@ class _Search:
         if reading.weights == "none":
             return "", False
         if reading.weights or reading.log_weights:
-            name = self._column(str(reading.weights or reading.log_weights))
+            asked = str(reading.weights or reading.log_weights)
+            if _WEIGHT_FILE.search(asked) and asked not in self.table.names:
+                raise InputError(
+                    f"{self.table.source} has no column {asked!r}; weights in a file of their own are read from .npy: "
+                    "write them with numpy.save"
+                )
+            name = self._column(asked)
             if reading.log_weights and (other := _OTHER_BASE.search(name)):
                 raise InputError(
                     f"{self.table.source}: column {name} says that its logarithms have base {other[1]}, but "
