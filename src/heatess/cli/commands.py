@@ -27,7 +27,7 @@ from ..scales import DEFAULT_ANGLES, times_of_angles
 from ..tables.meaning import Reading
 from ..tables.take import Taken, take, taken_from
 from .deliver import Also, Facts, Options, check, deliver, deliver_several, fitted, keep_apart, note, scales_of, writing
-from .options import refuse_together, usage
+from .options import in_options, refuse_together, usage
 from .reading import measure_of, profiled, reading_of, shows_progress
 from .text import column_table, shown_rows
 
