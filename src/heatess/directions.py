@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import FloatArray, numeric_array
+from .blocks import map_rows
 from .errors import InputError
 
 #: Angles in radians may exceed their limits by this, because of rounding: pi/2 printed as 1.5708, 2 pi as 6.2832.
@@ -128,7 +129,9 @@ def _angles(named: dict[str, Any], units: str | None) -> list[FloatArray]:
         check_units(units)
     for name, value in named.items():
         own = hasattr(value, "to_value")
-        array = np.atleast_1d(numeric_array(value.to_value("rad") if own else value, name)).astype(np.float64)
+        array = np.atleast_1d(numeric_array(value.to_value("rad") if own else value, name)).astype(
+            np.float64, copy=False
+        )
         found.append(array if own or units == "rad" else np.radians(array))
         if found[0].shape != array.shape or array.ndim > 2:
             shapes = " and ".join(str(other.shape) for other in (found[0], array))
@@ -167,7 +170,15 @@ def _vectors(
     around: FloatArray, up: FloatArray, across: FloatArray | None = None, height: FloatArray | None = None
 ) -> FloatArray:
     """(cos up cos around, cos up sin around, sin up)."""
-    across = np.cos(up) if across is None else across
-    return np.stack(
-        [across * np.cos(around), across * np.sin(around), np.sin(up) if height is None else height], axis=1
-    )
+    if around.ndim != 1:
+        raise InputError(f"angles must have shape (n,), one number per point each, but have shape {around.shape}")
+    found = np.empty((len(around), 3))
+
+    def fill(rows: slice) -> None:
+        width = np.cos(up[rows]) if across is None else across[rows]
+        found[rows, 0] = width * np.cos(around[rows])
+        found[rows, 1] = width * np.sin(around[rows])
+        found[rows, 2] = np.sin(up[rows]) if height is None else height[rows]
+
+    map_rows(fill, len(around))
+    return found

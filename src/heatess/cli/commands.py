@@ -35,7 +35,7 @@ from .text import column_table, shown_rows
 ROWS = 2**20
 
 #: A profile that takes longer than this, in seconds, is not computed again with equal weights for comparison.
-LONG = 2.0
+LONG = 0.5
 
 
 def profile(file: str, options: Options) -> None:
