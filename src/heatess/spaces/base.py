@@ -20,6 +20,7 @@ from ..transforms.base import Transform
 from ..transforms.harmonics import Harmonics
 from ..transforms.low_moments import LowMoments
 from .capabilities import Embedding, Modes, PairKernel
+from .drawing import Drawing
 
 #: What the repr of a space of infinite volume ends with.
 GESS_ONLY = " [infinite volume: gESS only]"
@@ -103,6 +104,11 @@ class Space(ABC):
     @abstractmethod
     def distance(self, x: Any, y: Any) -> FloatArray:
         """Geodesic distance between points, row by row, broadcasting."""
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """Where points are in a picture; None where a picture of them would mean nothing."""
+        return None
 
     def uniform(self, n: int, rng: np.random.Generator) -> Any:
         """*n* independent points from the normalised volume, where there is one."""

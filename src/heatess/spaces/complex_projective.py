@@ -18,6 +18,8 @@ from ..heat.spherical import SphereSeries
 from ..transforms.low_moments import VectorMoments
 from .base import Space
 from .capabilities import VectorEmbedding, ZonalPairs, plain_rows
+from .drawing import Drawing, bloch
+from .sphere import Sphere
 from .vectors import check_dimension, check_unit_vectors, uniform_vectors, vector_distance
 
 
@@ -56,6 +58,11 @@ class ComplexProjective(Space):
 
     def _key(self) -> tuple[object, ...]:
         return (self._n,)
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """The Bloch sphere of a qubit."""
+        return bloch(Sphere(2)) if self._n == 1 else None
 
     def check(self, points: Any) -> FloatArray:
         """Unit vectors as columns of real, then of imaginary parts, (n, 2 dim + 2); such columns are taken as well.

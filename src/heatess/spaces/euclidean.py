@@ -13,6 +13,7 @@ from ..heat.radial import PairTerms, Radial
 from .base import Space
 from .capabilities import FlatEmbedding, OverlapsOfTime, PairKernel, RadialFactor, TermsOfTime, in_one_column
 from .coordinates import coordinate_rows
+from .drawing import Drawing, flat
 from .vectors import check_dimension
 
 
@@ -39,6 +40,11 @@ class Euclidean(Space):
         self._dim = check_dimension(dim, "Euclidean", "the plane is Euclidean(2)")
         self.pair_kernel = GaussianPairs(self._dim)
         self.embedding = FlatEmbedding(np.full(self._dim, np.inf))
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """The plane, or space."""
+        return flat(self._dim)
 
     def check(self, points: Any) -> NDArray[Any]:
         """Finite vectors, shape (n, dim), or (n,) if dim is 1."""

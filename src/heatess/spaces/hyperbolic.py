@@ -23,6 +23,7 @@ from ..heat.series import time_of_distance
 from .base import Space
 from .capabilities import MANY_PAIRS, OverlapsOfTime, PairKernel, TermsOfTime
 from .coordinates import coordinate_rows
+from .drawing import Drawing, poincare
 
 #: How far -x_0^2 + x_1^2 + ... may be from -1, as a share of x_0^2.
 TOLERANCE = 1e-6
@@ -61,6 +62,11 @@ class Hyperbolic(Space):
             raise InputError(f"Hyperbolic(dim) is known for dim 2 and 3, but found {shown(dim)}")
         self._dim, self._curvature = int(dim), float(-dim * (dim - 1))
         self.pair_kernel = self._kernel = HyperbolicPairs(self._dim)
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """Poincare's disc or ball."""
+        return poincare(self._dim)
 
     def check(self, points: Any) -> NDArray[Any]:
         """Points of the hyperboloid, shape (n, dim + 1), time coordinate first, recomputed from the others."""

@@ -16,6 +16,7 @@ from ..heat.series import Series
 from ..transforms.product import ProductTransform
 from .base import GESS_ONLY, Space
 from .capabilities import OverlapsOfTime, PairKernel, RadialFactor, TermsOfTime, combined
+from .drawing import Drawing, drawing_of_factor
 from .torus import Torus
 
 T = TypeVar("T")
@@ -117,6 +118,16 @@ class Product(Space):
         if not all(parts):
             return ()
         return tuple((series, own * c) for part, c in zip(parts, self.scales, strict=True) for series, own in part)
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """That of the first factor that has one."""
+        ends = [0, *self._ends.tolist()]
+        for j, (space, c) in enumerate(self._factors()):
+            own = space.drawing
+            if own is not None:
+                return drawing_of_factor(own, space, c, slice(ends[j], ends[j + 1]))
+        return None
 
     @property
     def diameter(self) -> float:

@@ -19,6 +19,7 @@ from ..transforms.low_moments import AxisMoments
 from ..transforms.wigner import WignerTransform
 from .base import Space
 from .capabilities import AxisEmbedding, ZonalPairs
+from .drawing import HALF_CIRCLE, HEMISPHERE, LINES, Drawing
 from .vectors import (
     axis_cosines,
     axis_distance,
@@ -71,6 +72,11 @@ class Projective(Space):
             self.transform = HarmonicTransform(series, low, unit_rows, 2)
         elif m == 3:  # unit quaternions, so that lines in R^4 are rotations
             self.transform = WignerTransform(series, low)
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """One end of each axis: on a circle, on half a globe, in a ball."""
+        return {1: HALF_CIRCLE, 2: HEMISPHERE, 3: LINES}.get(self._dim)
 
     def check(self, points: Any) -> NDArray[Any]:
         """Unit vectors, shape (n, dim + 1), as `Sphere.check` has them, their first nonzero coordinate positive."""

@@ -20,6 +20,7 @@ from ..transforms.low_moments import AxisMoments
 from ..transforms.wigner import WignerTransform
 from .base import Space
 from .capabilities import AxisEmbedding, ZonalPairs
+from .drawing import ROTATIONS, Drawing
 from .vectors import axis_cosines, axis_distance, canonical, check_unit_vectors, uniform_vectors, unit_rows
 
 MATRIX_TOLERANCE = 1e-6
@@ -69,6 +70,11 @@ class Rotations(Space):
 
     def _key(self) -> tuple[object, ...]:
         return ()
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """The axis times the angle, in a ball."""
+        return ROTATIONS
 
     def check(self, points: Any) -> FloatArray:
         """Unit quaternions (x, y, z, w), shape (n, 4), their first nonzero coordinate positive.

@@ -14,6 +14,7 @@ from ..transforms.levels import CircleTransform, HarmonicTransform
 from ..transforms.low_moments import VectorMoments
 from .base import Space
 from .capabilities import VectorEmbedding, ZonalPairs
+from .drawing import CIRCLE, GLOBE, Drawing
 from .vectors import (
     check_dimension,
     check_unit_vectors,
@@ -65,6 +66,11 @@ class Sphere(Space):
             self.transform = CircleTransform(series, low, planar_angle, "sum of w exp(i l angle), l >= 0")
         elif m == 2:
             self.transform = HarmonicTransform(series, low, unit_rows, 1)
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """A circle or a globe."""
+        return {1: CIRCLE, 2: GLOBE}.get(self._dim)
 
     def check(self, points: Any) -> NDArray[Any]:
         """Unit vectors, shape (n, dim + 1); norms within 1e-6 of one are corrected, others refused."""

@@ -36,6 +36,8 @@ from .capabilities import (
     rounding,
 )
 from .coordinates import coordinate_rows
+from .drawing import Drawing
+from .drawing import torus as torus_drawing
 from .vectors import check_dimension
 
 #: Periods from zero within which a coordinate is known to six digits of a period or more.
@@ -159,6 +161,11 @@ class Torus(Space):
     def volume(self) -> float:
         """Product of the periods."""
         return float(np.prod(self._lengths))
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """A circle, a square or a cube."""
+        return torus_drawing(self._periods, self._unit, self.angular)
 
     # Points.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...arrays import FloatArray, numeric_array
 from ...errors import InputError
+from ..drawing import Cells, Drawing
 from .laplacian import TAIL, Laplacian
 from .nodes import NodeSpace, refuse_components
 
@@ -54,6 +55,30 @@ class Graph(NodeSpace):
         size = self._adjacency.shape[0]
         stiffness = diags(np.asarray(self._adjacency.sum(axis=1)).ravel()) - self._adjacency
         super().__init__(Laplacian(stiffness, np.ones(size)), modes, volume=float(size))
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """Nodes where the first functions that are not constant put them, and edges."""
+        joined = np.transpose(self._adjacency.nonzero())
+        return Drawing(
+            "graph",
+            lambda nodes: np.asarray(self._layout[nodes[:, 0].astype(np.intp)]),
+            ("", ""),
+            layout="nodes",
+            cells=lambda step, frame: Cells(self.check(np.arange(self.node_count)), self.node_count, 1),
+            nodes=lambda: self._layout,
+            node_of=lambda points: points[:, 0].astype(np.intp),
+            edges=joined[joined[:, 0] < joined[:, 1]],
+            footprint=None,
+            note="Nodes are placed by the two slowest modes of heat: what is close in the graph is close here.",
+        )
+
+    @cached_property
+    def _layout(self) -> FloatArray:
+        """Nodes in a picture, shape (nodes, 2), so that neighbours are close."""
+        every = self.check(np.arange(self.node_count))
+        functions = self.lowest_eigenpairs(every, min(3, self._most_modes)).functions[:, 1:]
+        return np.column_stack([functions, np.zeros((len(functions), 2 - functions.shape[1]))])
 
     def _content(self) -> tuple[NDArray[Any], ...]:
         return (self._adjacency.indptr, self._adjacency.indices, self._adjacency.data)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...arrays import FloatArray, numeric_array
 from ...errors import InputError, missing_extra
+from ..drawing import Cells, Drawing
 from .laplacian import Laplacian
 from .meshfile import read_triangles
 from .nodes import NodeSpace, check_indices, check_places, edge_matrix, not_indices, refuse_components, refuse_rows
@@ -126,6 +127,20 @@ class Mesh(NodeSpace):
         """h^2 / (40 t) + 0.15 h^2 K; see the notes of the class."""
         return np.asarray(self._squared_edge * (1 / (40 * times) + 0.15 * self._mean_curvature))
 
+    @property
+    def drawing(self) -> Drawing | None:
+        """The surface in space."""
+        size = len(self._vertices)
+        return Drawing(
+            "surface",
+            self._in_space,
+            layout="nodes",
+            cells=lambda step, frame: Cells(self.check(np.arange(size)), size, 1),
+            nodes=lambda: self._vertices,
+            node_of=lambda points: points[np.arange(len(points)), np.argmax(points[:, 3:], axis=1)].astype(np.intp),
+            faces=self._faces,
+        )
+
     def check(self, points: Any) -> NDArray[Any]:
         """Rows of three vertices and their barycentric coordinates, from vertex indices or (faces, barycentric)."""
         if isinstance(points, tuple):
@@ -149,6 +164,10 @@ class Mesh(NodeSpace):
         refuse_rows(bad, shares, "barycentric coordinates must be non-negative and sum to 1")
         shares = np.maximum(shares, 0.0)
         return np.concatenate([self._faces[face], shares / shares.sum(axis=1, keepdims=True)], axis=1)
+
+    def _in_space(self, points: NDArray[Any]) -> FloatArray:
+        """Where checked points are in R^3."""
+        return np.asarray(np.einsum("nc,ncd->nd", points[:, 3:], self._vertices[points[:, :3].astype(np.intp)]))
 
     def interpolate(self, points: NDArray[Any], values: FloatArray) -> FloatArray:
         """Functions known at the vertices, shape (v, k), at checked points: sum_a b_a (f_a + grad f_a . (x - x_a) / 2).

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...arrays import FloatArray, positive
 from ...errors import InputError
+from ..drawing import Drawing
 from .delaunay import LocalDelaunay
 from .diffusion import DiffusionMap, bandwidth_for
 from .nodes import NodeSpace, check_places, check_whole
@@ -97,6 +98,19 @@ class PointCloud(NodeSpace):
         self._shape = _shape(places, self._dim, neighbours, bandwidth)
         self.closed, self.bandwidth = self._shape.closed, self._shape.bandwidth
         super().__init__(self._shape.laplacian, modes, self._shape.volume, self._shape.finest)
+
+    @property
+    def drawing(self) -> Drawing | None:
+        """The points as they are, in two or three coordinates."""
+        width = self._points.shape[1]
+        if width not in (2, 3):
+            return None
+        return Drawing(
+            "flat" if width == 2 else "solid",
+            lambda nodes: np.asarray(self._points[nodes[:, 0].astype(np.intp)]),
+            ("x", "y", "z")[:width],
+            nodes=lambda: self._points,
+        )
 
     def _content(self) -> tuple[NDArray[Any], ...]:
         return (self._points, np.array([self._dim, self.bandwidth or 0.0]))
