@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,49 @@ from .errors import missing_extra
 
 #: Rows that a table in a notebook shows at most.
 _SHOWN_ROWS = 12
+
+
+class Heading(NamedTuple):
+    """What a column is called in a notebook, its unit, and the digits that are worth reading; shares are per cent."""
+
+    label: str
+    unit: str = ""
+    digits: int = 4
+    factor: float = 1.0
+
+
+#: Columns by attribute. The unit of a length is that of the space: degrees, or the unit of distance.
+_LENGTH = "length"
+HEADINGS = {
+    "angles": Heading("scale", _LENGTH, 3),
+    "resolutions": Heading("resolution", _LENGTH, 3),
+    "times": Heading("time", digits=3),
+    "gess": Heading("gESS"),
+    "gess_a": Heading("gESS of {0}"),
+    "gess_b": Heading("gESS of {1}"),
+    "places_a": Heading("places of {0}"),
+    "places_b": Heading("places of {1}"),
+    "volume": Heading("volume", "%", factor=100.0),
+    "divergence": Heading("divergence", "nats"),
+    "mmd2": Heading("MMD²", digits=3),
+    "error": Heading("relative error", digits=1),
+    "places_lower": Heading("places, from"),
+    "places_upper": Heading("places, to"),
+    "statistics": Heading("statistic"),
+    "expected": Heading("if uniform"),
+    "pvalues": Heading("p-value", digits=2),
+    "ess": Heading("ESS", "draws"),
+    "autocorrelation_times": Heading("autocorrelation time", "draws"),
+    "degrees": Heading("degree"),
+    "eigenvalues": Heading("eigenvalue"),
+    "multiplicities": Heading("modes"),
+    "energies": Heading("energy"),
+    "kl": Heading("KL", "nats"),
+    "shares": Heading("share", "%", 3, 100.0),
+    "bic": Heading("BIC"),
+    "indices": Heading("row", digits=20),
+    "weights": Heading("weight"),
+}
 
 
 class Result(Frozen):
@@ -57,21 +100,58 @@ class Result(Frozen):
         """The line above the table in a notebook."""
         return repr(self)
 
+    def _heading(self, name: str) -> Heading:
+        """How a column is shown in a notebook."""
+        found = HEADINGS.get(name) or Heading(name.replace("_", " "))
+        if "{" in found.label:
+            found = found._replace(label=found.label.format(*getattr(self, "names", ("a", "b"))))
+        if found.unit == _LENGTH:
+            found = found._replace(unit="degrees" if getattr(getattr(self, "space", None), "angular", True) else "")
+        return found
+
     def _repr_html_(self) -> str:
         names = self.shown or self.columns
         columns = {name: self._column(name) for name in names}
+        headings = [self._heading(name) for name in names]
         count = len(columns[names[0]])
         rows = np.unique(np.linspace(0, max(count - 1, 0), _SHOWN_ROWS).astype(int))[:count]
-        head = "".join(f"<th>{escape(name)}</th>" for name in names)
-        cells = ["".join(f"<td>{_cell(columns[name][row])}</td>" for name in names) for row in rows]
+        head = "".join(_head(name, heading) for name, heading in zip(names, headings, strict=True))
+        cells = [
+            "".join(f"<td>{_cell(columns[name][row], how)}</td>" for name, how in zip(names, headings, strict=True))
+            for row in rows
+        ]
         note = f"{len(rows)} of {count} {self.row_name}s" if len(rows) < count else f"all {self.row_name}s"
         body = "".join(f"<tr>{row}</tr>" for row in cells)
         caption = f"<caption>{escape(self._caption())}; {note}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, int | float | np.number) else escape(str(value))
+def _head(name: str, heading: Heading) -> str:
+    """A heading with its unit; a tooltip tells the attribute."""
+    unit = f" ({heading.unit})" if heading.unit else ""
+    return f'<th title="{escape(name)}">{escape(heading.label + unit)}</th>'
+
+
+def _cell(value: Any, heading: Heading) -> str:
+    if not isinstance(value, int | float | np.number) or isinstance(value, complex | np.complexfloating):
+        return escape(str(value))
+    return readable(heading.factor * float(value), heading.digits)
+
+
+def readable(value: float, digits: int = 4) -> str:
+    """A number for readers: so many significant digits, thousands separated, "-" for what is not a number.
+
+    >>> [readable(value) for value in (1234567.8, 0.61234567, 3e-11, 45.0, float("nan"), float("inf"), 2e31)]
+    ['1,234,568', '0.6123', '3e-11', '45', '-', '∞', '2e+31']
+    """
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if 10 ** min(digits, 9) <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    text = f"{value:.{digits}g}"
+    return f"{float(text):,.0f}" if 1000 <= abs(value) < 1e9 and "." not in text else text
 
 
 def plain_value(value: Any) -> Any:

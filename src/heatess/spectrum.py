@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import FloatArray, Frozen, IntArray, whole
+from .arrays import FloatArray, IntArray, whole
 from .blocks import slices
 from .engines import pairs, plan, spectral
 from .errors import CostError, InputError
 from .measure import Measure
 from .progress import Progress
+from .results import Result
 from .spaces.base import Space
 from .spaces.capabilities import Modes, ZonalPairs
 from .transforms.levels import LevelTransform
@@ -33,7 +34,7 @@ _MOST_BY_PAIRS, _MOST_ON_CIRCLES = 2**13, 2**20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PowerSpectrum(Frozen):
+class PowerSpectrum(Result):
     """Level energies B_l = sum over the level of (sum_i w_i phi(x_i))^2, from degree 0 (where B_0 = 1).
 
     Attributes
@@ -55,6 +56,11 @@ class PowerSpectrum(Frozen):
     ess: float
     n: int
     space: Space
+
+    schema: ClassVar[str] = "heatess.spectrum/1"
+    columns: ClassVar[tuple[str, ...]] = ("degrees", "eigenvalues", "multiplicities", "energies")
+    facts: ClassVar[tuple[str, ...]] = ("ess", "n", "space")
+    row_name: ClassVar[str] = "degree"
 
     @property
     def resultant_length(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -12,6 +13,7 @@ from . import baselines
 from .inference.pareto import tail_index
 from .measure import Measure
 from .profile import heat_profile
+from .results import readable
 from .spaces.base import Space
 from .spectrum import power_spectrum
 
@@ -55,6 +57,12 @@ class Summary:
         for name, values in (("gESS", self.gess), ("D_LC", self.leinster_cobbold)):
             row.update({f"{name}({at:g}{self.unit})": value for at, value in zip(self.angles, values, strict=True)})
         return row | {"k": self.pareto_k}
+
+    def _repr_html_(self) -> str:
+        row = self.to_dict()
+        head = "".join(f"<th>{escape(name)}</th>" for name in row)
+        cells = "".join(f"<td>{readable(float(value))}</td>" for value in row.values())
+        return f"<table><thead><tr>{head}</tr></thead><tbody><tr>{cells}</tr></tbody></table>"
 
     def __str__(self) -> str:
         known = {name: value for name, value in self.to_dict().items() if name != "k" or not math.isnan(value)}
