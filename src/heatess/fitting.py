@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,18 @@ def fitting_scales(measure: Measure, rtol: float = 1e-8) -> Scales:
         return _grid(measure, first, last)
     first = min(plain(first), last / 4)
     return _grid(measure, _affordable(measure, first, last, rtol), last)
+
+
+def common_scales(measures: Sequence[Measure], rtol: float = 1e-8) -> Scales:
+    """60 scales that fit several clouds on one space together: from the finest end of all to the coarsest."""
+    fits = [fitting_scales(measure, rtol) for measure in measures]
+    if len(fits) == 1:
+        return fits[0]
+    resolved = all(fit.resolutions is not None for fit in fits)
+    ends = [fit.resolutions if fit.resolutions is not None and resolved else fit.times for fit in fits]
+    grid = np.geomspace(min(float(part.min()) for part in ends), max(float(part.max()) for part in ends), COUNT)
+    space = measures[0].space
+    return resolve(space, resolutions=grid) if resolved else resolve(space, times=grid)
 
 
 def _spread(measure: Measure) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -113,6 +114,103 @@ def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any)
     ax.legend(loc="upper right", fontsize="small", frameon=False)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     log_ticks(ax.yaxis, *ax.get_ylim())
+    return ax
+
+
+def sky(
+    points: Any,
+    weights: Any = None,
+    *,
+    angle: float | None = None,
+    time: float | None = None,
+    resolution: float | None = None,
+    log_weights: Any = None,
+    ax: Axes | None = None,
+    atoms: bool = True,
+) -> Axes:
+    """Draw a cloud on the sphere S^2 as a map of the whole, smoothed at one scale, and return the Axes.
+
+    The projection is Mollweide's, which keeps areas. Colours are the density over that of the uniform law, on a
+    logarithmic scale. Of sky coordinates, as a Measure that was read from columns ra and dec has them, right ascension
+    increases to the left.
+
+    Parameters
+    ----------
+    points, weights, log_weights
+        As for `heat_profile`, on the sphere S^2.
+    angle, time, resolution : float, optional
+        At most one of them: the scale. Default: 10 degrees.
+    ax : matplotlib Axes, optional
+        Where to draw: an Axes made with projection="mollweide". Default: one on a new Figure that is not registered
+        with pyplot.
+    atoms : bool
+        Whether to draw atoms, at most 5,000 of them, as dots whose area is the weight.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> ax = he.plot.sky(he.samplers.von_mises_fisher(500, [0, 0, 1], 10, rng=0), angle=15)
+    >>> ax.name
+    'mollweide'
+    """
+    from .measure import Measure
+    from .profile import check_one_scale
+    from .scales import resolve
+    from .skymap import draw_sky
+
+    if angle is None and time is None and resolution is None:
+        angle = 10.0
+    check_one_scale(angle, time, resolution)
+    measure = Measure.of(points, weights, log_weights=log_weights)
+    return draw_sky(measure, resolve(measure.space, angle, time, resolution), ax, atoms=atoms)
+
+
+def compare(
+    items: Any, ax: Axes | None = None, *, names: Sequence[str] | None = None, quantity: str = "gess", **scales: Any
+) -> Axes:
+    """Draw one curve of several profiles or measures on one Axes, with a legend, and return the Axes.
+
+    Parameters
+    ----------
+    items : mapping or sequence
+        `HeatProfile` or `Measure` objects, or points as `heat_profile` takes them; a mapping has their names. Measures
+        are profiled at scales that fit all of them.
+    ax, quantity
+        As in `draw_profile`.
+    names : sequence of str, optional
+        Names for the legend. Default: those of the mapping, or A, B, ...
+    **scales
+        angles, times or resolutions for measures, as for `heat_profile`.
+
+    >>> import heatess as he
+    >>> wide, narrow = (he.samplers.von_mises_fisher(200, [0, 0, 1], kappa, rng=0) for kappa in (2, 50))
+    >>> ax = compare({"wide": wide, "narrow": narrow}, angles=[5, 10, 20, 40])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['wide', 'narrow']
+    """
+    from .fitting import common_scales
+    from .measure import Measure
+    from .profile import HeatProfile, heat_profile
+
+    if isinstance(items, Mapping):
+        names, items = list(items) if names is None else names, list(items.values())
+    if not isinstance(items, list | tuple) or not items:
+        raise InputTypeError(f"give a list or a mapping of profiles or measures, but found {arrays.shown(items)}")
+    called = [chr(ord("A") + place % 26) for place in range(len(items))] if names is None else list(names)
+    if len(called) != len(items):
+        raise InputError(f"names must be {len(items)}, one for each curve, but are {arrays.shown(names)}")
+    items = [item if isinstance(item, HeatProfile) else Measure.of(item) for item in items]
+    measures = [item for item in items if isinstance(item, Measure)]
+    if any(item.space != items[0].space for item in items):
+        raise InputError("curves on one Axes must be on one space; draw the others on an Axes of their own")
+    if measures and not scales:
+        scales = {"times": common_scales(measures).times}
+    for name, item in zip(called, items, strict=True):
+        profile = item if isinstance(item, HeatProfile) else heat_profile(item, **scales)
+        ax = draw_profile(profile, ax, quantity=quantity, label=str(name))
+    if ax is None:
+        raise TypeError("there is at least one curve")
+    ax.legend(frameon=False, fontsize="small")
     return ax
 
 
