@@ -23,17 +23,18 @@ LAYERS = [
     {"engines"},
     {"fitting", "plateaus"},
     {"profile"},
-    {"potentials", "spectrum", "parts", "accumulate", "baselines", "asymptotics", "samplers", "plot"},
+    {"potentials", "spectrum", "parts", "accumulate", "baselines", "asymptotics", "samplers", "plot", "skymap"},
     {"inference"},
     {"summary"},
     {"readers"},
     {"distributed"},
+    {"reporting"},
     {"paper", "demo", "cli"},
     {"__init__", "__main__"},
 ]
 
-#: Imports upwards that are meant: a method that draws, and a dask array that is handed on.
-UPWARDS = {("profile", "plot"), ("profile", "distributed")}
+#: Imports upwards that are meant: methods that draw or report, and a dask array that is handed on.
+UPWARDS = {("profile", "plot"), ("profile", "distributed"), ("profile", "reporting")}
 
 MODULES = sorted(ROOT.rglob("*.py"))
 

@@ -8,6 +8,7 @@ Main job
     Measure         points and weights, checked once, taken in place of points by every function
     read            a Measure from a file: CSV, NumPy, Parquet, JSON, FITS, HDF5, NetCDF, star, meshes
     from_lonlat, from_spherical, from_decinc, from_euler    unit vectors and quaternions from angles
+    report          one HTML file that shows all of it
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
     summarize       one row of the paper's tables
     Accumulator     the same for data in parts: shards, streams, machines
@@ -43,6 +44,7 @@ Spaces
 Modules
     samplers        uniform, von Mises-Fisher, girdle, tetrahedral, Fibonacci, mixtures
     baselines       ESS, perplexity ESS, Leinster-Cobbold diversity
+    plot            curves, and maps of the sphere
     asymptotics     small-time, merging, low-frequency and large-time laws
 """
 
@@ -50,7 +52,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import asymptotics, baselines, samplers
+    from . import asymptotics, baselines, plot, samplers
     from .accumulate import Accumulator
     from .directions import from_decinc, from_euler, from_lonlat, from_spherical
     from .errors import (
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from .potentials import potential
     from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
     from .readers import read
+    from .reporting import report
     from .spaces import (
         Circle,
         ComplexProjective,
@@ -160,11 +163,13 @@ __all__ = [
     "mmd",
     "mmd2",
     "pareto_k",
+    "plot",
     "population_profile",
     "potential",
     "power_spectrum",
     "read",
     "redundancy",
+    "report",
     "samplers",
     "summarize",
     "thin",
@@ -194,6 +199,7 @@ _MODULES = {
     "potentials": ("potential",),
     "profile": ("HeatProfile", "ProfilePoint", "gess", "gess_ratio", "heat_profile"),
     "readers": ("read",),
+    "reporting": ("report",),
     "spectrum": ("PowerSpectrum", "power_spectrum"),
     "summary": ("Summary", "summarize"),
 }
@@ -203,7 +209,7 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in ("asymptotics", "baselines", "samplers"):
+    if name in ("asymptotics", "baselines", "plot", "samplers"):
         return import_module(f".{name}", __name__)
     home = _HOMES.get(name) or ("errors" if name.endswith(("Error", "Warning")) else "spaces")
     globals()[name] = value = getattr(import_module(f".{home}", __name__), name)

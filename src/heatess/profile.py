@@ -21,6 +21,9 @@ from .spaces.base import Space
 from .transforms.base import Spectrum
 
 if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
     from matplotlib.axes import Axes
 
 SCHEMA = "heatess.profile/1"
@@ -177,6 +180,15 @@ class HeatProfile(scales.OverScales):
         coords["time"] = ("angle", np.array(self.times))
         coords["resolution"] = ("angle", np.array(self.resolutions), units)
         return xarray.Dataset(curves, coords=coords, attrs=self._facts())
+
+    def report(self, path: str | PathLike[str], *, name: str | None = None) -> Path:
+        """Write the curves and tables of this profile as one HTML file, and return its path.
+
+        A profile has no atoms: `heatess.report(measure, path)` shows them too.
+        """
+        from .reporting import report
+
+        return report(self, path, names=name)
 
     def plot(self, ax: Axes | None = None, *, quantity: str = "gess", **style: Any) -> Axes:
         """Draw one curve against the scale and return the Axes; see `heatess.plot.draw_profile`."""

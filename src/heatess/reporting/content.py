@@ -1,0 +1,301 @@
+"""The data of a report: everything that its page shows, as plain values."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..arrays import FloatArray
+from ..errors import InputError
+from ..inference.comparison import Comparison
+from ..inference.population import COPIES, PopulationProfile
+from ..measure import Measure
+from ..profile import HeatProfile
+from ..results import plain_value
+from . import methods, quantities
+from .densities import MOST_CELLS, SEVERAL_CELLS
+from .quantities import Reasons
+from .views import view_of
+from .words import (
+    EARTH_SQUARE_KM,
+    KM_PER_DEGREE,
+    SKY_SQUARE_DEGREES,
+    Known,
+    scale_in_words,
+    scale_kind,
+    scale_values,
+    verdict_of,
+)
+
+SCHEMA = "heatess.report/1"
+
+#: Rows of a table of scales.
+TABLE_ROWS = 12
+
+
+@dataclass
+class Entry:
+    """One measure of a report: its profile, from the finest scale to the coarsest, and what was computed besides."""
+
+    name: str
+    profile: HeatProfile
+    measure: Measure | None
+    population: PopulationProfile | None = None
+    limit: float = math.nan
+    modes: Any = None
+    distinct: int | None = None
+    pareto_k: float = math.nan
+    reasons: Reasons = field(default_factory=dict)
+
+    @property
+    def about(self) -> str:
+        """What the columns were: earth, sky, ...; "" if that is not known."""
+        return self.measure.origin.about if self.measure is not None and self.measure.origin is not None else ""
+
+
+def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_are: str | None, rtol: float) -> Entry:
+    """What is computed of a measure before anything is said about it."""
+    entry = Entry(name, sorted_profile(profile), measure)
+    try:
+        entry.modes = entry.profile.modes()
+    except InputError as error:
+        entry.reasons["modes"] = str(error)
+    entry.limit = quantities.limit_of(profile)
+    if measure is not None:
+        entry.pareto_k, entry.distinct = quantities.tail_of(measure), quantities.distinct_of(measure)
+        copies = 0 if entry.distinct is None else measure.n - entry.distinct
+        if copies > COPIES * measure.n:
+            entry.limit = math.nan
+            entry.reasons["places"] = f"{copies:,} atoms are exact copies of others, and so no independent draws"
+            return entry
+        # Far below the limit bands are wide and expensive, and say nothing.
+        coarse = entry.profile.angles >= (entry.limit / 2 if math.isfinite(entry.limit) else 0.0)
+        found = quantities.population_of(measure, entry.profile.times[coarse], weights_are, rtol, entry.reasons)
+        if found is not None:
+            entry.population, entry.limit = found, found.resolution_limit
+    return entry
+
+
+def sorted_profile(profile: HeatProfile) -> HeatProfile:
+    """The same profile with scales in increasing order, each once."""
+    _, order = np.unique(profile.times, return_index=True)
+    if len(order) == len(profile.times) and (np.diff(order) > 0).all():
+        return profile
+    names = ("times", "angles", "gess", "volume", "divergence", "mmd2", "dimension", "error")
+    curves = {name: getattr(profile, name)[order] for name in names}
+    return replace(profile, **curves, _resolutions=profile.resolutions[order])
+
+
+def report_data(
+    entries: Sequence[Entry],
+    *,
+    title: str,
+    comparison: Comparison | None = None,
+    no_comparison: str = "",
+    weights_are: str | None = None,
+    notes: Callable[[], list[str]] = list,
+    provenance: Sequence[tuple[str, str]] = (),
+) -> dict[str, Any]:
+    """All data of a report on one or several measures at the same scales.
+
+    *notes* gives further warnings, when all has been computed.
+    """
+    first = entries[0]
+    row = chosen_scale(first)
+    values = scale_values(first.profile)
+    earth = all(entry.about == "earth" for entry in entries)
+    knowns = [
+        Known(
+            entry.name,
+            entry.profile,
+            row,
+            entry.about,
+            entry.measure,
+            entry.distinct,
+            entry.modes.sentence if entry.modes else "",
+            entry.limit,
+            entry.pareto_k,
+        )
+        for entry in entries
+    ]
+    room = MOST_CELLS if len(entries) == 1 else SEVERAL_CELLS // len(entries)
+    measures = [_measure(entry, known, weights_are, room) for entry, known in zip(entries, knowns, strict=True)]
+    difference = comparison.verdict if comparison is not None else None
+    found: dict[str, Any] = finite(
+        {
+            "schema": SCHEMA,
+            "title": title,
+            "version": __version__,
+            "created": created(),
+            "verdict": verdict_of(knowns, difference, notes()),
+            "scales": {
+                "kind": scale_kind(first.profile),
+                "unit": "deg" if first.profile.space.angular else "",
+                "values": values.tolist(),
+                "km": (first.profile.angles * KM_PER_DEGREE).tolist() if earth else None,
+                "start": row,
+            },
+            "measures": measures,
+            "comparison": None if comparison is None else _comparison(comparison, first.profile),
+            "methods": methods.methods(entries, row, comparison, no_comparison),
+            "cite": methods.CITE,
+            "provenance": [[label, value] for label, value in provenance],
+        }
+    )
+    return found
+
+
+def created() -> str:
+    """Now, in UTC; or the time that SOURCE_DATE_EPOCH says, for results that are the same again and again."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(given), UTC) if given.isdigit() else datetime.now(UTC)
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def chosen_scale(entry: Entry) -> int:
+    """The scale that a report opens at: the middle one, or the resolution limit if that is coarser.
+
+    At finer scales than the limit gESS counts atoms, and says nothing of the law behind them.
+    """
+    middle = len(entry.profile.times) // 2
+    if not math.isfinite(entry.limit):
+        return middle
+    return min(max(middle, int(np.searchsorted(entry.profile.angles, entry.limit))), len(entry.profile.times) - 1)
+
+
+def _measure(entry: Entry, known: Known, weights_are: str | None, room: int) -> dict[str, Any]:
+    profile, measure, row = entry.profile, entry.measure, known.row
+    origin = measure.origin if measure is not None else None
+    told: dict[str, Any] = {
+        "name": entry.name,
+        "n": profile.n,
+        "ess": profile.ess,
+        "equal": known.equal,
+        "space": repr(profile.space),
+        "about": entry.about or "points",
+        "read": origin.description if origin is not None else "",
+        "method": profile.method,
+        "modes": _modes(entry),
+        "resolution_limit": entry.limit,
+        "pareto_k": entry.pareto_k,
+    }
+    curves = _curves(entry, weights_are)
+    told |= {"curves": curves, "table": _table(profile, curves, entry.about)}
+    if measure is None:
+        why = "This report was made of a profile, which has no atoms; heatess.report(measure, path) shows them."
+        empty = {"heaviest": [], "redundant": [], "scale": "", "note": why}
+        nothing = {"kind": "none", "why": why, "note": why, "density": None}
+        return told | {"spectrum": None, "maximum_entropy": None, "atoms": empty, "view": nothing}
+    time = float(profile.times[row])
+
+    def in_words(at: float) -> str:
+        near = int(np.argmin(np.abs(np.log(profile.times / at))))
+        if abs(profile.times[near] / at - 1) < 1e-6:
+            return scale_in_words(profile, near, entry.about)
+        length = math.sqrt(8 * at)
+        return f"{math.degrees(length):.3g} degrees" if profile.space.angular else f"a distance of {length:.3g}"
+
+    told["spectrum"] = quantities.spectrum_of(measure, entry.reasons)
+    told["maximum_entropy"] = quantities.entropy_of(measure, time, in_words, entry.reasons)
+    told["atoms"] = quantities.atoms_of(measure, time, in_words(time), entry.reasons)
+    told["view"] = view_of(measure, profile.times, most_cells=room)
+    return told
+
+
+def _modes(entry: Entry) -> dict[str, Any] | None:
+    if entry.modes is None:
+        return None
+    plateaus = [
+        {"count": plateau.count, "finest": plateau.finest, "coarsest": plateau.coarsest} for plateau in entry.modes
+    ]
+    return {"sentence": f"The cloud has {entry.modes.sentence}." if entry.modes else "", "plateaus": plateaus}
+
+
+def _curves(entry: Entry, weights_are: str | None) -> dict[str, Any]:
+    """One list per quantity, one entry per scale, with all digits."""
+    profile, measure = entry.profile, entry.measure
+    names = ("times", "angles", "resolutions", "gess", "dimension", "divergence", "error")
+    curves: dict[str, Any] = {name: getattr(profile, name).tolist() for name in names}
+    compact = profile.space.compact
+    with np.errstate(divide="ignore"):
+        curves["maximum"] = (profile.gess / profile.volume).tolist() if compact else None
+    curves["volume"] = profile.volume.tolist() if compact else None
+    curves["mmd2"] = profile.mmd2.tolist() if compact else None
+    curves["divergence"] = curves["divergence"] if compact else None
+    curves |= {"mmd2_null": None, "even": None, "places": None}
+    if measure is not None:
+        null = quantities.null_of(measure, profile.times, weights_are, entry.reasons)
+        even = quantities.even_of(measure, profile.times, entry.reasons)
+        curves["mmd2_null"] = None if null is None else {name: part.tolist() for name, part in null.items()}
+        curves["even"] = None if even is None else even.tolist()
+    if entry.population is not None:
+        places, finer = entry.population.places, len(profile.times) - len(entry.population.times)
+        curves["places"] = {
+            name: [math.nan] * finer + getattr(places, name).tolist() for name in ("estimate", "lower", "upper")
+        }
+    return curves
+
+
+def _table(profile: HeatProfile, curves: dict[str, Any], about: str) -> dict[str, Any]:
+    """About a dozen scales, with the columns that are known there."""
+    count = len(profile.times)
+    rows = np.unique(np.linspace(0, count - 1, min(count, TABLE_ROWS)).round().astype(int))
+    unit = "deg" if profile.space.angular else ""
+    found: list[tuple[str, str, str, FloatArray]] = [
+        ("angles", "angle" if unit else "distance", unit, profile.angles),
+        ("resolutions", "resolution", unit, profile.resolutions),
+        ("gess", "gESS", "", profile.gess),
+    ]
+    if curves["even"] is not None:
+        found.append(("even", "gESS if equal", "weights", np.array(curves["even"])))
+    if curves["places"] is not None:
+        names = (("estimate", "places of the law"), ("lower", "from"), ("upper", "to"))
+        ends = [(f"places_{key}", label, "", np.array(curves["places"][key])) for key, label in names]
+        found += ends
+    if profile.space.compact:
+        found.append(("maximum", "at most", "places", np.array(curves["maximum"])))
+        found.append(("volume", "volume", "%", 100 * profile.volume))
+        if profile.space.dim == 2 and profile.space.directional:
+            earth = about == "earth"
+            size = EARTH_SQUARE_KM if earth else SKY_SQUARE_DEGREES
+            found.append(("area", "area", "km²" if earth else "deg²", size * profile.volume))
+    found += [("dimension", "dimension", "", profile.dimension), ("error", "error", "relative", profile.error)]
+    kept = [column for column in found if np.isfinite(column[3][rows]).any()]
+    return {
+        "columns": [{"key": key, "label": label, "unit": unit} for key, label, unit, _ in kept],
+        "rows": [[float(values[row]) for *_, values in kept] for row in rows],
+    }
+
+
+def _comparison(comparison: Comparison, profile: HeatProfile) -> dict[str, Any]:
+    test = comparison.test
+    scales = test.resolutions if scale_kind(profile) == "resolution" else test.angles
+    order = np.argsort(test.times)
+    return {
+        "scales": scales[order].tolist(),
+        "mmd2": test.mmd2[order].tolist(),
+        "statistics": test.statistics[order].tolist(),
+        "pvalues": test.pvalues[order].tolist(),
+        "pvalue": test.pvalue,
+        "verdict": comparison.verdict,
+        "draws": test.draws,
+    }
+
+
+def finite(value: Any) -> Any:
+    """The same with None in place of numbers that are not finite, and plain Python numbers."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return value
+    number = plain_value(value)
+    return None if isinstance(number, float) and not math.isfinite(number) else number

@@ -1,0 +1,171 @@
+"""What a report says of its methods: what the quantities mean, how they were computed, and what is left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .. import __version__
+from ..inference.comparison import Comparison
+from .words import scale_in_words
+
+if TYPE_CHECKING:
+    from .content import Entry
+
+CITE = (
+    "K. You and B. Cho, Heat-Kernel Entropy Profiles and Geometric Effective Sample Size for Weighted Measures on "
+    f"Manifolds, manuscript; and the software heatess, version {__version__}."
+)
+
+#: Engines by the words of `HeatProfile.method`.
+_ENGINES = {
+    "spectral": "a fast transform to eigenfunctions, in linear time",
+    "pairwise": "sums over all pairs of atoms",
+    "local": "sums over close pairs of atoms",
+    "modes": "eigenpairs of the Laplacian of the nodes",
+    "pairs": "random pairs of atoms",
+}
+
+#: What is not there, in words.
+_NAMES = {
+    "modes": "modes",
+    "places": "places of the law and their bands",
+    "even": "gESS with equal weights",
+    "mmd2_null": "MMD² under uniformity",
+    "spectrum": "the power spectrum",
+    "maximum_entropy": "maximum-entropy shares",
+    "redundancy": "redundant atoms",
+}
+
+
+def methods(
+    entries: Sequence[Entry], row: int, comparison: Comparison | None, no_comparison: str
+) -> list[dict[str, str]]:
+    """Titles and texts, in the order in which the page shows them."""
+    compact = all(entry.profile.space.compact for entry in entries)
+    found = [
+        ("gESS", _gess()),
+        ("Scales", _scales(entries[0], row)),
+        ("Accuracy", " ".join(_accuracy(entry, several=len(entries) > 1) for entry in entries)),
+    ]
+    if compact:
+        found.append(("Volume and divergence from uniform", _volume()))
+    found.append(
+        ("Dimension", "The order-two dimension is the slope - d log gESS / d log scale, from the exact derivative.")
+    )
+    if any(entry.population is not None for entry in entries):
+        found.append(("Places of the law", _places(entries)))
+    if compact and any("mmd2_null" not in entry.reasons and entry.measure is not None for entry in entries):
+        found.append(("MMD² under uniformity", _null()))
+    if any(entry.modes for entry in entries):
+        found.append(("Modes", _modes()))
+    if comparison is not None:
+        found.append(("Comparison", _compared(comparison)))
+    found.append(("Pictures", _pictures()))
+    missing = _missing(entries, no_comparison)
+    if missing:
+        found.append(("What is not shown, and why", missing))
+    return [{"title": title, "text": text} for title, text in found]
+
+
+def _gess() -> str:
+    return (
+        "Heat that starts at one atom spreads over the space. The overlap s of two atoms is how much of their heat is "
+        "at the same places, 1 for the same place and near 0 for atoms much farther apart than the scale. The "
+        "geometric effective sample size, gESS = 1 / Σ w_i w_j s(x_i, x_j), is the number of atoms of equal weight, "
+        "all far apart, that would overlap as little. It lies between 1 and the ordinary effective sample size ESS = 1 "
+        "/ Σ w_i², which is its limit at fine scales. Exact copies of an atom never count twice."
+    )
+
+
+def _scales(entry: Entry, row: int) -> str:
+    unit = "in degrees" if entry.profile.space.angular else "in the unit of distance"
+    text = (
+        f"A scale is the angle or distance √(8t), {unit}, for heat of time t: two atoms that far apart in flat space "
+        "overlap by 1/e. The resolution is the distance at which they do so in this space."
+    )
+    at = scale_in_words(entry.profile, row, entry.about)
+    why = "the middle of the scales"
+    if math.isfinite(entry.limit) and row > len(entry.profile.times) // 2:
+        why = "the resolution limit of the sample: at finer scales gESS counts atoms and does not describe their law"
+    return f"{text} The page opens at {at}, {why}."
+
+
+def _accuracy(entry: Entry, *, several: bool) -> str:
+    profile = entry.profile
+    ways = [_ENGINES.get(name, name) for name in profile.method.split("+")]
+    who = f"{entry.name}: " if several else ""
+    bound = "estimated" if profile.space.modes is not None else "certified"
+    return (
+        f"{who}gESS was computed by {' and '.join(ways)} ({profile.method}), over all {profile.n:,} atoms. "
+        f"Its relative error is at most {profile.error.max():.1e}, {bound} at each scale; see the table."
+    )
+
+
+def _volume() -> str:
+    return (
+        "The heat of all atoms together has a density p. A = ∫ p², with respect to normalised volume, is 1 for the "
+        "uniform law. The occupied volume is 1 / A, the divergence from uniform log A (of order two), and A - 1 is the "
+        "squared maximum mean discrepancy MMD² to the uniform law. A single atom gives the largest A; one over its "
+        "volume is the most places that the scale tells apart."
+    )
+
+
+def _places(entries: Sequence[Entry]) -> str:
+    level = next(entry.population.level for entry in entries if entry.population is not None)
+    return (
+        "If atoms are independent draws, gESS is limited by their number. Places is the estimate, without that limit, "
+        "of how many footprints of heat the law behind them fills: 1 / gESS = 1 / ESS + (1 - 1 / ESS) / places for "
+        f"fixed weights. The band covers it with {100 * level:g} % confidence at each scale. The resolution limit is "
+        "the scale at which places equals ESS; below half of it they are not shown."
+    )
+
+
+def _null() -> str:
+    return (
+        "Independent uniform points with the same weights have MMD² > 0 by chance. The line shows its mean, the band "
+        "ends where it is exceeded once in twenty times, by the limit law, a mixture of chi-square variables. The "
+        "weights are taken as fixed."
+    )
+
+
+def _modes() -> str:
+    return (
+        "Modes are read off the profile: over a range of scales that is wider than the modes and finer than the gaps "
+        "between them, the number of places, freed of the blur within modes, stays the same. Modes of equal weight "
+        "count as one each, unequal ones as fewer."
+    )
+
+
+def _compared(comparison: Comparison) -> str:
+    test = comparison.test
+    return (
+        f"The p-value is that of MMD over all scales together, from {test.draws:,} resamplings "
+        f"({' and '.join(dict.fromkeys(_words(test.weights_are)))} weights). p-values of single scales are not "
+        "corrected for their number."
+    )
+
+
+def _words(weights_are: object) -> list[str]:
+    return [str(part) for part in weights_are] if isinstance(weights_are, tuple | list) else [str(weights_are)]
+
+
+def _pictures() -> str:
+    return (
+        "The area of a marker is proportional to the weight of its atom. Shades show the logarithm of the smoothed "
+        "density at the chosen scale, up to three and a half powers of ten below the largest. Coordinates are rounded "
+        "for the picture only. The ring shows the chosen scale."
+    )
+
+
+def _missing(entries: Sequence[Entry], no_comparison: str) -> str:
+    said = []
+    for entry in entries:
+        who = f"{entry.name}, " if len(entries) > 1 else ""
+        said += [f"{who}{_NAMES.get(name, name)}: {why}." for name, why in entry.reasons.items()]
+        if not entry.profile.space.compact:
+            said.append(f"{who}volume, divergence and MMD²: the volume of {entry.profile.space!r} is infinite.")
+    if no_comparison:
+        said.append(f"Test of two samples: {no_comparison}.")
+    return " ".join(text[:1].upper() + text[1:] for text in said)
