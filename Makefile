@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: help demo test slow lint bench search docs clean
 
 help:
-	@echo "make demo   profile embedded data, print a table, write a picture"
+	@echo "make demo   profile embedded data, print a table, write a picture and a report"
 	@echo "make test   run the tests"
 	@echo "make slow   run the heavy tests too long for every day: clusters, large clouds, the paper in full"
 	@echo "make lint   ruff and mypy"

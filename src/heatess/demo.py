@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import samplers
+from . import __version__, samplers
 from .arrays import FloatArray, IntArray
 from .cli.text import columns, profile_csv
 from .errors import MissingExtraError
 from .files import atomic_path
+from .measure import Measure
 from .plot import COLORS, GREY, new_figure, plain
 from .profile import HeatProfile, heat_profile
+from .reporting import page_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,12 +97,13 @@ def story(demo: Demo) -> str:
 
 
 def write(demo: Demo, folder: Path) -> list[Path]:
-    """Write profile.csv, profile.json and, with matplotlib, profile.png; return the paths written."""
+    """Write report.html, profile.csv, profile.json and, with matplotlib, profile.png; return the paths written."""
     profiles = {"before": demo.before, "after": demo.after}
     content = {name: json.loads(profile.to_json()) for name, profile in profiles.items()}
     as_json = json.dumps({"schema": SCHEMA, **content}) + "\n"
     written = []
-    for name, text in (("profile.csv", profile_csv(profiles)), ("profile.json", as_json)):
+    texts = {"report.html": page(demo), "profile.csv": profile_csv(profiles), "profile.json": as_json}
+    for name, text in texts.items():
         with atomic_path(folder / name) as draft:
             draft.write_text(text, encoding="utf-8")
         written.append(folder / name)
@@ -110,6 +113,20 @@ def write(demo: Demo, folder: Path) -> list[Path]:
     except MissingExtraError:
         return written
     return [folder / "profile.png", *written]
+
+
+def page(demo: Demo) -> str:
+    """The report on the particles before and after resampling, at the same scales."""
+    before = Measure(demo.points, demo.weights)
+    after = Measure(np.repeat(demo.points, demo.copies, axis=0))
+    profiles = {"before resampling": (demo.before, before)}
+    profiles["after resampling"] = (heat_profile(after, times=demo.before.times), after)
+    return page_of(
+        profiles,
+        title="Resampling deceives ordinary ESS, but not gESS",
+        no_comparison="the second sample was drawn from the first, so that they are not independent",
+        provenance={"Command": "heatess demo", "Version": f"heatess {__version__}"},
+    )
 
 
 def picture(demo: Demo) -> Any:

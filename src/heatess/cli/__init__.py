@@ -23,6 +23,7 @@ class _Group(click.Group):
     def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
         words = list(sys.argv[1:] if args is None else args)
         extra["standalone_mode"] = False
+        extra.setdefault("obj", tuple(map(str, words)))  # for reports, which say how they were made
         try:
             result = super().main(words, *rest, **extra)
             code = result if isinstance(result, int) else 0
@@ -74,7 +75,7 @@ def main(ctx: click.Context) -> None:
 _EXAMPLES = """\b
 Examples:
   heatess profile particles.npy --log-weights logw.npy
-  heatess profile quakes.csv --weights mag --plot quakes.png
+  heatess profile quakes.csv --weights mag -o quakes.html
   heatess profile sky.csv --lon ra --lat dec --units rad --json -
   heatess profile embeddings.npy --normalize --resolutions 10:90:40
 """
@@ -86,6 +87,7 @@ Examples:
 @options.scales
 @click.option("--band", is_flag=True, help="Add estimates for the law behind the sample, with 95 % bands.")
 @options.weights_are
+@options.report
 @options.results
 @options.bounds
 @options.verbosity
@@ -109,6 +111,7 @@ def profile(file: str, **given: Any) -> None:
 @options.scales
 @options.weights_are
 @options.chance("Resamplings of the test of two files; 0 for no test. [500, fewer for large files]")
+@options.report
 @options.results
 @options.bounds
 @options.verbosity
@@ -247,7 +250,7 @@ def merge(states: tuple[str, ...], **given: Any) -> None:
 
 
 @main.command()
-@options.directory("heatess-demo", "Directory for the picture and the tables.")
+@options.directory("heatess-demo", "Directory for the report, the picture and the tables.")
 def demo(out: Path) -> None:
     """Show that resampling deceives ordinary ESS, but not gESS."""
     from .. import demo as story
@@ -257,6 +260,7 @@ def demo(out: Path) -> None:
     click.echo(story.story(result))
     written = story.write(result, out)
     click.echo("\nWritten: " + ", ".join(str(path) for path in written))
+    click.echo(f"To look at it, open {(out / 'report.html').resolve()} in a browser.")
     if not any(path.suffix == ".png" for path in written):
         click.echo(f"No picture: {missing_extra('matplotlib', 'plot')}", err=True)
 

@@ -27,7 +27,7 @@ from ..scales import DEFAULT_ANGLES, times_of_angles
 from ..tables.meaning import Reading
 from ..tables.take import Taken, take, taken_from
 from .deliver import Also, Facts, Options, check, deliver, deliver_several, fitted, keep_apart, note, scales_of, writing
-from .options import in_options, refuse_together, usage
+from .options import STDOUT, in_options, refuse_together, usage
 from .reading import measure_of, profiled, reading_of, shows_progress
 from .text import column_table, shown_rows
 
@@ -43,8 +43,9 @@ def profile(file: str, options: Options) -> None:
     check([file], options)
     measure = measure_of(file, options)
     kind, grid = scales_of(options, measure.space)
+    heard: list[str] = []
     started = time.perf_counter()
-    result = profiled(measure, kind, grid, options)
+    result = profiled(measure, kind, grid, options, heard)
     taken = time.perf_counter() - started
     if grid is None:
         note(options, fitted(result, kind))
@@ -60,7 +61,13 @@ def profile(file: str, options: Options) -> None:
 
         found = banded(measure, result, options)
         also = Also("population", found, band_table(result, found))
-    deliver(result, kind, facts, options, lambda scales: profiled(measure, kind, scales, options), also)
+    report = None
+    if options["report_file"]:
+        from .report import page_writer
+
+        name = Path(file).name if file != str(STDOUT) else "standard input"
+        report = page_writer({name: result}, {name: measure}, [file], options, notes=heard)
+    deliver(result, kind, facts, options, lambda scales: profiled(measure, kind, scales, options), also, report)
 
 
 def _even(measure: Measure, times: Any) -> list[float]:
@@ -91,14 +98,20 @@ def compare(files: Sequence[str], options: Options) -> None:
         fits = [fitting_scales(measure) for measure in measures.values()]
         ends = [getattr(fit, f"{kind}s") for fit in fits]
         grid = np.geomspace(min(values[0] for values in ends), max(values[-1] for values in ends), 60)
-    results = {name: profiled(measure, kind, grid, options) for name, measure in measures.items()}
-    also = None
+    heard: list[str] = []
+    results = {name: profiled(measure, kind, grid, options, heard) for name, measure in measures.items()}
+    also = found = None
     if len(files) == 2:
         from .inferring import compared, in_a_sentence
 
         found = compared(measures, options, {f"{kind}s": grid} if given else {})
         also = None if found is None else Also("test", found.test, in_a_sentence(found))
-    deliver_several(results, kind, options, also)
+    report = None
+    if options["report_file"]:
+        from .report import page_writer
+
+        report = page_writer(results, measures, files, options, comparison=found, notes=heard)
+    deliver_several(results, kind, options, also, report)
 
 
 def inspect(file: str, options: Options) -> None:

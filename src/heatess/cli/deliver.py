@@ -45,7 +45,7 @@ def keep_apart(sources: Iterable[str], options: Options) -> None:
         *(source for source in sources if source != str(STDOUT)),
         *(name for name in weights if name and os.path.isfile(name)),
     ]
-    outputs = [options.get(name) for name in ("out", "json_file", "csv_file", "plot_file")]
+    outputs = [options.get(name) for name in ("out", "json_file", "csv_file", "plot_file", "report_file")]
     try:
         refuse_same_files(inputs, [path for path in outputs if path is not None])
     except InputError as error:
@@ -108,10 +108,12 @@ def deliver(
     options: Options,
     compute: Callable[[Sequence[float]], HeatProfile],
     also: Also | None = None,
+    report: Callable[[Path], Any] | None = None,
 ) -> None:
     """Print and save the result, and compare it with its bounds.
 
-    *kind* is the kind of scale of the profile; *compute* profiles other scales; *also* is what --band adds.
+    *kind* is the kind of scale of the profile; *compute* profiles other scales; *also* is what --band adds; *report*
+    writes the report.
     """
     if options["json_file"] == STDOUT:
         click.echo(_json({"": result}, also))
@@ -126,16 +128,22 @@ def deliver(
             click.echo(f"\n{CAVEAT}")
         if also is not None:
             click.echo(f"\n{also.text}")
-    _save_all({"": result}, facts.title, options, also)
+    _save_all({"": result}, facts.title, options, also, report)
     unmet = [_unmet(bound, result, kind, compute) for bound in options["fail_under"]]
     if any(unmet):
         raise BoundNotMet("; ".join(filter(None, unmet)))
 
 
-def deliver_several(results: Mapping[str, HeatProfile], kind: str, options: Options, also: Also | None = None) -> None:
+def deliver_several(
+    results: Mapping[str, HeatProfile],
+    kind: str,
+    options: Options,
+    also: Also | None = None,
+    report: Callable[[Path], Any] | None = None,
+) -> None:
     """Print several profiles at the same scales side by side, save them, and compare each with its bounds.
 
-    *also* is the test of two of them.
+    *also* is the test of two of them; *report* writes the report.
     """
     if options["json_file"] == STDOUT:
         click.echo(_json(results, also))
@@ -145,7 +153,7 @@ def deliver_several(results: Mapping[str, HeatProfile], kind: str, options: Opti
         click.echo(comparison(results))
         if also is not None:
             click.echo(f"\n{also.text}")
-    _save_all(results, "", options, also)
+    _save_all(results, "", options, also, report)
     unmet = []
     for name, result in results.items():
         found = [_unmet(bound, result, kind, None) for bound in options["fail_under"]]
@@ -161,7 +169,13 @@ def _json(results: Mapping[str, HeatProfile], also: Also | None) -> str:
     return json.dumps(found | ({} if also is None else {also.name: json.loads(also.result.to_json())}))
 
 
-def _save_all(results: Mapping[str, HeatProfile], title: str, options: Options, also: Also | None) -> None:
+def _save_all(
+    results: Mapping[str, HeatProfile],
+    title: str,
+    options: Options,
+    also: Also | None,
+    report: Callable[[Path], Any] | None,
+) -> None:
     def draw(draft: Path) -> None:
         ax = None
         for name, result in results.items():
@@ -181,7 +195,7 @@ def _save_all(results: Mapping[str, HeatProfile], title: str, options: Options, 
         "csv_file": lambda draft: draft.write_text(profile_csv(dict(results), bands), encoding="utf-8"),
         "plot_file": draw,
     }
-    save(writers, options)
+    save(writers | ({} if report is None else {"report_file": report}), options)
 
 
 def save(writers: Mapping[str, Callable[[Path], Any]], options: Options) -> None:

@@ -254,6 +254,8 @@ results = _all(
     click.option("--plot", "plot_file", help="Draw the result: .png, .pdf or .svg.", **_file(".png", ".pdf", ".svg")),
 )
 
+report = click.option("-o", "--report", "report_file", help="Write a report to look at, .html.", **_file(".html"))
+
 bounds = click.option(
     "--fail-under", help="Exit with code 4 if the result is lower, for instance gess@20deg=50.", **_BOUND
 )

@@ -31,23 +31,26 @@ def measure_of(source: Any, options: Options) -> Measure:
     return measure
 
 
-def profiled(measure: Measure, kind: str, scales: Any, options: Options) -> HeatProfile:
-    """The profile; its warnings are printed."""
+def profiled(measure: Measure, kind: str, scales: Any, options: Options, heard: list[str] | None = None) -> HeatProfile:
+    """The profile; its warnings are printed, and added to those *heard*."""
     how: dict[str, Any] = {"rtol": options["rtol"], "progress": shows_progress(options)}
     if scales is not None:
         how[f"{kind}s"] = scales
-    with warnings_printed():
+    with warnings_printed(heard):
         return heat_profile(measure, **how)
 
 
 @contextmanager
-def warnings_printed() -> Iterator[None]:
-    """Print the warnings of this block at its end, in words of the command line."""
+def warnings_printed(heard: list[str] | None = None) -> Iterator[None]:
+    """Print the warnings of this block at its end, in words of the command line, and add them to those *heard*."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for warning in caught:
-        click.echo(f"heatess: warning: {in_options(str(warning.message))}", err=True)
+        text = in_options(str(warning.message))
+        click.echo(f"heatess: warning: {text}", err=True)
+        if heard is not None:
+            heard.append(text)
 
 
 def shows_progress(options: Options) -> bool:
