@@ -1,0 +1,200 @@
+"""Reports as files: written whole or not at all, the same again and again, in words that fit."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import heatess as he
+from report.test_content import cloud, data_in
+
+ANGLES = np.geomspace(4, 100, 12)
+
+
+def told(measure, tmp_path, **how):
+    how.setdefault("angles", ANGLES)
+    return data_in(he.report(measure, tmp_path / "page.html", **how))
+
+
+def from_table(rows: str, tmp_path, name: str = "places.csv", **how) -> he.Measure:
+    path = tmp_path / name
+    path.write_text(rows)
+    return he.read(path, **how)
+
+
+def lonlat(points) -> str:
+    lines = [f"{np.degrees(np.arctan2(y, x))},{np.degrees(np.arcsin(z))}" for x, y, z in points]
+    return "\n".join(["lon,lat", *lines])
+
+
+# Words.
+
+
+def test_places_on_the_earth_are_told_in_kilometres(tmp_path):
+    measure = from_table(lonlat(he.samplers.von_mises_fisher(300, [0, 0, 1], 8, rng=0)), tmp_path)
+    data = told(measure, tmp_path)
+    verdict = data["verdict"]
+    assert re.match(
+        r"300 places act like [\d.]+ that can be told apart at [\d.]+ degrees \([\d,]+ km\)\.", verdict["headline"]
+    )
+    assert "km²" in verdict["sentences"][1]
+    assert "the Earth" in verdict["sentences"][1]
+    assert data["scales"]["km"] == pytest.approx((ANGLES * 111.2).tolist())
+    view = data["measures"][0]["view"]
+    assert (view["graticule"], view["coast"]) == ("earth", True)
+    assert data["title"] == "places.csv"
+    assert "from lon, lat (degrees)" in verdict["sentences"][0]
+
+
+def test_the_verdict_counts_out_of_the_most_that_are_possible(tmp_path):
+    measure = cloud()
+    data = told(measure, tmp_path)
+    profile = he.heat_profile(measure, angles=ANGLES)
+    row = data["scales"]["start"]
+    sentence = data["verdict"]["sentences"][1]
+    assert f"room for {profile.gess[row] / profile.volume[row]:.3g}" in sentence
+    assert f"count as {profile.gess[row]:.3g}" in sentence
+    assert f"occupy {100 * profile.volume[row]:.3g} %" in sentence
+
+
+def test_ordinary_ess_is_named_where_it_misleads(tmp_path):
+    text = " ".join(told(cloud(), tmp_path)["verdict"]["sentences"])
+    assert f"Ordinary ESS would say {cloud().ess:.3g}. It sees only weights" in text
+    apart = he.Measure(he.samplers.fibonacci(20), np.arange(1, 21))
+    text = " ".join(told(apart, tmp_path, angles=[2, 4, 8])["verdict"]["sentences"])
+    assert "says nearly the same" in text
+
+
+def test_copies_heavy_tails_and_dropped_rows_are_warned_of(tmp_path):
+    rng = np.random.default_rng(0)
+    heavy = he.Measure(np.repeat(he.samplers.uniform(200, rng=rng), 5, axis=0), rng.pareto(0.8, 1000))
+    warned = " ".join(told(heavy, tmp_path)["verdict"]["warnings"])
+    assert "Only 200 of 1,000 atoms are at different places" in warned
+    assert re.search(r"Pareto k is \d\.\d\d", warned)
+    gaps = from_table(lonlat(he.samplers.uniform(50, rng=rng)) + "\n,3\n", tmp_path, drop_missing=True)
+    assert "1 row was left out because a number was missing." in told(gaps, tmp_path)["verdict"]["warnings"]
+
+
+def test_a_single_atom_is_told_as_what_it_is(tmp_path):
+    data = told(he.Measure([[0.0, 0.0, 1.0]]), tmp_path)
+    assert data["verdict"]["headline"] == "There is one point, and so gESS is 1 at every scale."
+    assert data["measures"][0]["curves"]["gess"] == [1.0] * len(ANGLES)
+
+
+def test_copies_of_one_atom_act_like_one(tmp_path):
+    data = told(he.Measure([[0.0, 0.0, 1.0]] * 7), tmp_path)
+    at = f"{ANGLES[data['scales']['start']]:.3g} degrees"
+    assert data["verdict"]["headline"] == f"7 points cannot be told apart at {at}: they act like one."
+    assert "They act like one at every scale." in data["verdict"]["sentences"]
+
+
+def test_what_is_left_out_has_a_reason(tmp_path):
+    data = told(he.Measure(np.random.default_rng(0).normal(size=(40, 2)), space=he.Euclidean(2)), tmp_path, angles=None)
+    assert data["methods"][-1]["title"] == "What is not shown, and why"
+    assert "infinite" in data["methods"][-1]["text"]
+
+
+def test_warnings_of_the_computation_are_given_and_on_the_page(tmp_path):
+    octahedron = np.vstack([np.eye(3), -np.eye(3)])
+    with pytest.warns(he.PrecisionWarning, match="mmd2"):
+        path = he.report(octahedron, tmp_path / "page.html", angles=np.geomspace(60, 600, 8))
+    assert any("mmd2" in text for text in data_in(path)["verdict"]["warnings"])
+
+
+# Several measures.
+
+
+def test_two_measures_are_compared_and_the_p_value_is_that_of_compare(tmp_path):
+    wide = he.Measure(he.samplers.von_mises_fisher(150, [0, 0, 1], 5, rng=0))
+    narrow = he.Measure(he.samplers.von_mises_fisher(150, [0, 0, 1], 20, rng=1))
+    data = told({"wide": wide, "narrow": narrow}, tmp_path, angles=[10, 20, 40, 80], rng=2)
+    found = he.compare(wide, narrow, angles=[10, 20, 40, 80], names=("wide", "narrow"), rng=2)
+    assert data["comparison"]["pvalue"] == found.pvalue
+    assert data["comparison"]["mmd2"] == pytest.approx(found.mmd2)
+    assert data["verdict"]["headline"] == f"{found.verdict}."
+    assert data["verdict"]["headline"].startswith("wide and narrow differ (p = 0.002)")
+    assert [measure["name"] for measure in data["measures"]] == ["wide", "narrow"]
+
+
+def test_measures_without_scales_share_scales_that_fit_all(tmp_path):
+    pair = [he.Measure(he.samplers.von_mises_fisher(100, [0, 0, 1], kappa, rng=0)) for kappa in (2, 500)]
+    data = told(pair, tmp_path, angles=None, rng=0)
+    ends = [he.heat_profile(measure).angles for measure in pair]
+    values = data["scales"]["values"]
+    assert values[0] == pytest.approx(min(part.min() for part in ends))
+    assert values[-1] == pytest.approx(max(part.max() for part in ends))
+    assert [measure["name"] for measure in data["measures"]] == ["A", "B"]
+
+
+def test_a_report_is_the_same_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    pair = {"a": cloud(80, 0), "b": cloud(90, 1)}
+    pages = [he.report(pair, tmp_path / f"{k}.html", angles=ANGLES, rng=3, weights_are="fixed") for k in range(2)]
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+    assert data_in(pages[0])["created"] == "2023-11-14T22:13:20Z"
+
+
+def test_a_profile_has_curves_and_no_picture(tmp_path):
+    profile = he.heat_profile(cloud(), angles=ANGLES[::-1])
+    path = profile.report(tmp_path / "profile.html", name="from a state")
+    (measure,) = data_in(path)["measures"]
+    assert measure["view"]["kind"] == "none"
+    assert "no atoms" in measure["view"]["why"]
+    assert measure["curves"]["gess"] == profile.gess[::-1].tolist()
+    assert measure["name"] == "from a state"
+
+
+# Files.
+
+
+def test_a_failure_leaves_the_old_report_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+
+    def broken(*args, **how):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("heatess.reporting.page.render", broken)
+    with pytest.raises(RuntimeError, match="broken"):
+        he.report(cloud(50), path, angles=ANGLES)
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+
+
+def test_hostile_names_are_text(tmp_path):
+    path = he.report(cloud(50), tmp_path / "page.html", angles=ANGLES, names=HOSTILE, provenance={HOSTILE: HOSTILE})
+    text = path.read_text(encoding="utf-8")
+    assert "<script>alert" not in text
+    assert "<img src=x" not in text
+    assert data_in(path)["measures"][0]["name"] == HOSTILE
+
+
+def test_names_that_are_not_unicode_are_written(tmp_path):
+    path = he.report(cloud(50), tmp_path / "page.html", angles=ANGLES, names="caf\udce9.csv")
+    assert "caf?.csv" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "how", "message"),
+    [
+        ([cloud(9), "page.txt"], {}, "does not end in .html"),
+        ([cloud(9), "no/such/page.html"], {}, "does not exist; make it first"),
+        ([cloud(9), 7], {}, "path must be the name of a file"),
+        ([[], "page.html"], {}, "points"),
+        ([[cloud(9), cloud(9)], "page.html"], {"names": ["a", "a"]}, "names must differ"),
+        ([cloud(9), "page.html"], {"names": ["a", "b"]}, "names must be 1, one for each measure"),
+        ([cloud(9), "page.html"], {"rtol": -1}, "rtol"),
+        ([he.heat_profile(cloud(9), angles=[5, 10]), "page.html"], {"angles": [3]}, "has scales of its own"),
+        ([[cloud(9), he.Measure([0.0, 1.0], space=he.Circle())], "page.html"], {}, "report like with like"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused(arguments, how, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(he.InputError, match=re.escape(message)):
+        he.report(*arguments, **how)
+    assert not list(tmp_path.iterdir())
