@@ -23,10 +23,10 @@ demo: .venv/ready
 	$(BIN)/heatess demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -n auto -m "not slow"
 
 slow: .venv/ready
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python -m pytest -q -n auto -m slow
 
 lint: .venv/ready
 	$(BIN)/ruff check .
