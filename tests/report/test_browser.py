@@ -24,11 +24,6 @@ pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "a browser is the
 SLIDER = "input[type=range]"
 
 
-def slow(cases):
-    """Cases that only the slow run has."""
-    return [pytest.param(*case, marks=pytest.mark.slow) for case in cases]
-
-
 @pytest.fixture(scope="module")
 def browser():
     with browsers.launched() as launched:
@@ -70,6 +65,7 @@ def data_of(page) -> dict:
     return page.evaluate("() => heatess.data")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", samples.KINDS)
 def test_a_report_of_each_kind_opens_without_a_complaint_or_a_request(report, opened, kind):
     one = opened(report(kind))
@@ -84,12 +80,13 @@ def test_a_report_of_each_kind_opens_without_a_complaint_or_a_request(report, op
         assert colours > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "width"),
     [
         ("earth", 360),
         ("compare", 360),
-        *slow((kind, width) for kind in ("square", "histogram") for width in (360, 1280)),
+        *((kind, width) for kind in ("square", "histogram") for width in (360, 1280)),
     ],
 )
 def test_nothing_is_wider_than_the_window(report, opened, kind, width):
@@ -121,6 +118,7 @@ def test_the_slider_moves_marker_readings_and_density(report, opened):
     )
 
 
+@pytest.mark.slow
 def test_the_marker_stands_where_the_axis_says(report, opened):
     one = opened(report("earth"))
     values = data_of(one.page)["scales"]["values"]
@@ -139,6 +137,7 @@ def test_the_marker_stands_where_the_axis_says(report, opened):
     )
 
 
+@pytest.mark.slow
 def test_a_click_in_a_curve_sets_the_scale_and_hovering_shows_readings(report, opened):
     one = opened(report("earth"))
     box = one.page.locator("[data-chart=gess] .plot").bounding_box()
@@ -162,9 +161,8 @@ def test_keys_on_a_curve_change_the_scale(report, opened):
     assert one.page.locator("[data-chart=gess] .tip").is_visible()
 
 
-@pytest.mark.parametrize(
-    "kind", ["sky", "ball", *slow((kind,) for kind in ("earth", "hemisphere", "solid", "surface"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sky", "ball", "earth", "hemisphere", "solid", "surface"])
 def test_the_picture_turns_by_mouse_and_by_keys(report, opened, kind):
     one = opened(report(kind))
     canvas = one.page.locator(".view canvas").first
@@ -192,6 +190,7 @@ def test_the_picture_turns_by_mouse_and_by_keys(report, opened, kind):
     assert one.picture() == pictures[0]
 
 
+@pytest.mark.slow
 def test_a_finger_that_moves_sideways_turns_the_globe(report, opened):
     one = opened(report("earth"), viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     canvas = one.page.locator(".view canvas").first
@@ -209,6 +208,7 @@ def test_a_finger_that_moves_sideways_turns_the_globe(report, opened):
     assert one.picture() != picture
 
 
+@pytest.mark.slow
 def test_what_is_under_the_hand_stays_under_the_hand(report, opened):
     """A small drag to the right carries a place at the middle of the globe to the right; on the sky as well."""
     for kind in ("earth", "sky"):
@@ -225,6 +225,7 @@ def test_what_is_under_the_hand_stays_under_the_hand(report, opened):
         assert moved > 0
 
 
+@pytest.mark.slow
 def test_north_is_up_and_east_is_right_on_the_earth_and_left_on_the_sky(report, opened):
     one = opened(report("earth"))
     east = "(mirror) => heatess.dot(heatess.screenAxes(0, 0, mirror).right, 0, 1, 0)"
@@ -250,6 +251,7 @@ NEAREST = """(name) => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graticule", [None, "sky"])
 def test_an_atom_and_its_density_are_drawn_at_one_place(folder, opened, graticule):
     """Seen from 0.4 to the east of it, an atom lies sin(0.4) cos(lat) of the radius to the left of the middle."""
@@ -279,6 +281,7 @@ def test_an_atom_and_its_density_are_drawn_at_one_place(folder, opened, graticul
     assert places[1] == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.slow
 def test_globes_side_by_side_turn_together(report, opened):
     one = opened(report("compare"))
     canvases = one.page.locator(".view canvas[tabindex]")
@@ -309,6 +312,7 @@ def test_untrusted_names_are_shown_as_text(folder, opened):
     assert one.page.locator("main script").count() == 0
 
 
+@pytest.mark.slow
 def test_downloads_hold_every_digit(report, opened, tmp_path):
     one = opened(report("earth"), accept_downloads=True)
     data = data_of(one.page)
@@ -331,6 +335,7 @@ def test_downloads_hold_every_digit(report, opened, tmp_path):
     ElementTree.fromstring(files[".svg"])
 
 
+@pytest.mark.slow
 def test_a_spreadsheet_does_not_run_a_name(folder, opened):
     path = folder / "formula.html"
     path.write_text(pages.render(samples.sample("plain", 300, name='=HYPERLINK("x")')), encoding="utf-8")
@@ -338,6 +343,7 @@ def test_a_spreadsheet_does_not_run_a_name(folder, opened):
     assert next(csv.reader(text.splitlines()[1:]))[0] == '\'=HYPERLINK("x")'
 
 
+@pytest.mark.slow
 def test_a_subsample_is_said_where_it_is_shown(folder, opened):
     data = samples.sample("plain", 300)
     data["measures"][0]["view"]["of"] = 5_000_000
@@ -346,6 +352,7 @@ def test_a_subsample_is_said_where_it_is_shown(folder, opened):
     assert "Shown: 300 of 5,000,000 atoms" in opened(path).page.inner_text(".view figcaption")
 
 
+@pytest.mark.slow
 def test_dark_follows_the_system_and_the_button(report, opened):
     paper = "() => getComputedStyle(document.body).backgroundColor"
     light, dark = "rgb(255, 255, 255)", "rgb(20, 22, 26)"
@@ -359,6 +366,7 @@ def test_dark_follows_the_system_and_the_button(report, opened):
     assert opened(report("plain")).page.evaluate(paper) == light
 
 
+@pytest.mark.slow
 def test_without_scripts_the_verdict_and_the_still_figures_are_read(browser, folder):
     data = samples.sample("plain", 300)
     path = folder / "still.html"
@@ -372,6 +380,7 @@ def test_without_scripts_the_verdict_and_the_still_figures_are_read(browser, fol
     context.close()
 
 
+@pytest.mark.slow
 def test_the_printed_report_is_light_and_has_no_buttons(report, opened, tmp_path):
     one = opened(report("earth"), color_scheme="dark")
     one.page.emulate_media(media="print")
@@ -402,12 +411,13 @@ def axe(tmp_path_factory) -> str:
     return path.read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "theme"),
     [
         ("compare", "light"),
-        *slow((kind, "dark") for kind in ("earth", "compare", "square")),
-        *slow((kind, "light") for kind in ("earth", "histogram")),
+        *((kind, "dark") for kind in ("earth", "compare", "square")),
+        *((kind, "light") for kind in ("earth", "histogram")),
     ],
 )
 def test_axe_finds_no_serious_fault(report, opened, axe, kind, theme):

@@ -41,7 +41,6 @@ def opened_cleanly(browser, path):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(**spaces.named(spaces.EVERY))
 def test_a_report_of_every_space_opens_cleanly(browser, tmp_path, case):
     rng = np.random.default_rng(0)
@@ -88,7 +87,7 @@ def test_two_real_measures_are_compared_in_the_page(browser, tmp_path):
         page.close()
 
 
-@pytest.mark.filterwarnings("default")
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [360, 1280])
 def test_five_measures_with_long_names_fit(browser, tmp_path, width):
     rng = np.random.default_rng(3)
@@ -110,7 +109,7 @@ EXTREMES = {
 }
 
 
-@pytest.mark.filterwarnings("default")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extremes_open_cleanly_with_few_ticks_on_each_axis(browser, tmp_path, name):
     points, scales = EXTREMES[name](np.random.default_rng(4))
