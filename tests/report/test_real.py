@@ -110,6 +110,9 @@ EXTREMES = {
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::heatess.ScaleWarning")
+@pytest.mark.filterwarnings("ignore::heatess.CalibrationWarning")
+@pytest.mark.filterwarnings("ignore::heatess.PrecisionWarning")
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extremes_open_cleanly_with_few_ticks_on_each_axis(browser, tmp_path, name):
     points, scales = EXTREMES[name](np.random.default_rng(4))
