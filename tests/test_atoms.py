@@ -237,3 +237,10 @@ def test_a_gradient_becomes_json_and_a_table():
     flat = gradient(np.array([[0.0, 1.0], [2.0, 3.0]]), space=he.Torus(2), angle=40)
     assert json.loads(flat.to_json())["points"] is None
     assert list(flat.to_frame()) == ["weights"]
+
+
+@pytest.mark.parametrize("dim", [1, 2, 9])
+def test_where_the_sphere_is_one_footprint_points_do_not_matter(dim):
+    found = gradient(he.samplers.uniform(12, dim, rng=0), time=1e4)
+    assert found.gess == 1
+    assert not found.points.any()

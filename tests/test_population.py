@@ -403,3 +403,36 @@ def test_bands_hold_as_often_as_they_say(kind):
     assert np.mean(held, axis=0).min() > least
     assert np.mean(together) > least
     assert 0.92 < np.mean(held) < 0.99
+
+
+# Scales far above the cloud.
+
+
+def test_bands_scale_with_the_lowest_level_where_all_else_has_vanished():
+    # At 10 < t the level l = 1 is all there is: A - 1 and its band fall as exp(-2 lambda_1 t), here by exp(-40).
+    found = he.population_profile(cloud(60, 1, 1.0), times=[12.0, 22.0])
+    for part in (found.mmd2.estimate, found.mmd2.lower, found.mmd2.upper, found.mmd2.simultaneous_upper):
+        assert part[0] > 0
+        np.testing.assert_allclose(part[1] / part[0], np.exp(-40.0), rtol=1e-9)
+    x = cloud(60, 1, 1.0)
+    level = 3 * (60 * np.sum(x.mean(axis=0) ** 2) - 1) / 59  # unbiased for the energy of degree 1
+    np.testing.assert_allclose(found.mmd2.estimate, level * np.exp(-4 * found.times), rtol=1e-9)
+
+
+@pytest.mark.parametrize("space", [he.Sphere(2), he.Sphere(9), he.Rotations(), he.Torus(2)], ids=repr)
+def test_scales_at_which_the_space_is_one_footprint_are_refused(space):
+    x = space.uniform(40, np.random.default_rng(0))
+    with pytest.raises(he.ScaleError, match="one footprint.*give finer scales"):
+        he.population_profile(x, space=space, times=[1e3])
+    with pytest.raises(he.ScaleError, match="one footprint"):
+        he.uniformity_test(x, space=space, times=[0.1, 1e3], draws=19, rng=0)
+    with pytest.raises(he.ScaleError, match="one footprint"):
+        he.two_sample_test(x, x, space=space, times=[1e3], draws=19, rng=0)
+
+
+def test_rng_is_taken_as_everywhere_and_changes_nothing():
+    x = cloud(40, 2)
+    found = [he.population_profile(x, angles=[20], rng=rng) for rng in (None, 0, np.random.default_rng(1))]
+    assert len({float(one.places.upper[0]) for one in found}) == 1
+    with pytest.raises(he.InputError, match="rng must be"):
+        he.population_profile(x, angles=[20], rng="seed")

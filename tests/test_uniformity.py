@@ -518,3 +518,21 @@ def test_what_would_take_too_long_is_refused():
 def test_levels_need_not_be_many():
     levels = NullLevels(np.array([[1.0], [0.5]]), np.array([math.log(3)]), np.zeros(2))
     assert LimitLaw(levels, 1.0).combined(np.array([0.2, 0.2])) == pytest.approx(0.2, abs=0.002)
+
+
+def test_the_least_p_value_in_the_repr_is_that_of_all():
+    # A mode in degree 3 alone, tested at a scale that sees little of it: the combined p-value is the smaller one.
+    x = he.samplers.tetrahedral(60, 6.0, rng=3)
+    found = he.uniformity_test(x, angles=120)
+    lowest = int(np.argmin(found.degrees.pvalues))
+    assert found.degrees.pvalues[lowest] < found.pvalues[0]
+    assert repr(found).endswith(f"least {found.degrees.pvalues[lowest]:.3g} in degree {lowest + 1})")
+
+
+def test_the_tail_of_importance_weights_is_that_which_the_user_sees():
+    # Zero weights are draws for pareto_k: with them the tail is longer, and here heavier.
+    weights = np.append(np.random.default_rng(23).pareto(1.25, 1000) + 0.3, np.zeros(1000))
+    k = he.pareto_k(weights=weights)
+    assert k > 0.7 > he.pareto_k(weights=weights[:1000])
+    with pytest.raises(he.InputError, match=f"tail index of {k:.2f}"):
+        he.uniformity_test(he.samplers.uniform(2000, rng=0), weights, rng=0)

@@ -236,6 +236,8 @@ def _slopes(measure: Measure, time: float, rtol: float, mean: float) -> FloatArr
         return None
     rows = own.rows(measure.points)
     higher, steepness = SphereSeries(series.dim + 2), _steepness(series, time)
+    if steepness == 0:  # it underflows: the sphere is one footprint
+        return np.zeros(rows.shape)
     kernel = ZonalPairs(higher, own.width, rows=own.rows, cosines=own.cosines, distance=own.distance)
     seconds = kernel.seconds(float(measure.n) ** 2, 1)
     transform, degree = space.transform, None

@@ -71,7 +71,7 @@ def quantity(name: str, excess: FloatArray, diagonal: Diagonal) -> FloatArray:
     """A - 1 = (k0 - 1) e, and A / k0 = 1 / k0 + (1 - 1 / k0) e."""
     with np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore"):
         if name == "places":
-            overlap = diagonal.inverse + (1 - diagonal.inverse) * excess
+            overlap = diagonal.inverse + diagonal.rest * excess
             return np.where(np.isnan(overlap), np.nan, np.where(overlap > 0, 1 / np.maximum(overlap, 0.0), np.inf))
         if name == "mmd2":
             size = np.exp(diagonal.log_excess + np.log(np.abs(excess)))

@@ -133,7 +133,7 @@ def _sums_of_levels(
     """sum_l N_l exp(-2 lambda_l t) b_l over l >= 1, from coefficients."""
     levels = transform.series.levels(int(degree) + 1)
     logs = levels.log_multiplicities - 2 * np.multiply.outer(times, levels.eigenvalues)
-    decay = np.exp(logs - logs[:, 1:].max(axis=1, keepdims=True))[:, 1:]
+    decay = np.exp(logs[:, 1:] - logs[:, 1:].max(axis=1, keepdims=True))
     return lambda coefficients: np.asarray(decay @ transform.moments(coefficients)[1:])
 
 

@@ -138,8 +138,8 @@ def score_interval(
     # A law that is nearly uniform differs from it most, for its e, in the lowest level.
     lowest = 4 * own * lowest_share(measure.space, times, diagonal)
     rate = (single + lowest * spread) / (positive + spread)
-    overlap = diagonal.inverse + (1 - diagonal.inverse) * positive
-    few = 2 * (own**2 - fourth) * np.maximum(diagonal.narrowing - 2 * overlap, 0.0) / (1 - diagonal.inverse)
+    overlap = diagonal.inverse + diagonal.rest * positive
+    few = 2 * (own**2 - fourth) * np.maximum(diagonal.narrowing - 2 * overlap, 0.0) / diagonal.rest
     turn = quantile * (rate + few) / 2
     half = quantile * np.sqrt(np.maximum(rate * positive, single) + moments.paired + turn**2)
     middle = centre + quantile * turn

@@ -22,24 +22,28 @@ from ..engines import plan
 from ..engines.pairs import BATCH, SMALL_TILE
 from ..engines.spectral import accuracy, threads_for
 from ..engines.tiles import tiles
-from ..errors import CostError, InputError
+from ..errors import CostError, InputError, ScaleError
 from ..measure import Measure
 from ..progress import Progress
 from ..scales import in_words
 from ..spaces.capabilities import PairKernel
 from ..transforms.levels import LevelTransform
 from ..transforms.torus import TorusTransform
-from .mmd import _log_excess
+from .mmd import log_excess
 from .squares import level_squares, torus_squares
 
 #: Most sums that tiles of pairs go into at the same time.
 LANES = 4
+
+#: log(k_2t(x, x) - 1) below which k_2t - 1 of pairs loses digits, or underflows.
+LEAST_LOG_EXCESS = -650.0
 
 
 class Diagonal(NamedTuple):
     """k_2t(x, x) at each time, in the forms that do not overflow; infinite where the volume is."""
 
     inverse: FloatArray  # 1 / k_2t(x, x)
+    rest: FloatArray  # 1 - 1 / k_2t(x, x), with all its digits where k_2t(x, x) is near one
     log_excess: FloatArray  # log(k_2t(x, x) - 1)
     narrowing: FloatArray  # integral of s_t^2 over that of s_t: k_4t(x, x) / k_2t(x, x)
 
@@ -57,13 +61,28 @@ def diagonal_of(measure: Measure, times: FloatArray, rtol: float) -> Diagonal:
     space, kernel = measure.space, measure.space.pair_kernel
     if kernel is None or not space.compact:
         nothing = np.zeros(len(times))
-        return Diagonal(nothing, nothing + math.inf, nothing + 2.0 ** (-space.dim / 2))
+        return Diagonal(nothing, nothing + 1.0, nothing + math.inf, nothing + 2.0 ** (-space.dim / 2))
     both = np.concatenate([times, 2 * times])
     logs = kernel.fitted(measure.points[:1], both, rtol).log_diagonal(both)
     log_diagonal, log_wider = logs[: len(times)], logs[len(times) :]
+    logs_of_excess = log_excess(measure, times, rtol)
     with np.errstate(under="ignore"):
-        return Diagonal(
-            np.exp(-log_diagonal), _log_excess(measure, times, rtol), np.exp(np.minimum(log_wider - log_diagonal, 0.0))
+        inverse, rest = np.exp(-log_diagonal), np.exp(-np.logaddexp(0.0, -logs_of_excess))
+        return Diagonal(inverse, rest, logs_of_excess, np.exp(np.minimum(log_wider - log_diagonal, 0.0)))
+
+
+def refuse_one_footprint(measure: Measure, times: FloatArray) -> None:
+    """Refuse scales at which a compact homogeneous space is one footprint in double precision: nothing is left there.
+
+    k_2t(x, y) - 1 of all pairs underflows together, and with it whatever a test or a band would compare.
+    """
+    space, coarsest = measure.space, float(times.max())
+    if not space.compact or space.pair_kernel is None:
+        return
+    if float(log_excess(measure, np.array([coarsest]), 1e-8)[0]) < LEAST_LOG_EXCESS:
+        raise ScaleError(
+            f"at {in_words(space, coarsest)} all of {space!r} is one footprint, and no two laws differ by a number "
+            "that double precision can hold; give finer scales"
         )
 
 
@@ -76,7 +95,7 @@ def excesses(measure: Measure, times: FloatArray, rtol: float, diagonal: Diagona
 def excess_of(overlap: FloatArray, log_mmd2: FloatArray, diagonal: Diagonal) -> FloatArray:
     """From MMD^2 where k_2t(x, x) is near one, and else from the overlap."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        fine = (overlap - diagonal.inverse) / (1 - diagonal.inverse)
+        fine = (overlap - diagonal.inverse) / diagonal.rest
         return np.where(diagonal.inverse < 0.5, fine, np.exp(log_mmd2 - diagonal.log_excess))
 
 
@@ -173,7 +192,7 @@ def _by_pairs(measure: Measure, kernel: PairKernel, times: FloatArray, rtol: flo
             if terms.excess is not None and diagonal.inverse[k] >= 0.5:
                 centred = terms.excess * math.exp(-diagonal.log_excess[k])
             else:
-                centred = (terms.overlap - diagonal.inverse[k]) / (1 - diagonal.inverse[k])
+                centred = (terms.overlap - diagonal.inverse[k]) / diagonal.rest[k]
             if rows == columns:
                 np.fill_diagonal(centred, 0.0)
             else:

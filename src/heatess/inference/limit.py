@@ -33,7 +33,7 @@ def resolution_limit(
 
     distinct, first = np.unique(times, return_index=True)
     own, logs = 1 / measure.ess, np.log(distinct)
-    overlap = (diagonal.inverse + (1 - diagonal.inverse) * estimate)[first]
+    overlap = (diagonal.inverse + diagonal.rest * estimate)[first]
     rising = np.flatnonzero((overlap[:-1] < own) & (overlap[1:] >= own))
     if not len(rising):
         return math.nan
@@ -48,7 +48,7 @@ def resolution_limit(
         time = np.array([math.exp(log_time)])
         around = diagonal_of(measure, time, rtol)
         excess = (_excess(measure, time, outcome, around, rtol) - own) / (1 - own) + float(added(log_time))
-        return float((around.inverse + (1 - around.inverse) * excess)[0]) - own
+        return float((around.inverse + around.rest * excess)[0]) - own
 
     log_time = float(brentq(exact if _is_cheap(measure, low, outcome, rtol) else interpolated, low, high, xtol=1e-10))
     length = math.sqrt(8 * math.exp(log_time))

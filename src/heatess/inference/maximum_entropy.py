@@ -57,8 +57,9 @@ class MaximumEntropy(Result):
         law.
     total, beyond : float
         KL(p_t || uniform) of the smoothed cloud, and the share of it that is beyond the last degree.
-    order : int
-        The degree of least `bic`, 0 for the uniform law.
+    order : int or None
+        The degree of least `bic`, 0 for the uniform law; None if `bic` is nan at all degrees, so that nothing can be
+        selected.
     coefficients, normalisers : tuple of ndarray, tuple of float
         For each degree theta, the factors of the real orthonormal harmonics of degrees 1 to L, and psi.
     time, ess, n, space : float, float, int, Space
@@ -71,7 +72,7 @@ class MaximumEntropy(Result):
     bic: FloatArray
     total: float
     beyond: float
-    order: int
+    order: int | None
     time: float
     ess: float
     n: int
@@ -109,7 +110,7 @@ class MaximumEntropy(Result):
         at = scales.in_words(self.space, self.time)
         return (
             f"MaximumEntropy({self.space!r}, n={self.n}, ess={self.ess:.4g}, {at}: KL {self.total:.3g} nats, "
-            f"{self._largest()}; order {self.order} by BIC)"
+            f"{self._largest()}; {'no order selected' if self.order is None else f'order {self.order} by BIC'})"
         )
 
     def _largest(self) -> str:
@@ -184,7 +185,7 @@ def maximum_entropy(
     shares = np.diff(kl, prepend=0.0) / total if total > NOTHING else np.full(degrees, math.nan)
     beyond = max(1 - float(kl[-1]) / total, 0.0) if total > NOTHING else math.nan
     bic = _bic(cloud)
-    order = int(np.argmin(np.concatenate([[0.0], np.where(np.isnan(bic), math.inf, bic)])))
+    order = None if np.isnan(bic).all() else int(np.nanargmin(np.concatenate([[0.0], bic])))
     facts = (total, beyond, order, t, measure.ess, measure.n, measure.space)
     laws = tuple(fit.theta for fit in fits), tuple(fit.psi for fit in fits)
     return MaximumEntropy(np.arange(1, degrees + 1), kl, shares, bic, *facts, *laws)

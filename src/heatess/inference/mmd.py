@@ -227,7 +227,7 @@ def _served(transform: Transform, parts: Apart, times: FloatArray, rtol: float) 
     return len(times)
 
 
-def _log_excess(measure: Measure, times: FloatArray, rtol: float) -> FloatArray:
+def log_excess(measure: Measure, times: FloatArray, rtol: float) -> FloatArray:
     """log(k_2t(x, x) - 1) of a homogeneous space: MMD^2 of one atom to the uniform law."""
     kernel, series = measure.space.pair_kernel, measure.space.series
     count = None if series is None else level_count(series, float(times.min()), 1.0, 1e-15, SERIES_LIMIT)
@@ -272,7 +272,7 @@ def _by_transform(transform: Transform, parts: Apart, times: FloatArray, rtol: f
     degree = transform.most if needed is None else needed
     # An angle that is good to EPS turns a coefficient of level lambda by EPS sqrt(lambda), m / 4t at most in the mean.
     turned = 8 * EPS * space.diameter * np.sqrt(space.dim / (4 * times))
-    log_room = _log_excess(parts.left, times, rtol)
+    log_room = log_excess(parts.left, times, rtol)
     while True:
         left, right = (_transformed(transform, part, degree, times, rtol) for part in (parts.left, parts.right))
         half = (left.coefficients - right.coefficients) / 2
@@ -329,7 +329,7 @@ def _by_powers(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
         values = np.log(difference) + peak
     nothing = np.isneginf(peak)
     values = np.where(nothing, -np.inf, values)
-    error = np.where(nothing, 0.0, error + _moved(parts.rounding.sum(), _log_excess(left, times, rtol), values))
+    error = np.where(nothing, 0.0, error + _moved(parts.rounding.sum(), log_excess(left, times, rtol), values))
     return LogMmd2(values, error)
 
 

@@ -19,9 +19,10 @@ from ..profile import check_one_scale, check_rtol
 from ..spaces.base import Space
 from .band import ENDS, QUANTITIES, Band, bands_of
 from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_of, quantiles, score_interval
-from .jackknife import Diagonal, degree_of_transform, diagonal_of, excesses
+from .jackknife import Diagonal, degree_of_transform, diagonal_of, excesses, refuse_one_footprint
 from .limit import resolution_limit
 from .pareto import tail_index
+from .resampling import generator
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ def population_profile(
     level: float = 0.95,
     weights_are: str | None = None,
     rtol: float = 1e-8,
+    rng: np.random.Generator | int | None = None,
 ) -> PopulationProfile:
     """Estimates for the law that a sample was drawn from, at every scale, with confidence bands.
 
@@ -205,6 +207,8 @@ def population_profile(
         target over proposal density; the law is then the target. Default: importance, or fixed if all are equal.
     rtol : float
         Relative accuracy wanted of the sums of the sample.
+    rng : Generator or int, optional
+        Taken as by the other functions of inference, and not used: no chance enters, so results can always be repeated.
 
     Returns
     -------
@@ -227,12 +231,14 @@ def population_profile(
     1.84
     """
     check_rtol(rtol)
+    generator(rng)  # refuses what is none
     if is_dask(points):
         raise InputError("population_profile needs all atoms in memory; give points.compute(), or a sample of them")
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     _check(measure, level)
     origin = origin_of_weights(measure, weights_are)
     at = scales_for(measure, angles, times, resolutions, rtol)
+    refuse_one_footprint(measure, at.times)
     tail = tail_index(measure.weights)
     atoms = measure.support()
     degree_of_transform(atoms, nodes_of(np.unique(at.times), NODES)[1], rtol)  # refuses what takes too long

@@ -11,7 +11,7 @@ from ..arrays import FloatArray, IntArray, shown
 from ..errors import InputError, PrecisionWarning, warn
 from ..measure import Measure, distinct_rows
 from .forms import Draw
-from .pareto import pareto_k
+from .pareto import tail_index
 from .weights import WeightsAre, origin_of_weights
 
 #: Least ESS of a sample that multipliers resample: with less, the test rejects too often.
@@ -82,21 +82,13 @@ def _check_importance(name: str, measure: Measure, word: WeightsAre) -> None:
             "resampling is known that gives right p-values; draw more points or, if the weights of both are "
             'independent of the points, say weights_are="fixed"'
         )
-    tail = tail_index(measure) if word == "importance" else float("nan")
+    tail = tail_index(measure.weights) if word == "importance" else float("nan")
     if tail > HEAVY:
         warn(
             f"the weights of {name} have a heavy tail, Pareto k = {tail:.2f}: above {HEAVY:g} a few points that were "
             "not drawn may decide, and p-values may be wrong; draw from a proposal nearer to the target",
             PrecisionWarning,
         )
-
-
-def tail_index(measure: Measure) -> float:
-    """The Pareto index of the weights; nan where they have no tail to fit."""
-    try:
-        return pareto_k(weights=measure.weights)
-    except InputError:  # too few, or all the same
-        return float("nan")
 
 
 def generator(rng: np.random.Generator | int | None) -> np.random.Generator:

@@ -18,6 +18,7 @@ from ..progress import Progress
 from ..scales import ANGLE_DIMENSION, OverScales, Scales
 from ..spaces.base import Space
 from .forms import forms
+from .jackknife import refuse_one_footprint
 from .mmd import measures_of, mmd2_of
 from .resampling import Pool, draws_of, generator, origins
 from .weights import WeightsAre
@@ -196,6 +197,7 @@ def two_sample_test(
     origin = origins(one, other, weights_are)
     pool = Pool.of(one, other)
     at = _scales(one.space, pool, origin, (angles, times, resolutions))
+    refuse_one_footprint(one, at.times)
     with bar.told():
         found = forms(one.space, pool.places, at.times, draws_of(pool, origin, own_rng), count + 1, bar)
     compact = one.space.compact

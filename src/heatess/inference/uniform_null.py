@@ -14,7 +14,6 @@ from ..measure import Measure
 from ..scales import Scales
 from .combine import LimitLaw, from_draws
 from .families import Family
-from .pareto import pareto_k
 from .weights import WeightsAre
 
 Method = Literal["limit", "monte carlo", "multiplier"]
@@ -51,12 +50,16 @@ def find_pvalues(
     family: Family,
     at: Scales | None,
     origin: WeightsAre,
+    tail: float,
     draws: int | None,
     rng: np.random.Generator,
 ) -> Found:
-    """p-values by the method that suits the weights, the number of atoms and the scales."""
+    """p-values by the method that suits the weights, whose Pareto index is *tail*, the number of atoms and the scales.
+
+    The index is that of all weights that the user gave: those of zero are draws as well.
+    """
     if origin == "importance":
-        return _by_multipliers(measure, family, DRAWS if draws is None else draws, rng)
+        return _by_multipliers(measure, family, tail, DRAWS if draws is None else draws, rng)
     law = limit_law(measure, family, classical=at is None)
     if draws is None and law is not None and limit_holds(measure, at):
         return _by_limit(measure, family, law)
@@ -124,7 +127,7 @@ def uniform_measure(measure: Measure, rng: np.random.Generator) -> Measure:
     return Measure.trusted(space, space.check(space.uniform(measure.n, rng)), measure.weights)
 
 
-def _by_multipliers(measure: Measure, family: Family, draws: int, rng: np.random.Generator) -> Found:
+def _by_multipliers(measure: Measure, family: Family, tail: float, draws: int, rng: np.random.Generator) -> Found:
     """Signs for each atom: weights a_i - w_i sum a with a_i = +- w_i / (1 - w_i).
 
     If the target is uniform, sum w_i phi(x_i) is the mean of an estimate whose errors have these signs' spread.
@@ -134,12 +137,7 @@ def _by_multipliers(measure: Measure, family: Family, draws: int, rng: np.random
             f"with importance weights the test needs an ESS of at least {LEAST_ESS:g}, but it is {measure.ess:.3g}; "
             'draw more points, or, if the weights do not depend on the points, say weights_are="fixed"'
         )
-    if _tail_index(measure) > HEAVY_TAIL:
-        raise InputError(
-            f"the largest importance weights have a tail index of {_tail_index(measure):.2f}, above {HEAVY_TAIL:g} "
-            "(see pareto_k), so no test of their target can be trusted; draw from a proposal that covers the target "
-            'better, or, if the weights do not depend on the points, say weights_are="fixed"'
-        )
+    _refuse_heavy(tail)
     if measure.n > MOST_ATOMS:
         raise CostError(
             f"with importance weights all pairs are summed for every draw, and {measure.n:,} points are more than "
@@ -155,9 +153,11 @@ def _by_multipliers(measure: Measure, family: Family, draws: int, rng: np.random
     return Found(found[0], pvalues, pvalue, "multiplier", draws)
 
 
-def _tail_index(measure: Measure) -> float:
-    """The Pareto index k of the weights; minus infinity where there is no tail, as for equal weights."""
-    try:
-        return pareto_k(weights=measure.weights)
-    except InputError:
-        return -math.inf
+def _refuse_heavy(tail: float) -> None:
+    """*tail* is nan where there is no tail, as for equal weights."""
+    if tail > HEAVY_TAIL:
+        raise InputError(
+            f"the largest importance weights have a tail index of {tail:.2f}, above {HEAVY_TAIL:g} (see pareto_k), so "
+            "no test of their target can be trusted; draw from a proposal that covers the target better, or, if the "
+            'weights do not depend on the points, say weights_are="fixed"'
+        )

@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import scales
-from ..arrays import FloatArray, IntArray, shown, whole
+from ..arrays import FloatArray, IntArray, whole
 from ..errors import InputError, ScaleError
 from ..measure import Measure
 from ..scales import Scales
 from ..spaces.base import Space
 from .families import Family, heat_family, sobolev_family
+from .jackknife import refuse_one_footprint
+from .pareto import tail_index
+from .resampling import generator
 from .sobolev import sobolev
 from .uniform_null import Found, Method, find_pvalues, log_places
 from .weights import WeightsAre, origin_of_weights
@@ -122,8 +125,11 @@ class UniformityTest(scales.OverScales):
         if self.statistic != "heat":
             return f"{head}; {self.statistic} {float(self.statistics[0]):.4g}, expected {float(self.expected[0]):.4g})"
         least = int(np.argmin(self.pvalues))
-        at = scales.in_words(self.space, float(self.times[least]))
-        return f"{head}; least {float(self.pvalues[least]):.3g} at {at})"
+        smallest, where = float(self.pvalues[least]), f"at {scales.in_words(self.space, float(self.times[least]))}"
+        if len(self.degrees.pvalues) and self.degrees.pvalues.min() < smallest:
+            lowest = int(np.argmin(self.degrees.pvalues))
+            smallest, where = float(self.degrees.pvalues[lowest]), f"in degree {self.degrees.degrees[lowest]}"
+        return f"{head}; least {smallest:.3g} {where})"
 
 
 def uniformity_test(
@@ -212,11 +218,12 @@ def uniformity_test(
     >>> bool(np.isclose(rayleigh.statistics[0], 500 * 3 * np.sum(faint.mean(axis=0) ** 2)))
     True
     """
-    measure = Measure.of(points, weights, log_weights=log_weights, space=space).support()
+    given = Measure.of(points, weights, log_weights=log_weights, space=space)
+    measure = given.support()
     _refuse_space(measure.space)
     origin = origin_of_weights(measure, weights_are)
     count = None if draws is None else whole(draws, "draws", 19, 10**7)
-    generator = _generator(rng)
+    own_rng = generator(rng)
     if statistic is None:
         at = _scales_for(measure, angles, times, resolutions)
         family, name = heat_family(measure, at.times), "heat"
@@ -225,7 +232,7 @@ def uniformity_test(
             raise ScaleError("a classical statistic has no scale; give statistic= or scales, not both")
         chosen = sobolev(measure.space, statistic)
         at, family, name = None, sobolev_family(measure.space, chosen), chosen.name
-    found = find_pvalues(measure, family, at, origin, count, generator)
+    found = find_pvalues(measure, family, at, origin, tail_index(given.weights), count, own_rng)
     return _result(measure, family, at, name, origin, found)
 
 
@@ -276,6 +283,7 @@ def _scales_for(measure: Measure, angles: Any, times: Any, resolutions: Any) -> 
     if angles is None and times is None and resolutions is None:
         return default_scales(measure)
     at = scales.resolve(measure.space, angles, times, resolutions)
+    refuse_one_footprint(measure, at.times)
     finest = int(np.argmin(at.times))
     log_count = log_places(measure, float(at.times[finest]))
     if log_count > math.log(MOST_PLACES):
@@ -325,11 +333,3 @@ def _refuse_space(space: Space) -> None:
             f"the test of uniformity is for homogeneous spaces, and on {space!r} the law of the statistic depends on "
             "the place; compare with points of its uniform law, space.uniform(n, rng), by two_sample_test"
         )
-
-
-def _generator(rng: Rng | None) -> np.random.Generator:
-    if rng is None or isinstance(rng, np.random.Generator):
-        return np.random.default_rng(rng)
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {shown(rng)}")
-    return np.random.default_rng(rng)
