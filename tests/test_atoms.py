@@ -244,3 +244,17 @@ def test_where_the_sphere_is_one_footprint_points_do_not_matter(dim):
     found = gradient(he.samplers.uniform(12, dim, rng=0), time=1e4)
     assert found.gess == 1
     assert not found.points.any()
+
+
+def test_the_plot_has_the_gradient_in_order():
+    from matplotlib.figure import Figure
+
+    found = gradient(he.samplers.uniform(20, rng=1), angle=30)
+    ax = Figure().subplots()
+    assert found.plot(ax) is ax
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), np.sort(found.weights)[::-1])
+    line = found.plot(quantity="points").lines[0]
+    assert_allclose(line.get_ydata()[0], np.linalg.norm(found.points, axis=1).max(), rtol=1e-12)
+    flat = gradient([[0.0, 0.0], [1.0, 0.0]], time=0.1, space=he.Euclidean(2))
+    with pytest.raises(he.InputError, match='must be "weights" on Euclidean'):
+        flat.plot(quantity="points")

@@ -422,7 +422,7 @@ def test_bands_scale_with_the_lowest_level_where_all_else_has_vanished():
 @pytest.mark.parametrize("space", [he.Sphere(2), he.Sphere(9), he.Rotations(), he.Torus(2)], ids=repr)
 def test_scales_at_which_the_space_is_one_footprint_are_refused(space):
     x = space.uniform(40, np.random.default_rng(0))
-    with pytest.raises(he.ScaleError, match="one footprint.*give finer scales"):
+    with pytest.raises(he.ScaleError, match=r"one footprint.*give finer scales"):
         he.population_profile(x, space=space, times=[1e3])
     with pytest.raises(he.ScaleError, match="one footprint"):
         he.uniformity_test(x, space=space, times=[0.1, 1e3], draws=19, rng=0)
@@ -436,3 +436,14 @@ def test_rng_is_taken_as_everywhere_and_changes_nothing():
     assert len({float(one.places.upper[0]) for one in found}) == 1
     with pytest.raises(he.InputError, match="rng must be"):
         he.population_profile(x, angles=[20], rng="seed")
+
+
+def test_words_tell_no_more_places_than_the_space_has():
+    found = he.population_profile(he.samplers.fibonacci(60), angles=[20.0, 60.0])
+    degrees = np.arange(100)
+    most = ((2 * degrees + 1) * np.exp(-2 * np.outer(found.times, degrees * (degrees + 1)))).sum(axis=1)
+    assert (found.places.estimate > most).all()  # unbiased, so that 1 / gESS = 1 / ESS + (1 - 1 / ESS) / places
+    np.testing.assert_allclose(found.possible_places(), most, rtol=1e-12)
+    assert f"places {most[0]:.4g} [" in repr(found)
+    flat = he.population_profile(np.random.default_rng(0).normal(size=(30, 2)), space=he.Euclidean(2), times=[0.1])
+    np.testing.assert_array_equal(flat.possible_places(), flat.places.estimate)

@@ -476,3 +476,21 @@ def test_plots_have_the_numbers_of_the_result(space: he.Space) -> None:
     assert [text.get_text() for text in ax.texts] == [f"{p:.2g}" for p in found.test.pvalues]
     lines = {line.get_label(): line for line in found.plot().get_lines()}
     assert_allclose(lines["b"].get_ydata(), found.profiles[1].gess)
+
+
+def test_messages_call_the_samples_by_their_names():
+    few = he.Measure(vmf(20, NORTH, 2.0, 0), np.arange(1.0, 21.0))
+    with pytest.raises(he.InputError, match="the ESS of after is 1"):
+        he.compare(vmf(50, NORTH, 2.0, 1), few, names=("before", "after"), draws=19, rng=0)
+    with pytest.raises(he.InputError, match="the ESS of b is 1"):
+        he.two_sample_test(vmf(50, NORTH, 2.0, 1), few, draws=19, rng=0)
+
+
+def test_stacks_of_chains_are_taken_as_both_samples():
+    a, b = vmf(60, NORTH, 2.0, 0), vmf(40, NORTH, 3.0, 1)
+    found = he.two_sample_test(a.reshape(3, 20, 3), b.reshape(2, 20, 3), angles=[20, 60], draws=19, rng=0)
+    wanted = he.two_sample_test(a, b, angles=[20, 60], draws=19, rng=0)
+    assert found.n == (60, 40)
+    assert_allclose(found.mmd2, wanted.mmd2, rtol=0)
+    assert_allclose(he.mmd2(he.Measure(a), b.reshape(2, 20, 3), angles=[20, 60]), wanted.mmd2, rtol=0)
+    assert he.gess(a.reshape(3, 20, 3), angle=20, space=he.Sphere(2)) == he.gess(a, angle=20)

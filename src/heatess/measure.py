@@ -102,7 +102,7 @@ class Measure:
                     "give one atom per row, or name the manifold with space="
                 )
             space = _sphere(points.shape[1] - 1)
-        points = space.check(points)
+        points = space.check(_in_rows(points, space))
         self.__dict__.update(space=space, points=points, weights=_normalised(weights, log_weights, len(points)))
 
     def _take(self, table: Table, weights: Any, log_weights: Any, space: Space | None) -> None:
@@ -212,6 +212,13 @@ def _converted(points: Any, space: Space | None) -> tuple[Any, Space | None]:
         place = points.spherical
         return from_lonlat(place.lon, place.lat), space
     return points, space
+
+
+def _in_rows(points: Any, space: Space) -> Any:
+    """Vectors (chain, draw, d) one below the other, as without space=; anything else as it is."""
+    if isinstance(points, np.ndarray) and points.ndim == 3 and space.form == "vectors":
+        return points.reshape(-1, points.shape[2])
+    return points
 
 
 def _stacked(points: NDArray[Any]) -> tuple[NDArray[Any], Space | None]:

@@ -184,15 +184,15 @@ def band_table(profile: HeatProfile, found: PopulationProfile) -> str:
     level = f"{100 * found.level:g} %"
     unit = "deg" if found.space.angular else ""
     rows = [["angle" if unit else "distance", "places", "from", "to"], [unit, "", level, level]]
-    quantities = [(found.places, 1.0)]
+    quantities = [(found.places, found.possible_places(), 1.0)]
     if found.space.compact:
         rows[0] += ["volume", "from", "to"]
         rows[1] += ["%", level, level]
-        quantities.append((found.volume, 100.0))
+        quantities.append((found.volume, found.volume.estimate, 100.0))
     for row in shown_rows(profile):
         cells = [number(float(found.angles[row]))]
-        for band, factor in quantities:
-            cells += [number(factor * float(part[row])) for part in (band.estimate, band.lower, band.upper)]
+        for band, estimate, factor in quantities:
+            cells += [number(factor * float(part[row])) for part in (estimate, band.lower, band.upper)]
         rows.append(cells)
     head = "The law behind the sample, for independent draws"
     if found.withheld is not None:

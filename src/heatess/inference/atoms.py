@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,9 @@ from ..results import Result
 from ..spaces.base import Space
 from ..spaces.capabilities import ZonalPairs
 from ..transforms.levels import LevelTransform
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Uncertainty of a redundancy that is worth a warning.
 DOUBT = 1e-4
@@ -61,6 +64,12 @@ class Gradient(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values; `points` has one list of coordinates per atom, or is None."""
         return super().to_dict() | {"points": None if self.points is None else self.points.tolist()}
+
+    def plot(self, ax: Axes | None = None, *, quantity: str = "weights", **style: Any) -> Axes:
+        """Draw it from the largest to the smallest; see `heatess.inference.drawing.atoms.draw_gradient`."""
+        from .drawing.atoms import draw_gradient
+
+        return draw_gradient(self, ax, quantity=quantity, **style)
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row per atom: `weights` and, on spheres, one column per coordinate of `points`."""

@@ -15,7 +15,7 @@ from ..profile import HeatProfile, heat_profile
 from ..results import Result
 from ..spaces.base import Space
 from .mmd import measures_of
-from .two_sample import TwoSampleTest, two_sample_test
+from .two_sample import TwoSampleTest, tested
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,7 +152,7 @@ def compare(
     called = _checked_names(names)
     one, other = measures_of(a, b, space)
     how: dict[str, Any] = {"weights_are": weights_are, "draws": draws, "rng": rng, "rtol": rtol, "progress": progress}
-    test = two_sample_test(one, other, angles=angles, times=times, resolutions=resolutions, **how)
+    test = tested(one, other, (angles, times, resolutions), called, **how)
     # By times, so that a warning about angles in high dimension is not given three times.
     first, second = (heat_profile(part, times=test.times, rtol=rtol, progress=progress) for part in (one, other))
     return Comparison((first, second), test, called)

@@ -51,7 +51,8 @@ class PopulationProfile(scales.OverScales):
         Scales, as in `HeatProfile`.
     places : Band
         k_2t(x, x) / A: how many heat footprints the law fills. Not clipped: where chance makes the estimate of A
-        smaller than one, it is above k_2t(x, x), and it is inf where that of A is not positive.
+        smaller than one, it is above k_2t(x, x) and above its band, and it is inf where that of A is not positive.
+        The repr and the command line tell `possible_places`, which are not.
     volume, divergence : Band
         Occupied volume fraction 1 / A and Renyi-2 divergence log A, with the estimate of A clipped to A >= 1.
     mmd2 : Band
@@ -147,8 +148,23 @@ class PopulationProfile(scales.OverScales):
         facts = f"{self.space!r}, n={self.n}, ess={self.ess:.4g}, {self.weights_are} weights"
         return f"PopulationProfile({facts}: {count}, places {found}{limit}; {note})"
 
+    def possible_places(self) -> FloatArray:
+        """The estimate of `places` as it is told in words: at most the k_2t(x, x) of a uniform law.
+
+        >>> import heatess as he
+        >>> even = he.population_profile(he.samplers.fibonacci(200), angles=[20])
+        >>> even.places.estimate.round(1), even.possible_places().round(1)
+        (array([39.6]), array([33.2]))
+        """
+        estimate, kernel = self.places.estimate, self.space.pair_kernel
+        if kernel is None or not self.space.compact:
+            return estimate
+        with np.errstate(over="ignore"):
+            return np.minimum(estimate, np.exp(kernel.log_diagonal(self.times)))
+
     def _in_words(self, row: int) -> str:
-        value, low, high = (float(part[row]) for part in (self.places, self.places.lower, self.places.upper))
+        value = float(self.possible_places()[row])
+        low, high = float(self.places.lower[row]), float(self.places.upper[row])
         return f"{value:.4g}" if math.isnan(low) else f"{value:.4g} [{low:.4g}, {high:.4g}]"
 
 

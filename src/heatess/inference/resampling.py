@@ -57,10 +57,10 @@ class Pool(NamedTuple):
         return np.asarray(found / found.sum())
 
 
-def origins(a: Measure, b: Measure, weights_are: Any) -> WeightsAre:
+def origins(a: Measure, b: Measure, weights_are: Any, names: tuple[str, str] = ("a", "b")) -> WeightsAre:
     """Where the weights of the two samples come from: importance weights if one has them.
 
-    *weights_are* is one word for both, or a pair.
+    *weights_are* is one word for both, or a pair; *names* are what messages call the samples.
     """
     pair = weights_are if isinstance(weights_are, tuple | list) else (weights_are, weights_are)
     if len(pair) != 2:
@@ -68,7 +68,7 @@ def origins(a: Measure, b: Measure, weights_are: Any) -> WeightsAre:
     found = [origin_of_weights(measure, word) for measure, word in zip((a, b), pair, strict=True)]
     if "importance" not in found:
         return "fixed"
-    for name, measure, word in zip("ab", (a, b), found, strict=True):
+    for name, measure, word in zip(names, (a, b), found, strict=True):
         _check_importance(name, measure, word)
     return "importance"
 

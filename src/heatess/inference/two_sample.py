@@ -191,12 +191,29 @@ def two_sample_test(
     >>> he.two_sample_test(six, even, angles=120, rng=3).pvalue > 0.05
     True
     """
+    one, other = measures_of(a, b, space)
+    how: dict[str, Any] = {"weights_are": weights_are, "draws": draws, "rng": rng, "rtol": rtol, "progress": progress}
+    return tested(one, other, (angles, times, resolutions), ("a", "b"), **how)
+
+
+def tested(
+    one: Measure,
+    other: Measure,
+    given: tuple[Any, Any, Any],
+    names: tuple[str, str],
+    *,
+    weights_are: Any,
+    draws: Any,
+    rng: Any,
+    rtol: Any,
+    progress: Any,
+) -> TwoSampleTest:
+    """`two_sample_test` of two measures on one space at the *given* scales; *names* are what messages call them."""
     check_rtol(rtol)
     count, own_rng, bar = whole(draws, "draws", 19, MOST_DRAWS), generator(rng), Progress(progress)
-    one, other = measures_of(a, b, space)
-    origin = origins(one, other, weights_are)
+    origin = origins(one, other, weights_are, names)
     pool = Pool.of(one, other)
-    at = _scales(one.space, pool, origin, (angles, times, resolutions))
+    at = _scales(one.space, pool, origin, given)
     refuse_one_footprint(one, at.times)
     with bar.told():
         found = forms(one.space, pool.places, at.times, draws_of(pool, origin, own_rng), count + 1, bar)
