@@ -248,7 +248,7 @@ def test_rotations_order_and_scale_of_weights_change_nothing():
     ):
         assert other.pvalues == pytest.approx(one.pvalues, rel=1e-6)
         assert other.pvalue == pytest.approx(one.pvalue, rel=1e-6)
-        assert other.n == 120
+    assert (one.n, other.n) == (120, 125)  # as in profiles, with the atoms of zero weight
 
 
 def test_three_names_of_the_circle_give_one_answer():
@@ -536,3 +536,27 @@ def test_the_tail_of_importance_weights_is_that_which_the_user_sees():
     assert k > 0.7 > he.pareto_k(weights=weights[:1000])
     with pytest.raises(he.InputError, match=f"tail index of {k:.2f}"):
         he.uniformity_test(he.samplers.uniform(2000, rng=0), weights, rng=0)
+
+
+@pytest.mark.parametrize("statistic", [None, "rayleigh", "gine"])
+def test_no_p_value_is_zero(statistic):
+    found = he.uniformity_test(np.tile([0.0, 0.6, 0.8], (1000, 1)), statistic=statistic)
+    assert found.method == "limit"
+    assert (np.append(found.pvalues, found.degrees.pvalues) == 1e-300).all()
+    assert 1e-300 <= found.pvalue < 1e-290
+
+
+def test_weights_that_are_equal_but_for_rounding_or_zero_are_fixed():
+    x = he.samplers.uniform(60, rng=1)
+    weights = np.full(60, 1 / 60)
+    weights[0] = 1 - weights[1:].sum()
+    assert np.ptp(weights) > 0
+    found = he.uniformity_test(x, weights)
+    assert found.weights_are == "fixed"
+    assert found.pvalue == pytest.approx(he.uniformity_test(x).pvalue, rel=1e-9)
+    kept = np.arange(60) % 3 > 0
+    masked, taken = he.uniformity_test(x, kept, draws=19, rng=0), he.uniformity_test(x[kept], draws=19, rng=0)
+    assert (masked.pvalue, masked.weights_are, masked.n) == (taken.pvalue, "fixed", 60)
+    assert he.population_profile(x, kept, angles=[40]).weights_are == "fixed"
+    assert he.two_sample_test(he.Measure(x, kept), x[~kept], draws=19, rng=0).weights_are == "fixed"
+    assert he.population_profile(x, 1 + 1e-6 * kept, angles=[40]).weights_are == "importance"

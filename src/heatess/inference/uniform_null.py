@@ -12,7 +12,7 @@ from ..engines import plan
 from ..errors import CostError, InputError, PrecisionWarning, warn
 from ..measure import Measure
 from ..scales import Scales
-from .combine import LimitLaw, from_draws
+from .combine import LEAST, LimitLaw, from_draws
 from .families import Family
 from .weights import WeightsAre
 
@@ -100,7 +100,7 @@ def _by_limit(measure: Measure, family: Family, law: LimitLaw) -> Found:
     doubt = max(tail.error for tail in tails)
     if doubt > DOUBT:
         warn(f"p-values are certain only to {doubt:.0e}, relatively; draws= gives exact ones", PrecisionWarning)
-    pvalues = np.array([tail.probability for tail in tails])
+    pvalues = np.maximum([tail.probability for tail in tails], LEAST)  # what underflows is not impossible
     return Found(values, pvalues, law.combined(pvalues), "limit", 0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -54,7 +54,8 @@ class UniformityTest(scales.OverScales):
     Attributes
     ----------
     pvalue : float
-        One p-value over all scales and low degrees, or that of the statistic that was asked for.
+        One p-value over all scales and low degrees, or that of the statistic that was asked for. p-values of the limit
+        law below 1e-300 are given as that: none is zero.
     times, angles, resolutions : ndarray, shape (scales,)
         The scales; nan for a statistic that has none.
     statistics : ndarray, shape (scales,)
@@ -233,7 +234,7 @@ def uniformity_test(
         chosen = sobolev(measure.space, statistic)
         at, family, name = None, sobolev_family(measure.space, chosen), chosen.name
     found = find_pvalues(measure, family, at, origin, tail_index(given.weights), count, own_rng)
-    return _result(measure, family, at, name, origin, found)
+    return replace(_result(measure, family, at, name, origin, found), n=given.n)
 
 
 def _result(

@@ -13,13 +13,20 @@ from ..measure import Measure
 #: "fixed": deterministic, or independent of the points. "importance": functions of the points, as p(x) / q(x) is.
 WeightsAre = Literal["fixed", "importance"]
 
+#: Relative differences of weights that are rounding, as of 1 - sum of the others.
+ROUNDING = 1e-12
+
 
 def origin_of_weights(measure: Measure, weights_are: str | None) -> WeightsAre:
-    """What the user says of the weights; by default importance weights, or fixed if all are equal.
+    """What the user says of the weights; by default importance weights, or fixed if all are equal but for rounding.
+
+    Atoms of zero weight do not count: points that were kept or left out are a sample of equal weights.
 
     >>> import heatess as he
     >>> origin_of_weights(he.Measure([[0, 0, 1], [0, 1, 0]], [1, 3]), None)
     'importance'
+    >>> origin_of_weights(he.Measure([[0, 0, 1], [0, 1, 0], [1, 0, 0]], [1, 0, 1]), None)
+    'fixed'
     """
     if weights_are == "fixed" or weights_are == "importance":
         return weights_are  # type: ignore[return-value]
@@ -28,4 +35,5 @@ def origin_of_weights(measure: Measure, weights_are: str | None) -> WeightsAre:
             f'weights_are must be "fixed" (equal, deterministic, or independent of the points) or "importance" '
             f"(functions of the points, such as target over proposal), but is {shown(weights_are)}"
         )
-    return "fixed" if float(np.ptp(measure.weights)) == 0 else "importance"
+    positive = measure.weights[measure.weights > 0]
+    return "fixed" if float(np.ptp(positive)) <= ROUNDING * float(positive.max()) else "importance"
