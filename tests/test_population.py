@@ -447,3 +447,12 @@ def test_words_tell_no_more_places_than_the_space_has():
     assert f"places {most[0]:.4g} [" in repr(found)
     flat = he.population_profile(np.random.default_rng(0).normal(size=(30, 2)), space=he.Euclidean(2), times=[0.1])
     np.testing.assert_array_equal(flat.possible_places(), flat.places.estimate)
+
+
+def test_the_order_of_scales_and_their_repetition_change_no_band():
+    x, angles = cloud(80, 3), np.geomspace(2.0, 120.0, 30)
+    order = np.random.default_rng(0).permutation(30)
+    one, other = (he.population_profile(x, angles=given) for given in (angles, np.tile(angles[order], 2)))
+    for end in ("estimate", "lower", "upper", "simultaneous_lower", "simultaneous_upper"):
+        np.testing.assert_allclose(getattr(other.places, end)[:30], getattr(one.places, end)[order], rtol=1e-9)
+    assert other.resolution_limit == pytest.approx(one.resolution_limit, rel=1e-9)

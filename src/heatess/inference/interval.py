@@ -33,7 +33,7 @@ class Moments(NamedTuple):
     jackknifed: FloatArray  # e_J, for importance weights
     variance: FloatArray  # of e_J, by the jackknife
     paired: FloatArray  # the part of the variance that pairs have beyond the sum of their atoms' parts
-    correlation: FloatArray  # of e_J between scales, (scales, scales)
+    correlation: FloatArray  # of e_J between distinct scales in increasing order, so that their order does not matter
     interpolated: float  # estimated relative error of the variances from interpolating them
 
 
@@ -59,8 +59,7 @@ def moments_of(measure: Measure, times: FloatArray, excess: FloatArray, rtol: fl
             break
         count = 2 * count - 1
     unbiased, jackknifed, variance, paired = (column[place] for column in found[:4])
-    correlation = found.correlation[np.ix_(place, place)]
-    return Moments(unbiased, jackknifed, variance, paired, correlation, found.interpolated)
+    return Moments(unbiased, jackknifed, variance, paired, found.correlation, found.interpolated)
 
 
 def nodes_of(times: FloatArray, count: int) -> tuple[IntArray, FloatArray]:
