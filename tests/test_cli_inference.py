@@ -72,6 +72,7 @@ def test_a_classical_statistic(run, files):
         (("test", "even.csv", "--statistic", "rayleigh", "--angles", "20"), 2, "give --statistic or --angles"),
         (("test", "even.csv", "--statistic", "kuiper"), 3, "rayleigh, bingham"),
         (("test", "even.csv", "--draws", "5"), 3, "draws must be a whole number >= 19"),
+        (("test", "even.csv", "--draws", "0"), 3, "draws must be a whole number >= 19"),
         (("thin", "four.csv", "--size", "20", "-o", "few.csv"), 2, "--angle, --time or --resolution"),
         (("thin", "four.csv", "--angle", "20", "-o", "few.csv"), 2, "--size N atoms, or --error X"),
         (("thin", "four.csv", "--angle", "20", "--size", "5", "--error", "0.1", "-o", "few.csv"), 2, "only one of"),
@@ -167,3 +168,15 @@ def test_bands_that_are_withheld_say_why(run, tmp_path):
     result = run("profile", "few.csv", "--angles", "20,40", "--band")
     assert result.exit_code == 0
     assert "(no bands: ESS is" in result.stdout
+
+
+def test_reasons_and_bands_are_in_words_of_the_files(run, files, tmp_path):
+    _, even = files
+    _write(tmp_path / "few.csv", even.points[:20], None)
+    told = run("compare", "four.csv", "few.csv", "--seed", 0)
+    assert "no p-value: the ESS of few.csv is 20" in told.stderr
+    fibonacci = he.samplers.fibonacci(40)  # more even than chance
+    _write(tmp_path / "lattice.csv", fibonacci, None)
+    table = run("profile", "lattice.csv", "--band", "--angles", "120").stdout.splitlines()[-1].split()
+    assert table[1] == table[3] == "1.342"  # all places of the sphere at that angle, not more
+    assert he.population_profile(fibonacci, angles=120).places[0] > 1.35

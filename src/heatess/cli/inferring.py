@@ -52,7 +52,7 @@ def test(file: str, options: Options) -> None:
             **scales,
             statistic=statistic,
             weights_are=options["weights_are"],
-            draws=options["draws"] or None,
+            draws=options["draws"],
             rng=options["seed"],
         )
     if options["json_file"] == STDOUT:
