@@ -154,7 +154,7 @@ def _patch(drawing: Drawing, attitude: dict[str, Any]) -> Patch | None:
     spread = attitude["spread"]
     if drawing.kind != "globe" or spread is None or spread > MOST_SPREAD:
         return None
-    return Patch.around(np.array(attitude["centre"]), math.radians(max(1.8 * spread, 1e-3)))
+    return Patch.around(np.array(attitude["centre"]), math.radians(min(max(2.6 * spread, 1e-3), 89.0)))
 
 
 def _skeleton(drawing: Drawing) -> dict[str, Any]:
