@@ -286,3 +286,13 @@ def test_a_result_becomes_a_table_json_and_a_plot():
     assert "160 draws" in found._repr_html_()
     ax = found.plot()
     assert_array_equal(ax.lines[0].get_ydata(), found.ess)
+
+
+def test_chains_in_a_list_that_are_not_equally_long_are_refused():
+    x = he.samplers.uniform(41, rng=0)
+    with pytest.raises(he.InputError, match="chain 0 has 20 and chain 1 has 21; drop the first draws"):
+        he.chain_ess([x[:20], x[20:]], angles=[40])
+    dropped = he.chain_ess([x[:20], x[21:]], angles=[40])  # as advised
+    assert dropped.ess == pytest.approx(he.chain_ess(np.delete(x, 20, axis=0), chains=2, angles=[40]).ess)
+    with pytest.raises(he.InputError):
+        he.chain_ess([[0.0, 0.0, 1.0], [0.0, 1.0]], angles=[40])

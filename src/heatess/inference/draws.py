@@ -43,7 +43,11 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
 
 def _unstacked(points: Any, space: Space | None) -> tuple[Any, int | None]:
     """Chains one below the other, and their number; None where *points* are rows already."""
-    shape = np.shape(points) if isinstance(points, np.ndarray | list) else ()
+    _refuse_ragged(points)
+    try:
+        shape = np.shape(points) if isinstance(points, np.ndarray | list) else ()
+    except ValueError:  # rows that are not equally long: Measure says so
+        shape = ()
     if len(shape) < 2:
         return points, None
     if space is None:  # unit vectors; or rotation matrices, which Measure tells by their numbers
@@ -52,6 +56,19 @@ def _unstacked(points: Any, space: Space | None) -> tuple[Any, int | None]:
         flat = Measure.of(points)
         return flat, None if flat.n == shape[0] else shape[0]
     return _unstacked_on(np.asarray(points), space)
+
+
+def _refuse_ragged(points: Any) -> None:
+    """Refuse a list of chains that are not equally long."""
+    if not isinstance(points, list) or not all(isinstance(chain, np.ndarray | list) for chain in points):
+        return
+    lengths = [len(chain) for chain in points]
+    if len(set(lengths)) > 1 and all(isinstance(chain[0], np.ndarray | list) for chain in points if len(chain)):
+        least, most = int(np.argmin(lengths)), int(np.argmax(lengths))
+        raise InputError(
+            f"chains must have equally many draws, but chain {least} has {lengths[least]} and chain {most} has "
+            f"{lengths[most]}; drop the first draws of those that are longer"
+        )
 
 
 def _unstacked_on(array: np.ndarray[Any, Any], space: Space) -> tuple[Any, int | None]:

@@ -220,7 +220,8 @@ def population_profile(
         Confidence level, from 0.5 to 0.999.
     weights_are : {"fixed", "importance"}, optional
         "fixed": deterministic, or drawn independently of the points. "importance": functions of the points, such as
-        target over proposal density; the law is then the target. Default: importance, or fixed if all are equal.
+        target over proposal density; the law is then the target. Default: importance, or fixed if all but zeros are
+        equal.
     rtol : float
         Relative accuracy wanted of the sums of the sample.
     rng : Generator or int, optional

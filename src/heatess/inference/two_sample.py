@@ -161,7 +161,7 @@ def two_sample_test(
         The manifold, unless *a* or *b* is a `Measure`. Default: the unit sphere of the array's dimension. On spaces of
         infinite volume `mmd2` is nan, and the test is as good as elsewhere.
     weights_are : {"fixed", "importance"}, or a pair of them, optional
-        Where the weights come from. Default, for each sample: importance if they differ, fixed if all are equal.
+        Where the weights come from. Default, for each sample: importance if they differ, zeros aside, else fixed.
     draws : int
         How many times the samples are resampled. The p-value is at least 1 / (draws + 1).
     rng : Generator or int, optional

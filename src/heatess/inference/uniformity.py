@@ -169,6 +169,9 @@ def uniformity_test(
       and again; the p-value is exact.
     - "multiplier": for importance weights, see *weights_are*.
 
+    Points must be independent draws. Copies of a point count as several, and are strong evidence against uniformity;
+    steps of a Markov chain make p-values too small.
+
     Parameters
     ----------
     points, weights, log_weights, space
@@ -190,7 +193,7 @@ def uniformity_test(
         The question is then whether the *target* is uniform, and the points themselves need not be. Signs drawn at
         random for each atom give the law of T around its own mean; it is approximate, and needs an ESS of 50, weights
         without a heavy tail (`pareto_k` up to 0.7) and at most 5000 points. Default: "importance" if weights are
-        given and differ, else "fixed".
+        given and differ, zeros aside, else "fixed".
     draws : int, optional
         Number of random draws: at least 19. With it, the limit law is not used. Default where draws are needed: 999.
     rng : numpy.random.Generator or int, optional
