@@ -299,3 +299,14 @@ def test_a_warm_start_and_a_cold_start_agree():
     warm = exponential.fit(functions, grid.weights, moments, first.theta)
     assert cold.divergence == pytest.approx(warm.divergence, rel=1e-11)
     np.testing.assert_allclose(cold.theta, warm.theta, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("kappa", [100.0, 1000.0])
+def test_the_order_of_a_narrow_mode_is_one(kappa):
+    x = he.samplers.von_mises_fisher(300, NORTH, kappa, rng=1)
+    found = he.maximum_entropy(x, angle=40, max_degree=2)
+    assert found.order == 1
+    # On S^2 the law of degree 1 has R = coth k - 1 / k and KL = k R + log(k / sinh k); exp(-2 k) is nothing here.
+    fitted = 1 / (1 - np.linalg.norm(x.mean(axis=0)))
+    divergence = fitted - 1 + math.log(2 * fitted) - fitted
+    assert found.bic[0] == pytest.approx(3 * math.log(300) - 600 * divergence, abs=0.2)

@@ -36,6 +36,8 @@ MOST_MAX_DEGREE = 16
 REFINEMENTS, MOST_ENTRIES = 3, 2**23
 #: Draws that each coefficient needs before it may be part of an order selection; the first grid for it.
 DRAWS_PER_COEFFICIENT, RAW_DEGREE = 10, 64
+#: Finest grids for it, on circles and spheres, for clouds of about a degree.
+MOST_RAW_DEGREE = {1: 2**14, 2: 2**9}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -328,8 +330,24 @@ def _bic(cloud: _Cloud) -> FloatArray:
     ess, counts = cloud.measure.ess, cloud.counts()[1:]
     values = np.full(cloud.degrees, math.nan)
     most = sum(DRAWS_PER_COEFFICIENT * count <= ess for count in counts)
-    if most:
-        few = cloud._replace(degrees=most)
-        for place, fit in enumerate(_fits(few, few.moments(0.0), RAW_DEGREE, RAW_ACCURACY)):
+    degree = _raw_degree(cloud) if most else None
+    if degree is not None:
+        nodes = len(exponential.grid_of(cloud.harmonics, 2 * degree).weights)
+        few = cloud._replace(degrees=sum(count * nodes <= 2 * MOST_ENTRIES for count in counts[:most]))
+        for place, fit in enumerate(_fits(few, few.moments(0.0), degree, RAW_ACCURACY)):
             values[place] = -2 * ess * fit.divergence + counts[place] * math.log(ess)
     return values
+
+
+def _raw_degree(cloud: _Cloud) -> int | None:
+    """The coarsest grid on which there is a law of degree 1 with the moments of the cloud; None if none will do.
+
+    A narrow cloud has moments that no law on a coarse grid has.
+    """
+    one, degree = cloud._replace(degrees=1), RAW_DEGREE
+    moments = one.moments(0.0)
+    while degree <= MOST_RAW_DEGREE[cloud.harmonics.dim]:
+        if _fits(one, moments, degree, RAW_ACCURACY):
+            return degree
+        degree *= 2
+    return None
