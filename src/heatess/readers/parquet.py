@@ -115,7 +115,7 @@ class ParquetTable(ArrowTable):
             groups, total = self._chosen(lengths)
             wanted = list(dict.fromkeys(_selected(root) for root in roots))
             start, done = sum(lengths[: groups[0]]) if groups else 0, 0
-            for batch in file.iter_batches(rows, row_groups=groups, columns=wanted, use_threads=False):
+            for batch in file.iter_batches(rows, row_groups=groups, columns=wanted, use_threads=True):
                 if batch.num_rows:
                     done += batch.num_rows
                     yield _columns_of(batch), start, done / max(total, 1)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays import EXACT_INTEGERS, FloatArray
 from ..errors import InputError
+from ..tables.arrow import as_numpy
 from ..tables.table import Piece, Place, Rows, Table
 from .dialect import dialect_of, quaternions_at_end, sample_rows
 from .lines import LONGEST, MISSING, Block, Dialect, careful, records, text_lines
@@ -236,7 +237,7 @@ def arrow_parser(dialect: Dialect) -> Parser | None:
         count = _breaks(simple) + (not simple.endswith(b"\n"))
         if found.num_rows != count:
             return None
-        columns = [found.column(str(column)).to_numpy() for column in wanted]
+        columns = [as_numpy(found.column(str(column))) for column in wanted]
         for column, name in zip(columns, wanted, strict=True):
             if np.count_nonzero(np.isnan(column)) != found.column(str(name)).null_count:
                 return None

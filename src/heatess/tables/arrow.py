@@ -158,13 +158,22 @@ def _member(column: Any, root: Root) -> Any:
     return compute.struct_field(column, root.child)
 
 
+def as_numpy(column: Any) -> NDArray[Any]:
+    """A column of Arrow as an array, nulls nan; `to_numpy` of pyarrow would import pandas, which takes long."""
+    chunks = column.chunks if hasattr(column, "chunks") else [column]
+    if column.null_count or not chunks or not str(column.type).startswith(("float", "double", "int", "uint")):
+        return np.asarray(column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False))
+    parts = [np.from_dlpack(chunk) for chunk in chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def arrow_numbers(column: Any, name: str, place: Place | None = None) -> NDArray[Any]:
     """A column of Arrow numbers, nulls nan: floats as they are; integers that would be rounded are refused."""
     missing: NDArray[Any] | None = None
     if column.null_count and not str(column.type).startswith(("float", "half", "double")):
         missing = ~np.asarray(column.is_valid())
         column = column.fill_null(0)
-    found = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
+    found = as_numpy(column)
     if found.dtype.kind in "iu":
         found = as_float64(found, name, place)
     if missing is not None:
