@@ -23,7 +23,7 @@ demo: .venv/ready
 	$(BIN)/heatess demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest -q -n auto -m "not slow"
+	$(BIN)/python -m pytest -q -n auto -m "not slow" $(ARGS)
 
 slow: .venv/ready
 	$(BIN)/python -m pytest -q -n auto -m slow
