@@ -366,8 +366,9 @@ class _Search:
 
     def _unused_weights(self, kind: Kind) -> str:
         """A column that may be weights by its name, but is not known to be, so that nobody overlooks it."""
+        used = set(kind.columns)
         for name in self.table.names:
-            if name not in kind.columns and _LIKE_WEIGHTS.fullmatch(name):
+            if name not in used and _LIKE_WEIGHTS.fullmatch(name):
                 argument = "log_weights" if re.search(r"log|ln", name, re.I) else "weights"
                 return f"column {name} not used ({argument}={name!r} takes it as {argument.replace('_', '-')})"
         return ""

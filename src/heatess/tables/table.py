@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -116,9 +117,9 @@ class Rows(Table):
 
 def refuse_doubles(names: Sequence[str], source: str) -> None:
     """Refuse two columns of one name."""
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{source} has {names.count(name)} columns {name!r}; rename or drop one of them")
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise InputError(f"{source} has {count} columns {name!r}; rename or drop one of them")
 
 
 def numbers(values: Any, name: str) -> NDArray[Any]:
