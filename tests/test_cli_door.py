@@ -602,3 +602,10 @@ def test_every_malformed_file_is_one_sentence_and_nothing_is_written(run, name, 
 
 def test_there_are_enough_malformed_files():
     assert len({content for _, content in FILES}) >= 80
+
+
+def test_scales_with_more_places_than_a_number_can_hold_are_printed(run):
+    np.save("many.npy", he.samplers.uniform(20, 383, rng=1))
+    result = run("profile", "many.npy", "--angles", "1,3,20", "-q")
+    assert result.exit_code == 0, result.output
+    assert "distinguishable atoms" in result.stdout

@@ -15,7 +15,7 @@ from ..plot import plain
 from ..scales import ANGLE_DIMENSION
 
 if TYPE_CHECKING:
-    from ..arrays import IntArray
+    from ..arrays import FloatArray, IntArray
     from ..inference.population import PopulationProfile
     from ..profile import HeatProfile
     from ..tables.table import Table
@@ -54,12 +54,18 @@ def modes_sentence(profile: HeatProfile) -> str:
 
 def _sentence(profile: HeatProfile, row: int, about: str) -> str:
     at, found = scale_name(profile, row, about), plain(float(profile.gess[row]))
-    most = float(profile.gess[row] / profile.volume[row])
+    most = float(_most(profile)[row])
     words = f"At {at} they make {found} distinguishable atoms"
     if math.isfinite(most) and most < 10 * profile.ess:
         place = "the sphere" if profile.space.directional and profile.space.dim == 2 else repr(profile.space)
         words += f", of at most {plain(most)} places that this scale tells apart on {place}"
     return f"{words}."
+
+
+def _most(profile: HeatProfile) -> FloatArray:
+    """The places that each scale can tell apart, gESS over volume; inf where there are too many for a number."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        return np.asarray(profile.gess / profile.volume)
 
 
 def scale_name(profile: HeatProfile, row: int, about: str = "") -> str:
@@ -93,7 +99,7 @@ def profile_table(profile: HeatProfile, *, about: str = "", even: Sequence[float
         values[order] = even
         table["if equal"] = ("weights", values)
     if profile.space.compact:
-        table["at most"] = ("places", profile.gess / profile.volume)
+        table["at most"] = ("places", _most(profile))
         table["volume"] = ("%", 100 * profile.volume)
     if profile.space.compact and profile.space.dim == 2 and about in ("earth", "sky", "directions"):
         earth = about == "earth"

@@ -224,7 +224,7 @@ def _curves(entry: Entry, weights_are: str | None) -> dict[str, Any]:
     names = ("times", "angles", "resolutions", "gess", "dimension", "divergence", "error")
     curves: dict[str, Any] = {name: getattr(profile, name).tolist() for name in names}
     compact = profile.space.compact
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         curves["maximum"] = (profile.gess / profile.volume).tolist() if compact else None
     curves["volume"] = profile.volume.tolist() if compact else None
     curves["mmd2"] = profile.mmd2.tolist() if compact else None
