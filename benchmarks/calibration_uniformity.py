@@ -116,7 +116,7 @@ def size_table(full: bool) -> str:
                 rng = np.random.default_rng([number, n, len(weights)])
                 w = None if weights == "equal" else rng.gamma(1.0, size=n)
                 measure = Measure(space.uniform(n, rng), w, space=space)
-                repeats = (10_000 if n < 2000 else 4000) if full else (1500 if n < 2000 else 500)
+                repeats = (10_000 if n < 2000 else 4000) if full else (1000 if n < 2000 else 300)
                 method, share = rejections(measure, repeats, rng)
                 allowed = 1.5 + 200 * math.sqrt(SIZE * (1 - SIZE) / repeats)
                 verdict = "yes" if abs(100 * share - 5) <= allowed else "**no**"
