@@ -132,7 +132,7 @@ def _angles(named: dict[str, Any], units: str | None) -> list[FloatArray]:
         array = np.atleast_1d(numeric_array(value.to_value("rad") if own else value, name)).astype(
             np.float64, copy=False
         )
-        found.append(array if own or units == "rad" else np.radians(array))
+        found.append(array if own or units == "rad" else _radians(array))
         if found[0].shape != array.shape or array.ndim > 2:
             shapes = " and ".join(str(other.shape) for other in (found[0], array))
             raise InputError(f"{' and '.join(named)} must have one number per point each, but have shapes {shapes}")
@@ -142,6 +142,16 @@ def _angles(named: dict[str, Any], units: str | None) -> list[FloatArray]:
             raise InputError(
                 f"{name} must be finite, but row {row} is not ({int(bad.sum())} of {len(bad)} rows)", row=row
             )
+    return found
+
+
+def _radians(degrees: FloatArray) -> FloatArray:
+    found = np.empty_like(degrees)
+
+    def fill(rows: slice) -> None:
+        np.radians(degrees[rows], out=found[rows])
+
+    map_rows(fill, len(degrees))
     return found
 
 
