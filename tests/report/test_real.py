@@ -125,3 +125,16 @@ def test_extremes_open_cleanly_with_few_ticks_on_each_axis(browser, tmp_path, na
         assert not one.page.locator("svg [d*=NaN], svg [d*=Infinity]").count()
     finally:
         one.close()
+
+
+@pytest.mark.slow
+def test_a_plane_is_shaded_up_to_its_own_highest_density(browser, tmp_path):
+    points = np.random.default_rng(0).normal(size=(300, 2)) * [1, 3]
+    path = he.report(he.Measure(points, space=he.Euclidean(2)), tmp_path / "plane.html")
+    one = browsers.Opened(browser, path)
+    try:
+        ends = one.page.locator(".ramp span").all_inner_texts()
+        assert 1 / (6 * np.pi) / 3 < float(ends[1]) < 1 / (6 * np.pi)
+        assert one.page.get_by_text("300 atoms on Euclidean(2), equal weights.").count()
+    finally:
+        one.close()

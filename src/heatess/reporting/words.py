@@ -13,7 +13,7 @@ from ..measure import Measure
 from ..plot import plain
 from ..profile import HeatProfile
 from ..scales import ANGLE_DIMENSION
-from ..spaces.base import Space
+from ..spaces.base import GESS_ONLY, Space
 
 #: The whole sphere in square degrees, 4 pi (180 / pi)^2, and the surface of the Earth in square kilometres.
 SKY_SQUARE_DEGREES, EARTH_SQUARE_KM = 129600 / math.pi, 510.1e6
@@ -138,7 +138,7 @@ def _read(known: Known) -> str:
     if origin is not None:
         return f"Read from {Path(origin.source).name or origin.source}: {origin.description}."
     weights = "equal weights" if known.equal else "unequal weights"
-    return f"{known.profile.n:,} atoms on {known.profile.space!r}, {weights}."
+    return f"{known.profile.n:,} atoms on {repr(known.profile.space).removesuffix(GESS_ONLY)}, {weights}."
 
 
 def _of_possible(known: Known) -> str:

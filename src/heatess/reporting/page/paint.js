@@ -45,11 +45,14 @@
     return best;
   };
 
-  // log10 of the density: at most two decades, and at least a factor of two, so that noise is not blown up.
+  // log10 of the density: at most two decades, and at least a factor of two, so that noise is not blown up. Where it is
+  // a multiple of the uniform density, the range reaches above that.
   he.densityRange = function (index) {
-    const frames = he.data.measures.map((measure) => measure.view && he.frameFor(measure.view, index)).filter(Boolean);
+    const views = he.data.measures.map((measure) => measure.view).filter(Boolean);
+    const frames = views.map((view) => he.frameFor(view, index)).filter(Boolean);
     if (!frames.length) return null;
-    const high = Math.max(...frames.map((frame) => frame.most), 0.15);
+    const relative = views.some((view) => view.density && view.density.relative !== false);
+    const high = Math.max(...frames.map((frame) => frame.most), relative ? 0.15 : -Infinity);
     const low = Math.max(Math.min(...frames.map((frame) => frame.least)), high - 2);
     return high - low < 0.3 ? { low: high - 0.3, high } : { low, high };
   };
