@@ -144,7 +144,7 @@ def one_power(design: str, run: int, n: int = 100) -> np.ndarray:
 
 def sizes(pool: ProcessPoolExecutor, full: bool) -> str:
     """One row for each space and kind of weights."""
-    runs = {20: 2000, 200: 600, 2000: 200} if full else {20: 400, 200: 200, 2000: 40}
+    runs = {20: 2000, 200: 600, 2000: 200} if full else {20: 200, 200: 100, 2000: 20}
     lines = ["| space | weights | n = m = 20 | 200 | 2000 |", "|---|---|---|---|---|"]
     for place, law in enumerate(LAWS):
         for weights in WEIGHTS:
@@ -173,7 +173,7 @@ def _size(pvalues: np.ndarray) -> str:
 
 def powers(pool: ProcessPoolExecutor, full: bool) -> str:
     """One row for each design."""
-    count = 1000 if full else 120
+    count = 1000 if full else 100
     lines = [
         "| design, S^2, n = m = 100 | this test | median heuristic | best single scale | share of the best |",
         "|---|---|---|---|---|",

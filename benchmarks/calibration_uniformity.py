@@ -116,7 +116,7 @@ def size_table(full: bool) -> str:
                 rng = np.random.default_rng([number, n, len(weights)])
                 w = None if weights == "equal" else rng.gamma(1.0, size=n)
                 measure = Measure(space.uniform(n, rng), w, space=space)
-                repeats = (10_000 if n < 2000 else 4000) if full else (1000 if n < 2000 else 300)
+                repeats = (10_000 if n < 2000 else 4000) if full else (500 if n < 2000 else 150)
                 method, share = rejections(measure, repeats, rng)
                 allowed = 1.5 + 200 * math.sqrt(SIZE * (1 - SIZE) / repeats)
                 verdict = "yes" if abs(100 * share - 5) <= allowed else "**no**"
@@ -129,7 +129,7 @@ def size_table(full: bool) -> str:
 def importance_table(full: bool) -> str:
     """Uniform target, points from a von Mises-Fisher proposal: the target is uniform, the points are not."""
     lines = ["| proposal | n | ESS | rejected at 5 % (%) |", "|---|---|---|---|"]
-    repeats = 1000 if full else 200
+    repeats = 1000 if full else 100
     for kappa, n in ((0.5, 100), (1.0, 100), (1.0, 200), (2.0, 250)):
         rng, hits, sizes = np.random.default_rng([n, int(10 * kappa)]), 0, []
         for _ in range(repeats):
