@@ -116,6 +116,15 @@ def whole(value: Any, name: str, least: int, most: int = 2**53) -> int:
     return int(value)
 
 
+def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """*rng* itself, that of a seed, or a new one that cannot be repeated."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return np.random.default_rng(rng)
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {shown(rng)}")
+    return np.random.default_rng(rng)
+
+
 def shown(value: Any) -> str:
     """*value* as it stands in messages: its repr, short and on one line."""
     text = " ".join(repr(value).split())

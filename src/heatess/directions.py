@@ -14,6 +14,11 @@ from .errors import InputError
 #: Angles in radians may exceed their limits by this, because of rounding: pi/2 printed as 1.5708, 2 pi as 6.2832.
 SLACK = 1e-4
 
+#: The whole sphere in square degrees, 4 pi (180 / pi)^2, and the surface of the Earth in square kilometres.
+SKY_SQUARE_DEGREES, EARTH_SQUARE_KM = 129600 / math.pi, 510.1e6
+#: Kilometres in one degree of arc on the Earth.
+KM_PER_DEGREE = 111.2
+
 #: Euler angles by name, as the axes that scipy's `Rotation.from_euler` takes; capitals turn with the body.
 CONVENTIONS = {"relion": "ZYZ", "bunge": "ZXZ", "yaw-pitch-roll": "ZYX", "roll-pitch-yaw": "xyz"}
 

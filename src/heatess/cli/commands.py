@@ -16,7 +16,7 @@ import numpy as np
 from ..accumulate import Accumulator, check_replaceable, degree_for
 from ..errors import InputError, PrecisionWarning
 from ..files import repeated
-from ..fitting import fitting_scales
+from ..fitting import common_scales, fitting_scales
 from ..measure import Measure
 from ..parts import part_named
 from ..plot import plain
@@ -95,9 +95,7 @@ def compare(files: Sequence[str], options: Options) -> None:
     kind, grid = scales_of(options, first.space)
     given = grid is not None
     if grid is None:
-        fits = [fitting_scales(measure) for measure in measures.values()]
-        ends = [getattr(fit, f"{kind}s") for fit in fits]
-        grid = np.geomspace(min(values[0] for values in ends), max(values[-1] for values in ends), 60)
+        grid = getattr(common_scales(list(measures.values())), f"{kind}s")
     heard: list[str] = []
     results = {name: profiled(measure, kind, grid, options, heard) for name, measure in measures.items()}
     also = found = None

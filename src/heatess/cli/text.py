@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
 from ..errors import InputError
 from ..plot import plain
 from ..scales import ANGLE_DIMENSION
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     from ..inference.population import PopulationProfile
     from ..profile import HeatProfile
     from ..tables.table import Table
-
-#: The whole sphere in square degrees, 4 pi (180 / pi)^2, and the surface of the Earth in square kilometres.
-SKY_SQUARE_DEGREES, EARTH_SQUARE_KM = 129600 / math.pi, 510.1e6
-#: Kilometres in one degree of arc on the Earth.
-KM_PER_DEGREE = 111.2
 
 CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable atoms."
 CURVES = ("times", "angles", "resolutions", "gess", "volume", "divergence", "mmd2", "dimension", "error")

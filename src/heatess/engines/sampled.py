@@ -22,7 +22,7 @@ from itertools import product
 
 import numpy as np
 
-from ..arrays import EPS, FloatArray, IntArray, shown
+from ..arrays import EPS, FloatArray, IntArray, generator, shown
 from ..blocks import slices
 from ..errors import InputError, PrecisionError
 from ..heat.series import SERIES_LIMIT, level_count, level_probabilities
@@ -241,8 +241,4 @@ def check_arguments(pairs: int, rng: np.random.Generator | int | None) -> np.ran
         raise InputError(f"pairs must be a whole number from 1000 to 10**12, but is {shown(pairs)}")
     if rng is None:
         raise InputError("pairs= draws at random and needs rng=, a numpy.random.Generator or an integer seed")
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {shown(rng)}")
-    return np.random.default_rng(rng)
+    return generator(rng)

@@ -28,7 +28,7 @@ from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import Space
 from ..spaces.capabilities import Modes, ZonalPairs
-from .mmd import _apart, _log_mmd2
+from .mmd import apart, log_mmd2_of
 
 #: What lines in place of curves may add to the logarithm of the ratio, about, and most and fewest times of the grid.
 SLACK, MOST_TIMES, FEW_TIMES = 0.02, 1500, 6
@@ -112,13 +112,13 @@ def _most_log_mmd2(
     one: Measure, other: Measure, times: FloatArray, rtol: float, log_diagonal: FloatArray, sums: list[HeatSums]
 ) -> FloatArray:
     """log MMD^2, or more, at each time."""
-    parts = _apart(one, other)
+    parts = apart(one, other)
     if parts is None:
         return np.full(len(times), -np.inf)
     if not _scales_are_free(one.space):
         squares = [_direct(one, other, float(time), [part[k : k + 1] for part in sums]) for k, time in enumerate(times)]
         return np.asarray(np.minimum.accumulate(np.log(squares) + log_diagonal))
-    values, error = _log_mmd2(parts, times, rtol)
+    values, error = log_mmd2_of(parts, times, rtol)
     with np.errstate(invalid="ignore"):
         most = values + np.log1p(error) + 2 * math.log(parts.mass) + 64 * EPS
     # Where the difference of sums is lost in rounding, the one at a finer scale is a bound; at the finest, its sums.

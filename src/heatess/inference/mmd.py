@@ -152,11 +152,11 @@ def mmd(
 
 def mmd2_of(one: Measure, other: Measure, times: FloatArray, rtol: float) -> FloatArray:
     """MMD^2 of two measures on one compact space, or a warning about it."""
-    parts = _apart(one, other)
+    parts = apart(one, other)
     if parts is None:
         return np.zeros(len(times))
     order = np.argsort(times, kind="stable")
-    values, error = (found[np.argsort(order)] for found in _log_mmd2(parts, times[order], rtol))
+    values, error = (found[np.argsort(order)] for found in log_mmd2_of(parts, times[order], rtol))
     with np.errstate(over="ignore", under="ignore"):
         result = np.asarray(np.exp(values + 2 * math.log(parts.mass)))
     _warn_of_doubt(one.space, times, result, error, rtol)
@@ -184,7 +184,7 @@ def _double(measure: Measure) -> Measure:
     return Measure.trusted(measure.space, points, measure.weights)
 
 
-def _apart(one: Measure, other: Measure) -> Apart | None:
+def apart(one: Measure, other: Measure) -> Apart | None:
     """What is left of both without the weight that they share; None if nothing is, but for rounding of the weights."""
     points = np.concatenate([one.points, other.points])
     label, first = distinct_rows(np.ascontiguousarray(points) + 0.0)  # -0.0 and 0.0 are one coordinate
@@ -203,7 +203,7 @@ def _apart(one: Measure, other: Measure) -> Apart | None:
     return Apart(left, right, mass, points[first], rounding / mass)
 
 
-def _log_mmd2(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
+def log_mmd2_of(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
     """MMD^2 of the two scaled parts, at increasing times."""
     space = parts.left.space
     if space.modes is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import scales
-from ..arrays import FloatArray, is_dask, shown
+from ..arrays import FloatArray, generator, is_dask, shown
 from ..engines.plan import Outcome
 from ..errors import CalibrationWarning, InputError, PrecisionWarning, warn
 from ..fitting import scales_for
@@ -22,7 +22,6 @@ from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_o
 from .jackknife import Diagonal, degree_of_transform, diagonal_of, excesses, refuse_one_footprint
 from .limit import resolution_limit
 from .pareto import tail_index
-from .resampling import generator
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:

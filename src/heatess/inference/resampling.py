@@ -91,15 +91,6 @@ def _check_importance(name: str, measure: Measure, word: WeightsAre) -> None:
         )
 
 
-def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
-    """*rng* itself, that of a seed, or a new one that cannot be repeated."""
-    if rng is None or isinstance(rng, np.random.Generator):
-        return np.random.default_rng(rng)
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {shown(rng)}")
-    return np.random.default_rng(rng)
-
-
 def draws_of(pool: Pool, weights_are: WeightsAre, rng: np.random.Generator) -> Draw:
     """The observed signed weights first, then as many resampled ones as are asked for."""
     one_more = _permuted if weights_are == "fixed" else _multiplied

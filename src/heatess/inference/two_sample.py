@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import scales
-from ..arrays import FloatArray, whole
+from ..arrays import FloatArray, generator, whole
 from ..errors import CostError
 from ..fitting import fitting_scales
 from ..measure import Measure
@@ -20,7 +20,7 @@ from ..spaces.base import Space
 from .forms import forms
 from .jackknife import refuse_one_footprint
 from .mmd import measures_of, mmd2_of
-from .resampling import Pool, draws_of, generator, origins
+from .resampling import Pool, draws_of, origins
 from .weights import WeightsAre
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import scales
-from ..arrays import FloatArray, IntArray, whole
+from ..arrays import FloatArray, IntArray, generator, whole
 from ..errors import InputError, ScaleError
 from ..measure import Measure
 from ..scales import Scales
@@ -18,7 +18,6 @@ from ..spaces.base import Space
 from .families import Family, heat_family, sobolev_family
 from .jackknife import refuse_one_footprint
 from .pareto import tail_index
-from .resampling import generator
 from .sobolev import sobolev
 from .uniform_null import Found, Method, find_pvalues, log_places
 from .weights import WeightsAre, origin_of_weights

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import __version__
 from ..arrays import FloatArray
+from ..directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
 from ..errors import InputError
 from ..inference.comparison import Comparison
 from ..inference.population import COPIES, PopulationProfile
@@ -24,9 +25,6 @@ from .densities import MOST_CELLS, SEVERAL_CELLS
 from .quantities import Reasons
 from .views import view_of
 from .words import (
-    EARTH_SQUARE_KM,
-    KM_PER_DEGREE,
-    SKY_SQUARE_DEGREES,
     Known,
     scale_in_words,
     scale_kind,

@@ -9,17 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import FloatArray
+from ..directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
 from ..measure import Measure
 from ..plot import plain
 from ..profile import HeatProfile
 from ..scales import ANGLE_DIMENSION
 from ..spaces.base import GESS_ONLY, Space
-
-#: The whole sphere in square degrees, 4 pi (180 / pi)^2, and the surface of the Earth in square kilometres.
-SKY_SQUARE_DEGREES, EARTH_SQUARE_KM = 129600 / math.pi, 510.1e6
-
-#: Kilometres in one degree of arc on the Earth.
-KM_PER_DEGREE = 111.2
 
 CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable atoms."
 
