@@ -107,8 +107,8 @@ def jittered(space: he.Space, size: float) -> tuple[he.Measure, he.Measure]:
 )
 def test_the_bound_on_the_error_holds_where_digits_are_lost(measures, kernel):
     times = np.array([0.05, 0.4, 1.5, 4.0])
-    parts = mmd._apart(*measures)
-    found = mmd._log_mmd2(parts, times, 1e-8)
+    parts = mmd.apart(*measures)
+    found = mmd.log_mmd2_of(parts, times, 1e-8)
     values, truth = np.exp(found.values) * parts.mass**2, np.array(exact(kernel, *measures, times))
     with np.errstate(invalid="ignore"):
         room = np.where(np.isinf(found.error), np.inf, (found.error + 1e-13) * values)
@@ -141,7 +141,7 @@ def test_fine_scales_without_a_transform():
 def test_the_two_ways_agree_where_both_serve():
     rng = np.random.default_rng(6)
     for space in (he.Sphere(2), he.Rotations(), he.Torus(2)):
-        parts = mmd._apart(*(he.Measure(space.uniform(n, rng), rng.random(n), space=space) for n in (300, 200)))
+        parts = mmd.apart(*(he.Measure(space.uniform(n, rng), rng.random(n), space=space) for n in (300, 200)))
         times = np.array([0.03, 0.1, 0.5])
         by_powers = mmd._by_powers(parts, times, 1e-8)
         by_transform = mmd._by_transform(space.transform, parts, times, 1e-8)
