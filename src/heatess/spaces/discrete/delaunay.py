@@ -12,7 +12,8 @@ from ...arrays import FloatArray
 from ...blocks import slices
 from ...errors import InputError
 from .laplacian import Laplacian
-from .nodes import edge_matrix, refuse_components
+from .matrices import edge_matrix
+from .nodes import refuse_components
 from .simplices import angles, masses, squared_edges, stiffness, volumes
 
 _NEIGHBOURS = {1: 8, 2: 20}  # tried first for the star of a node, by dimension

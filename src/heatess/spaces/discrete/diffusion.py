@@ -10,7 +10,8 @@ import numpy as np
 from ...arrays import FloatArray
 from ...errors import InputError
 from .laplacian import Laplacian
-from .nodes import edge_matrix, refuse_components
+from .matrices import edge_matrix, symmetric
+from .nodes import refuse_components
 
 _NEGLIGIBLE = 1e-5  # the kernel is dropped where it falls below this
 
@@ -31,7 +32,7 @@ class DiffusionMap:
     closed = True  # not known; the sample is taken to have no boundary
 
     def __init__(self, points: FloatArray, dim: int, bandwidth: float) -> None:
-        from scipy.sparse import diags, identity
+        from scipy.sparse import diags_array, eye_array
 
         self.bandwidth, self.finest = bandwidth, 4 * bandwidth
         squares = _close_squares(points, bandwidth)
@@ -48,9 +49,9 @@ class DiffusionMap:
         self.volume = float((4 * math.pi * bandwidth) ** (dim / 2) * np.sum(1 / (sums + bias)))
         shares = 1 / sums
         self._scarcity = float(shares @ shares / shares.sum())
-        even = diags(shares) @ (kernel + own * identity(len(sums))) @ diags(shares)  # W
+        even = symmetric(diags_array(shares) @ (kernel + own * eye_array(len(sums))) @ diags_array(shares))  # W
         mass = np.asarray(even.sum(axis=1)).ravel()  # D
-        self.laplacian = Laplacian((diags(mass) - even) / bandwidth, mass, step=bandwidth)
+        self.laplacian = Laplacian((diags_array(mass, format="csr") - even) / bandwidth, mass, step=bandwidth)
 
     def error(self, times: FloatArray) -> FloatArray:
         """0.4 e / t + 0.6 times the mean of 1 / q over the volume.

@@ -12,6 +12,7 @@ from ...arrays import FloatArray, numeric_array
 from ...errors import InputError
 from ..drawing import Cells, Drawing
 from .laplacian import TAIL, Laplacian
+from .matrices import degrees_less, same_pattern, symmetric
 from .nodes import NodeSpace, refuse_components
 
 
@@ -48,13 +49,10 @@ class Graph(NodeSpace):
     _dim = 0  # nodes are isolated points, and no Weyl's law says how eigenvalues grow
 
     def __init__(self, adjacency: Any, modes: int | None = None) -> None:
-        from scipy.sparse import diags
-
         self._adjacency = _check_adjacency(adjacency)
         refuse_components(self._adjacency, "the graph", "make one Graph of each, or add the edges that join them")
         size = self._adjacency.shape[0]
-        stiffness = diags(np.asarray(self._adjacency.sum(axis=1)).ravel()) - self._adjacency
-        super().__init__(Laplacian(stiffness, np.ones(size)), modes, volume=float(size))
+        super().__init__(Laplacian(degrees_less(self._adjacency), np.ones(size)), modes, volume=float(size))
 
     @property
     def drawing(self) -> Drawing | None:
@@ -116,36 +114,57 @@ class Graph(NodeSpace):
 
 
 def _check_adjacency(adjacency: Any) -> Any:
-    from scipy import sparse
-
-    if sparse.issparse(adjacency):
-        numeric_array(adjacency.tocoo().data, "adjacency")
-        matrix = sparse.csr_array(adjacency, dtype=np.float64)
-    else:
-        array = numeric_array(adjacency, "adjacency")
-        if array.ndim != 2:
-            raise InputError(f"adjacency must be a square matrix, but has shape {array.shape}")
-        matrix = sparse.csr_array(array.astype(np.float64))
+    """A CSR matrix of its own, exactly symmetric, with sorted entries, none of them zero, or an `InputError`."""
+    matrix = _own_csr(adjacency)
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
         raise InputError(f"adjacency must be a square matrix of at least two nodes, but has shape {matrix.shape}")
     matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    entries = matrix.tocoo()
-    faults = {
-        "must be finite and not negative": ~(np.isfinite(entries.data) & (entries.data > 0)),
-        "must have a zero diagonal (a loop carries no heat)": entries.row == entries.col,
-    }
-    for expected, bad in faults.items():
-        if bad.any():
-            first = int(np.argmax(bad))
-            i, j, value = entries.row[first], entries.col[first], entries.data[first]
-            raise InputError(f"adjacency {expected}, but entry ({i}, {j}) is {value:g} ({int(bad.sum())} entries)")
-    difference = abs(matrix - matrix.T).tocoo()
-    if difference.nnz and difference.data.max() > 1e-12 * matrix.data.max():
-        worst = int(np.argmax(difference.data))
+    if not matrix.data.all():
+        matrix.eliminate_zeros()
+    if matrix.nnz and not (matrix.data.min() > 0 and matrix.data.max() < np.inf):
+        bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data > 0)))
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        _refuse("must be finite and not negative", row, matrix.indices[bad[0]], matrix.data[bad[0]], len(bad))
+    diagonal = matrix.diagonal()
+    if diagonal.any():
+        loops = np.flatnonzero(diagonal)
+        _refuse(
+            "must have a zero diagonal (a loop carries no heat)", loops[0], loops[0], diagonal[loops[0]], len(loops)
+        )
+    mirrored = matrix.T.tocsr()
+    if same_pattern(matrix, mirrored) and np.array_equal(matrix.data, mirrored.data):
+        return matrix
+    _refuse_asymmetry(matrix, mirrored)
+    return symmetric(matrix)
+
+
+def _own_csr(adjacency: Any) -> Any:
+    """The matrix as CSR in float64, with indices of 32 bits where they suffice, in memory of its own."""
+    from scipy import sparse
+
+    if not sparse.issparse(adjacency):
+        array = numeric_array(adjacency, "adjacency")
+        if array.ndim != 2:
+            raise InputError(f"adjacency must be a square matrix, but has shape {array.shape}")
+        return sparse.csr_array(array.astype(np.float64))
+    stored = adjacency if adjacency.format in ("csr", "csc", "coo") else adjacency.tocoo()
+    numeric_array(stored.data, "adjacency")
+    matrix = sparse.csr_array(stored, dtype=np.float64, copy=True)
+    if max(matrix.nnz, *matrix.shape) < 2**31:
+        matrix.indices, matrix.indptr = (part.astype(np.int32, copy=False) for part in (matrix.indices, matrix.indptr))
+    return matrix
+
+
+def _refuse(expected: str, i: int, j: int, value: float, count: int) -> None:
+    raise InputError(f"adjacency {expected}, but entry ({i}, {j}) is {value:g} ({count} entries)")
+
+
+def _refuse_asymmetry(matrix: Any, mirrored: Any) -> None:
+    difference = abs(matrix - mirrored).tocoo()
+    worst = int(np.argmax(difference.data))
+    if difference.data[worst] > 1e-12 * matrix.data.max():
         i, j = difference.row[worst], difference.col[worst]
         raise InputError(
             f"adjacency must be symmetric, but entry ({i}, {j}) is {matrix[i, j]:g} and entry ({j}, {i}) is "
             f"{matrix[j, i]:g}; for an undirected graph give (a + a.T) / 2"
         )
-    return ((matrix + matrix.T) / 2).tocsr()

@@ -13,6 +13,7 @@ from ...errors import CostError, PrecisionError
 from ...progress import announce
 from ..capabilities import Eigenpairs, Rounding
 from .graded import graded_eigenpairs, links_of, relative_error, singular
+from .matrices import scaled
 
 TAIL = 1e-5  # share of the heat trace that the eigenpairs left out may hold
 MOST_MODES = 4000  # more eigenpairs are refused: they would not fit in memory or time
@@ -81,7 +82,7 @@ class Cost(NamedTuple):
 class Laplacian:
     """The eigenpairs of L phi = lambda M phi, orthonormal for the normalised masses, the first exactly (0, 1).
 
-    L is a sparse *stiffness* matrix, symmetric and positive semi-definite with L 1 = 0. M is the diagonal of positive
+    L is a sparse *stiffness* matrix in CSR form, exactly symmetric and positive semi-definite with L 1 = 0. M is the diagonal of positive
     masses plus, where given, a *coupling* between nodes whose rows sum to zero. Eigenvectors are then multiplied by the
     root of M over the masses, to first order, so that they are orthonormal for the masses.
     If L is heat flow for a time *step* e, not its first-order part, its eigenvalues (1 - exp(-e lambda)) / e are
@@ -102,12 +103,11 @@ class Laplacian:
 
         self.mass, self.size, self._step = mass, len(mass), step
         self._root, self._stiffness = np.sqrt(mass), stiffness
-        scale = sparse.diags(1 / self._root)
-        self._matrix = _symmetric(scale @ stiffness @ scale)
-        self._metric = sparse.identity(self.size, format="csc")
+        self._matrix = scaled(stiffness, 1 / self._root)
+        self._metric = sparse.eye_array(self.size, format="csc")
         self._coupled = coupling is not None
         if self._coupled:
-            self._metric = self._metric + _symmetric(scale @ coupling @ scale)
+            self._metric = self._metric + scaled(coupling, 1 / self._root)
         self._raw = np.empty(0)  # eigenvalues of the matrices, before correction
         self._found = Eigenpairs(self._raw, np.empty((self.size, 0)))
         self._reach = -math.inf  # all eigenvalues of the matrices up to here have been found
@@ -297,7 +297,3 @@ class Laplacian:
             if (values > low - slack).all() and (values < high + slack).all():
                 return Eigenpairs(values, vectors)
         raise PrecisionError(f"the eigensolver lost some of the {count} eigenvalues between {low:g} and {high:g}")
-
-
-def _symmetric(matrix: Any) -> Any:
-    return ((matrix + matrix.T) / 2).tocsc()

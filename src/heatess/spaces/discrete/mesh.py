@@ -14,7 +14,8 @@ from ...errors import InputError, missing_extra
 from ..drawing import Cells, Drawing
 from .laplacian import Laplacian
 from .meshfile import read_triangles
-from .nodes import NodeSpace, check_indices, check_places, edge_matrix, not_indices, refuse_components, refuse_rows
+from .matrices import edge_matrix, symmetric
+from .nodes import NodeSpace, check_indices, check_places, not_indices, refuse_components, refuse_rows
 from .simplices import angles, assembled, masses, squared_edges
 
 
@@ -81,12 +82,15 @@ class Mesh(NodeSpace):
         self.closed = bool(self._edge_faces.min() > 1)
         size = len(self._vertices)
         joined = edge_matrix(self._edges, np.ones(len(self._edges)), size)
-        refuse_components(joined, "the mesh", _remedy(self._vertices))
+        refuse_components(joined, "the mesh", lambda: _remedy(self._vertices))
         # Edges are lengthened, where triangles are flat, by a share of the shortest edge: of the mean, small triangles
         # would lose their shape.
         edges = np.linalg.norm(np.diff(self._vertices[self._edges], axis=1), axis=2)
         slack = max(1e-5 * float(edges.min() / edges.mean()), 1e-13)
         stiffness, _ = robust_laplacian.mesh_laplacian(self._vertices, self._faces, mollify_factor=slack)
+        stiffness = stiffness.tocsr()
+        stiffness.sum_duplicates()
+        stiffness = symmetric(stiffness)
         self._areas = _areas(self._vertices, self._faces)
         volume = float(self._areas.sum())
         self._squared_edge = float(self._areas @ squared_edges(self._vertices[self._faces])) / volume  # h^2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -41,9 +42,9 @@ class NodeSpace(Space):
 
         found = blake2b(digest_size=16)
         for part in self._content():
-            array = np.asarray(part)
+            array = np.ascontiguousarray(part)
             found.update(f"{array.dtype.str}{array.shape}".encode())
-            found.update(array.tobytes())
+            found.update(array.reshape(-1).view(np.uint8))  # not a copy, as tobytes() is
         return found.digest()
 
     @abstractmethod
@@ -185,7 +186,8 @@ class NodeSpace(Space):
     def _paths(self, sources: NDArray[Any]) -> FloatArray:
         from scipy.sparse.csgraph import dijkstra
 
-        return np.asarray(dijkstra(self._edge_lengths, directed=False, indices=sources))
+        # Lengths are symmetric; with directed=False the matrix would be transposed, and every edge looked at twice.
+        return np.asarray(dijkstra(self._edge_lengths, directed=True, indices=sources))
 
     @property
     @abstractmethod
@@ -254,23 +256,20 @@ def check_places(values: Any, name: str, shape: str, *, columns: int | None = No
     return places
 
 
-def edge_matrix(pairs: NDArray[Any], values: FloatArray, size: int) -> Any:
-    """Sparse symmetric matrix of *size* nodes with *values* at *pairs* of them, shape (p, 2), in either order."""
-    from scipy.sparse import csr_array
+def refuse_components(adjacency: Any, what: str, remedy: str | Callable[[], str]) -> None:
+    """An `InputError` with the sizes of the components of a symmetric matrix unless there is only one.
 
-    rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
-    return csr_array((np.concatenate([values, values]), (rows, columns)), shape=(size, size))
-
-
-def refuse_components(adjacency: Any, what: str, remedy: str) -> None:
-    """An `InputError` with the sizes of the components unless there is only one."""
+    A *remedy* that takes long to tell may be a function.
+    """
     from scipy.sparse.csgraph import connected_components
 
-    count, label = connected_components(adjacency, directed=False)
+    # Each link is there in both directions, so strong components are all; for others the matrix would be transposed.
+    count, label = connected_components(adjacency, directed=True, connection="strong")
     if count > 1:
+        advice = remedy if isinstance(remedy, str) else remedy()
         sizes = np.sort(np.bincount(label))[::-1]
         listed = ", ".join(map(str, sizes[:5])) + (", ..." if count > 5 else "")
         raise InputError(
             f"{what} has {count} components, of {listed} nodes: heat does not pass between them, so there is no one "
-            f"uniform law; {remedy}"
+            f"uniform law; {advice}"
         )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import FloatArray
+from .matrices import symmetric
 
 
 def volumes(places: FloatArray) -> FloatArray:
@@ -39,7 +40,7 @@ def stiffness(corners: NDArray[Any], places: FloatArray, volume: FloatArray, siz
     count = corners.shape[1]
     slopes = np.concatenate([-np.ones((1, count - 1)), np.eye(count - 1)])  # of the hats, along the edges from corner 0
     energies = np.einsum("ai,sij,bj->sab", slopes, np.linalg.inv(_gram(places)), slopes)
-    return assembled(corners, volume[:, None, None] * energies, size)
+    return symmetric(assembled(corners, volume[:, None, None] * energies, size))
 
 
 def masses(corners: NDArray[Any], volume: FloatArray, size: int) -> tuple[FloatArray, Any]:
@@ -50,11 +51,11 @@ def masses(corners: NDArray[Any], volume: FloatArray, size: int) -> tuple[FloatA
     count = corners.shape[1]
     mass = np.bincount(corners.ravel(), np.repeat(volume / count, count), minlength=size).astype(np.float64)
     joint = (1 - count * np.eye(count)) / (2 * count * (count + 1))
-    return mass, assembled(corners, volume[:, None, None] * joint, size)
+    return mass, symmetric(assembled(corners, volume[:, None, None] * joint, size))
 
 
 def assembled(corners: NDArray[Any], blocks: FloatArray, size: int) -> Any:
-    """Sparse matrix of *size* nodes, the sum of *blocks* (s, m + 1, m + 1) at the nodes of each simplex."""
+    """Sparse CSR matrix of *size* nodes, the sum of *blocks* (s, m + 1, m + 1) at the nodes of each simplex."""
     from scipy.sparse import coo_array
 
     count = corners.shape[1]

@@ -1,0 +1,58 @@
+"""Sparse symmetric matrices with one row per node, made with few copies: a million nodes have ten million links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import FloatArray
+
+
+def symmetric(matrix: Any) -> Any:
+    """(A + A') / 2 as CSR, without stored zeros: A itself, if it is just that. Entries of A are sorted, each once."""
+    mirrored = matrix.T.tocsr()
+    if not same_pattern(matrix, mirrored):
+        return (matrix + mirrored) / 2
+    if np.array_equal(matrix.data, mirrored.data) and matrix.data.all():
+        return matrix
+    mirrored.data = (matrix.data + mirrored.data) / 2
+    mirrored.eliminate_zeros()
+    return mirrored
+
+
+def same_pattern(one: Any, other: Any) -> bool:
+    """Whether two CSR matrices have their entries, sorted, at the same places."""
+    return np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
+
+
+def scaled(matrix: Any, factors: FloatArray) -> Any:
+    """S A S as CSC for a symmetric CSR matrix A and S the diagonal of *factors*; A's own arrays where all are one."""
+    from scipy.sparse import csc_array
+
+    data = matrix.data
+    if (factors != 1).any():
+        left, right = np.repeat(factors, np.diff(matrix.indptr)), factors[matrix.indices]
+        data = (left * data * right + right * data * left) / 2  # to the last bit the same on both sides of the diagonal
+    return csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def edge_matrix(pairs: NDArray[Any], values: FloatArray, size: int) -> Any:
+    """Sparse symmetric matrix of *size* nodes with *values* at *pairs* of them, shape (p, 2), in either order."""
+    from scipy.sparse import csr_array
+
+    rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
+    return csr_array((np.concatenate([values, values]), (rows, columns)), shape=(size, size))
+
+
+def edge_laplacian(pairs: NDArray[Any], weights: FloatArray, size: int) -> Any:
+    """L with phi' L phi = sum over *pairs*, each given once, of w (phi_i - phi_j)^2."""
+    return degrees_less(edge_matrix(pairs, weights, size))
+
+
+def degrees_less(adjacency: Any) -> Any:
+    """D - W for a symmetric matrix W of link weights, D the diagonal of its row sums."""
+    from scipy.sparse import diags_array
+
+    return diags_array(np.asarray(adjacency.sum(axis=1)).ravel(), format="csr") - adjacency
