@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from ...arrays import FloatArray, numeric_array
 from ...errors import InputError, missing_extra
 from ..drawing import Cells, Drawing
+from .cotangents import Sides, mesh_laplacian, side_numbers
 from .laplacian import Laplacian
 from .meshfile import read_triangles
-from .matrices import edge_matrix, symmetric
+from .matrices import edge_matrix
 from .nodes import NodeSpace, check_indices, check_places, not_indices, refuse_components, refuse_rows
 from .simplices import angles, assembled, masses, squared_edges
 
@@ -73,25 +74,18 @@ class Mesh(NodeSpace):
 
     def __init__(self, vertices: Any, faces: Any, modes: int | None = None) -> None:
         try:
-            import robust_laplacian
+            import robust_laplacian  # noqa: F401, which some meshes need
         except ImportError:
             raise missing_extra("robust-laplacian", "mesh") from None
         self._vertices = check_places(vertices, "vertices", "(v, 3)", columns=3)
-        self._faces = _check_faces(faces, self._vertices)
-        self._edges, self._edge_faces = np.unique(_sides(self._faces), axis=0, return_counts=True)
-        self.closed = bool(self._edge_faces.min() > 1)
+        self._faces, self._areas = _check_faces(faces, self._vertices)
         size = len(self._vertices)
+        sides = Sides.of(self._faces, size)
+        self._edges, self._edge_faces = sides.edges, sides.faces
+        self.closed = bool(self._edge_faces.min() > 1)
         joined = edge_matrix(self._edges, np.ones(len(self._edges)), size)
         refuse_components(joined, "the mesh", lambda: _remedy(self._vertices))
-        # Edges are lengthened, where triangles are flat, by a share of the shortest edge: of the mean, small triangles
-        # would lose their shape.
-        edges = np.linalg.norm(np.diff(self._vertices[self._edges], axis=1), axis=2)
-        slack = max(1e-5 * float(edges.min() / edges.mean()), 1e-13)
-        stiffness, _ = robust_laplacian.mesh_laplacian(self._vertices, self._faces, mollify_factor=slack)
-        stiffness = stiffness.tocsr()
-        stiffness.sum_duplicates()
-        stiffness = symmetric(stiffness)
-        self._areas = _areas(self._vertices, self._faces)
+        stiffness = mesh_laplacian(self._vertices, self._faces, sides, self._areas)
         volume = float(self._areas.sum())
         self._squared_edge = float(self._areas @ squared_edges(self._vertices[self._faces])) / volume  # h^2
         # A third of its triangles for each vertex; with these the sum with the coupling is positive definite.
@@ -217,9 +211,9 @@ class Mesh(NodeSpace):
         across, lengths = _across(self._faces, self._vertices)
         pairs = np.concatenate([self._edges, across])
         lengths = np.concatenate([np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1), lengths])
-        order = np.lexsort((lengths, pairs[:, 1], pairs[:, 0]))  # of several ways keep the shortest
-        pairs, lengths = pairs[order], lengths[order]
-        first = np.append(True, (np.diff(pairs, axis=0) != 0).any(axis=1))
+        numbers = pairs[:, 0] * len(self._vertices) + pairs[:, 1]
+        order = np.lexsort((lengths, numbers))  # of several ways keep the shortest
+        first = order[np.append(True, np.diff(numbers[order]) != 0)]
         return edge_matrix(pairs[first], lengths[first], len(self._vertices))
 
 
@@ -233,7 +227,8 @@ def _remedy(vertices: FloatArray) -> str:
     )
 
 
-def _check_faces(faces: Any, vertices: FloatArray) -> NDArray[np.int64]:
+def _check_faces(faces: Any, vertices: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+    """Faces with three distinct corners each, and their areas, or an `InputError` that names the face."""
     array, count = numeric_array(faces, "faces"), len(vertices)
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise InputError(f"faces must have shape (f, 3), three vertex indices each, but have shape {array.shape}")
@@ -241,12 +236,13 @@ def _check_faces(faces: Any, vertices: FloatArray) -> NDArray[np.int64]:
     hint = "; if they count from 1, subtract 1" if array.min() == 1 and array.max() == count else ""
     refuse_rows(not_indices(array, count).any(axis=1), array, expected, f"; drop or fix them{hint}")
     array = array.astype(np.int64)
-    ordered = np.sort(array, axis=1)
-    _, first, label = np.unique(ordered, axis=0, return_index=True, return_inverse=True)
+    ordered, corners = np.sort(array, axis=1), [vertices[array[:, k]] for k in range(3)]
+    areas = np.linalg.norm(np.cross(corners[1] - corners[0], corners[2] - corners[0]), axis=1) / 2
+    spans = (np.maximum.reduce(corners) - np.minimum.reduce(corners)).max(axis=1)
     faults = {
         "name one vertex twice": (ordered[:, 1:] == ordered[:, :-1]).any(axis=1),
-        "have no area": _areas(vertices, array) <= 1e-14 * np.ptp(vertices[array], axis=1).max(axis=1) ** 2,
-        "repeat an earlier face": first[label.ravel()] != np.arange(len(array)),
+        "have no area": areas <= 1e-14 * spans**2,
+        "repeat an earlier face": _repeated(ordered, count),
     }
     for fault, bad in faults.items():
         if bad.any():
@@ -261,17 +257,16 @@ def _check_faces(faces: Any, vertices: FloatArray) -> NDArray[np.int64]:
             f"every vertex must belong to a face, but {int(unused.sum())} of {count} do not, the first of them vertex "
             f"{int(np.argmax(unused))}; remove them and renumber the faces"
         )
-    return array
+    return array, areas
 
 
-def _areas(vertices: FloatArray, faces: NDArray[np.int64]) -> FloatArray:
-    a, b, c = (vertices[faces[:, k]] for k in range(3))
-    return np.asarray(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2)
-
-
-def _sides(faces: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The three sides of each face, smaller vertex first, shape (3 f, 2)."""
-    return np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+def _repeated(ordered: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+    """Which rows of three sorted vertices, numbered below *count*, have stood in a row above."""
+    pairs, last = ordered[:, 0] * count + ordered[:, 1], ordered[:, 2]
+    order = np.lexsort((last, pairs))  # keeps the order of equal rows
+    found = np.zeros(len(ordered), dtype=bool)
+    found[order[1:]] = (np.diff(pairs[order]) == 0) & (np.diff(last[order]) == 0)
+    return found
 
 
 def _across(faces: NDArray[np.int64], vertices: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
@@ -279,11 +274,12 @@ def _across(faces: NDArray[np.int64], vertices: FloatArray) -> tuple[NDArray[np.
 
     Only where the straight line crosses the edge between its ends.
     """
-    sides, facing = _sides(faces), faces[:, [2, 0, 1]].ravel()
-    order = np.lexsort((sides[:, 1], sides[:, 0]))
-    sides, facing = sides[order], facing[order]
-    shared = np.flatnonzero((sides[1:] == sides[:-1]).all(axis=1))
-    start, edge = vertices[sides[shared, 0]], vertices[sides[shared, 1]] - vertices[sides[shared, 0]]
+    numbers, facing = side_numbers(faces, len(vertices)), faces[:, [2, 0, 1]].ravel()
+    order = np.argsort(numbers, kind="stable")
+    numbers, facing = numbers[order], facing[order]
+    shared = np.flatnonzero(numbers[1:] == numbers[:-1])
+    first, second = np.divmod(numbers[shared], len(vertices))
+    start, edge = vertices[first], vertices[second] - vertices[first]
     length = np.linalg.norm(edge, axis=1)
     along, aside = np.empty((2, 2, len(shared)))
     for side in range(2):

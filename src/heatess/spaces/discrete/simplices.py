@@ -22,8 +22,8 @@ def volumes(places: FloatArray) -> FloatArray:
 
 def squared_edges(places: FloatArray) -> FloatArray:
     """Mean squared edge length of each simplex."""
-    spread = ((places - places.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2))
-    return np.asarray(2 * spread / (places.shape[1] - 1))
+    offsets = places - places.mean(axis=1, keepdims=True)
+    return np.asarray(2 * np.einsum("sij,sij->s", offsets, offsets) / (places.shape[1] - 1))
 
 
 def angles(places: FloatArray) -> FloatArray:
@@ -32,7 +32,7 @@ def angles(places: FloatArray) -> FloatArray:
         return np.ones(places.shape[:2])
     arms = [np.roll(places, -k, axis=1) - places for k in (1, 2)]
     ahead, behind = (arm / np.linalg.norm(arm, axis=2, keepdims=True) for arm in arms)
-    return np.asarray(np.arccos(np.clip((ahead * behind).sum(axis=2), -1, 1)))
+    return np.asarray(np.arccos(np.clip(np.einsum("sij,sij->si", ahead, behind), -1, 1)))
 
 
 def stiffness(corners: NDArray[Any], places: FloatArray, volume: FloatArray, size: int) -> Any:
