@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import FloatArray
-from ...blocks import slices
+from ...blocks import map_rows, one_blas_thread, thread_count
 from ...errors import InputError
+from .fans import fans
 from .laplacian import Laplacian
 from .matrices import edge_matrix
 from .nodes import refuse_components
@@ -20,7 +21,8 @@ _NEIGHBOURS = {1: 8, 2: 20}  # tried first for the star of a node, by dimension
 _DOUBLINGS = 4  # how often that number may be doubled
 _JITTER = 1e-6  # nodes are moved by this share of their spacing: no simplex hangs on a tie, no two nodes coincide
 _SHEET = 0.5  # neighbours further than this (squared sine, 45 degrees) from the tangent space lie on another sheet
-_BLOCK = 2**23  # entries of the array of neighbours held at once
+_BLOCK = 2**22  # entries of the array of neighbours that a thread holds at once
+_ROWS = 4096  # and nodes, whose arrays then stay in the cache
 _WIDE = 12.0  # triangles with squared edges this many times the median may span a hole
 _SLIVER = 3.0  # a simplex with an empty sphere this much wider than its edges, far from the node, spans a boundary
 
@@ -35,7 +37,7 @@ class Stars(NamedTuple):
     rim: NDArray[np.intp]  # nodes that their stars do not surround: the sample has a boundary there
 
 
-_Star = tuple[NDArray[np.intp], FloatArray, bool]  # corners, bends and closed of one node
+_Star = tuple[NDArray[np.intp], FloatArray, NDArray[np.intp]]  # corners and bends of some nodes, and the rim
 
 
 class LocalDelaunay:
@@ -92,23 +94,21 @@ class LocalDelaunay:
 def stars(points: FloatArray, dim: int) -> Stars:
     """The Delaunay simplices around each of *points*, seen in its own tangent space of dimension *dim* (1 or 2).
 
-    Inversion p -> p / |p|^2 takes spheres through the node to planes, so the simplices are the facets of
-    the convex hull of the inverted neighbours, and the distance of a facet is one over the diameter of the
-    empty sphere. The star is final once all those diameters are within the reach of the neighbours looked at.
-    Stars of neighbours may disagree where points lie almost on one sphere; shares are then scaled so that the
+    The star of a node is final once the empty spheres of its simplices are within the reach of the neighbours looked
+    at. Stars of neighbours may disagree where points lie almost on one sphere; shares are then scaled so that the
     simplices fill the angle around each node once.
     """
     from scipy.spatial import cKDTree
 
     count = len(points)
-    spacing = float(np.median(cKDTree(points).query(points, min(count, 9))[0][:, -1]))
+    spacing = float(np.median(cKDTree(points).query(points, min(count, 9), workers=thread_count())[0][:, -1]))
     moved = points + _JITTER * spacing * np.random.default_rng(0).standard_normal(points.shape)
     tree = cKDTree(moved)
-    found: list[_Star] = []
-    for rows in slices(count, _BLOCK // (points.shape[1] * _NEIGHBOURS[dim]) + 1):
-        found += _stars_of(np.arange(count)[rows], moved, tree, dim)
-    all_corners, all_bends, closed = zip(*found, strict=True)
-    corners, bends = np.concatenate(all_corners), np.concatenate(all_bends)
+    at_once = min(_ROWS, _BLOCK // (points.shape[1] * _NEIGHBOURS[dim]) + 1)
+    with one_blas_thread():
+        parts = map_rows(lambda rows: _stars_of(np.arange(count)[rows], moved, tree, dim), count, at_once)
+    found = [star for part in parts for star in part]
+    corners, bends, rim = (np.concatenate(part) for part in zip(*found, strict=True))
     places = moved[corners]
     solid = volumes(places) > 1e-10 * squared_edges(places) ** (dim / 2)
     corners, places = corners[solid], places[solid]
@@ -119,7 +119,6 @@ def stars(points: FloatArray, dim: int) -> Stars:
             f"directions, the first of them {points[np.argmax(bare)][:4].tolist()}; give more points, a bandwidth, or "
             f"dim= if the dimension is not {dim}"
         )
-    rim = np.array([star[0, 0] for star, whole in zip(all_corners, closed, strict=True) if not whole], dtype=np.intp)
     return Stars(corners, places, _shares(corners, places), bends[solid], rim)
 
 
@@ -135,22 +134,18 @@ def _stars_of(nodes: NDArray[np.intp], points: FloatArray, tree: Any, dim: int) 
         if count == fewest:
             tangents = _tangents(offsets[:, : count // 2 + 1], dim)  # of few neighbours, before the manifold bends away
         flat = np.einsum("nkd,nmd->nkm", offsets, tangents)
-        squares = (flat**2).sum(axis=2)
+        squares = np.einsum("nkm,nkm->nk", flat, flat)
         aside = 1 - squares / np.where(reach > 0, reach**2, 1.0)
-        usable = (aside < _SHEET) & (near != nodes[:, None])
-        again = []
-        for row, node in enumerate(nodes):
-            kept = np.flatnonzero(usable[row])
-            facets, diameters, closed = _facets(flat[row, kept], squares[row, kept])
-            if not last and (not closed or diameters.max() > reach[row, -1]):
-                again.append(row)
-                continue
-            members = kept[facets]
-            sliver = diameters > _SLIVER * np.linalg.norm(flat[row, members], axis=2).max(axis=1)
-            members = members[(diameters < reach[row, fewest]) | closed & ~sliver]
-            corners = np.concatenate([np.full((len(members), 1), node), near[row, members]], axis=1)
-            found.append((corners, aside[row, members].mean(axis=1), closed))
-        nodes, tangents, count = nodes[again], tangents[again], min(2 * count, len(points) - 1)
+        rows, members, diameters, closed = fans(flat, (aside < _SHEET) & (near != nodes[:, None]))
+        final = closed.copy()
+        final[rows[diameters > reach[rows, -1]]] = False
+        final |= last
+        widths = np.sqrt(squares[rows[:, None], members].max(axis=1))
+        kept = final[rows] & ((diameters < reach[rows, fewest]) | closed[rows] & (diameters <= _SLIVER * widths))
+        rows, members = rows[kept, None], members[kept]
+        corners = np.concatenate([nodes[rows], near[rows, members]], axis=1)
+        found.append((corners, aside[rows, members].mean(axis=1), nodes[final & ~closed]))
+        nodes, tangents, count = nodes[~final], tangents[~final], min(2 * count, len(points) - 1)
     return found
 
 
@@ -159,27 +154,6 @@ def _tangents(offsets: FloatArray, dim: int) -> FloatArray:
     length = np.linalg.norm(offsets, axis=2, keepdims=True)
     directions = offsets / np.where(length > 0, length, 1.0)
     return np.asarray(np.linalg.svd(directions, full_matrices=False)[2][:, :dim])
-
-
-def _facets(flat: FloatArray, squares: FloatArray) -> tuple[NDArray[np.intp], FloatArray, bool]:
-    """The Delaunay simplices at the origin by their other corners, (s, dim), the diameters of their empty spheres.
-
-    Also whether the simplices surround the origin. It is among the points of the hull, so that facets without it
-    are the ones wanted either way.
-    """
-    from scipy.spatial import ConvexHull, QhullError
-
-    count, dim = flat.shape
-    inverted = flat / squares[:, None]
-    if dim == 1:
-        sides = [int(np.argmax(side)) for side in (inverted[:, 0], -inverted[:, 0]) if side.max(initial=0.0) > 0]
-        return np.array(sides, dtype=np.intp)[:, None], np.sqrt(squares[sides]), len(sides) == 2
-    try:
-        hull = ConvexHull(np.concatenate([inverted, np.zeros((1, dim))]))
-    except (QhullError, ValueError):  # fewer points than directions
-        return np.empty((0, dim), dtype=np.intp), np.empty(0), False
-    kept = (hull.simplices < count).all(axis=1)
-    return hull.simplices[kept], 1 / np.maximum(-hull.equations[kept, -1], 1e-300), bool(kept.all())
 
 
 def _shares(corners: NDArray[np.intp], places: FloatArray) -> FloatArray:
