@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...arrays import FloatArray
+from ...blocks import map_rows, thread_count
 from ...errors import InputError
 from .laplacian import Laplacian
-from .matrices import edge_matrix, symmetric
+from .matrices import scaled, with_data
 from .nodes import refuse_components
 
 _NEGLIGIBLE = 1e-5  # the kernel is dropped where it falls below this
+_ROWS = 4096  # nodes whose neighbours are found at once
 
 
 class DiffusionMap:
@@ -37,21 +39,23 @@ class DiffusionMap:
         self.bandwidth, self.finest = bandwidth, 4 * bandwidth
         squares = _close_squares(points, bandwidth)
         refuse_components(squares, "the cloud", "give a larger bandwidth, or make one PointCloud of each")
-        self.edge_lengths = squares.sqrt()
-        kernel = squares.copy()
-        kernel.data = np.exp(-squares.data / (4 * bandwidth))
+        self.edge_lengths = with_data(squares, np.sqrt(squares.data))
+        kernel = with_data(squares, np.exp(-squares.data / (4 * bandwidth)))
         total = float(kernel.data.sum())
         # A Gaussian of variance 2e in each of m directions has the mean square 2 m e.
         apparent = float(kernel.data @ squares.data / total) / (2 * bandwidth)
+        del squares  # which may be large
         own = min(max(total / len(points) * (apparent / dim - 1), 0.0), 1.0)  # K_ii
         sums = np.asarray(kernel.sum(axis=1)).ravel() + own  # q
         bias = (1 - own) * 0.5 ** (dim / 2)
         self.volume = float((4 * math.pi * bandwidth) ** (dim / 2) * np.sum(1 / (sums + bias)))
         shares = 1 / sums
         self._scarcity = float(shares @ shares / shares.sum())
-        even = symmetric(diags_array(shares) @ (kernel + own * eye_array(len(sums))) @ diags_array(shares))  # W
+        even = scaled(kernel + own * eye_array(len(sums), format="csr"), shares)  # W
         mass = np.asarray(even.sum(axis=1)).ravel()  # D
-        self.laplacian = Laplacian((diags_array(mass, format="csr") - even) / bandwidth, mass, step=bandwidth)
+        stiffness = diags_array(mass, format="csr") - even
+        stiffness.data /= bandwidth
+        self.laplacian = Laplacian(stiffness, mass, step=bandwidth)
 
     def error(self, times: FloatArray) -> FloatArray:
         """0.4 e / t + 0.6 times the mean of 1 / q over the volume.
@@ -69,7 +73,7 @@ def bandwidth_for(points: FloatArray, wanted: float) -> float:
     count, others = min(len(points), math.ceil(8 * wanted) + 1), len(points) - 1
     if wanted >= count - 1:
         raise InputError(f"neighbours must be less than the number of other points, {others}, but is {wanted:g}")
-    squares = cKDTree(points).query(points, count)[0][:, 1:] ** 2
+    squares = cKDTree(points).query(points, count, workers=thread_count())[0][:, 1:] ** 2
     middle = float(np.median(squares[:, min(count - 2, math.ceil(wanted))]))
 
     def excess(log_width: float) -> float:
@@ -79,10 +83,21 @@ def bandwidth_for(points: FloatArray, wanted: float) -> float:
 
 
 def _close_squares(points: FloatArray, bandwidth: float) -> Any:
-    """Squared distances of the pairs of distinct nodes that the kernel joins."""
+    """Squared distances of the pairs of distinct nodes that the kernel joins, a symmetric matrix."""
+    from scipy.sparse import csr_array, vstack
     from scipy.spatial import cKDTree
 
     reach = math.sqrt(4 * bandwidth * math.log(1 / _NEGLIGIBLE))
-    pairs = cKDTree(points).query_pairs(reach, output_type="ndarray")
-    squares = ((points[pairs[:, 0]] - points[pairs[:, 1]]) ** 2).sum(axis=1)
-    return edge_matrix(pairs, squares, len(points))
+    tree = cKDTree(points)
+
+    def some(rows: slice) -> Any:
+        mine = points[rows]
+        near = cKDTree(mine).sparse_distance_matrix(tree, reach, output_type="ndarray")
+        row, column = near["i"], near["j"]
+        other = row + rows.start != column
+        row, column = row[other], column[other]
+        apart = mine[row] - points[column]
+        squares = np.einsum("pd,pd->p", apart, apart)
+        return csr_array((squares, (row, column)), shape=(len(mine), len(points)))
+
+    return vstack(map_rows(some, len(points), _ROWS), format="csr")

@@ -103,11 +103,11 @@ class Laplacian:
 
         self.mass, self.size, self._step = mass, len(mass), step
         self._root, self._stiffness = np.sqrt(mass), stiffness
-        self._matrix = scaled(stiffness, 1 / self._root)
+        self._matrix = scaled(stiffness, 1 / self._root).T  # CSC, in the same memory
         self._metric = sparse.eye_array(self.size, format="csc")
         self._coupled = coupling is not None
         if self._coupled:
-            self._metric = self._metric + scaled(coupling, 1 / self._root)
+            self._metric = self._metric + scaled(coupling, 1 / self._root).T
         self._raw = np.empty(0)  # eigenvalues of the matrices, before correction
         self._found = Eigenpairs(self._raw, np.empty((self.size, 0)))
         self._reach = -math.inf  # all eigenvalues of the matrices up to here have been found

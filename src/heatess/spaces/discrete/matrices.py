@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import FloatArray
+from ...blocks import slices
+
+_ROWS = 4096  # whose entries are scaled at once
 
 
 def symmetric(matrix: Any) -> Any:
@@ -28,22 +31,31 @@ def same_pattern(one: Any, other: Any) -> bool:
 
 
 def scaled(matrix: Any, factors: FloatArray) -> Any:
-    """S A S as CSC for a symmetric CSR matrix A and S the diagonal of *factors*; A's own arrays where all are one."""
-    from scipy.sparse import csc_array
+    """S A S for a symmetric CSR matrix A and S the diagonal of *factors*; A itself where all are one."""
+    if (factors == 1).all():
+        return matrix
+    data = np.empty_like(matrix.data)
+    for rows in slices(len(factors), _ROWS):
+        ends = matrix.indptr[rows.start : rows.stop + 1]
+        part = slice(ends[0], ends[-1])
+        left, right, values = np.repeat(factors[rows], np.diff(ends)), factors[matrix.indices[part]], matrix.data[part]
+        data[part] = (left * values * right + right * values * left) / 2  # to the last bit symmetric
+    return with_data(matrix, data)
 
-    data = matrix.data
-    if (factors != 1).any():
-        left, right = np.repeat(factors, np.diff(matrix.indptr)), factors[matrix.indices]
-        data = (left * data * right + right * data * left) / 2  # to the last bit the same on both sides of the diagonal
-    return csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+def with_data(matrix: Any, data: FloatArray) -> Any:
+    """A CSR matrix with the places of *matrix*, in the same memory, and other *data*."""
+    from scipy.sparse import csr_array
+
+    return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def edge_matrix(pairs: NDArray[Any], values: FloatArray, size: int) -> Any:
     """Sparse symmetric matrix of *size* nodes with *values* at *pairs* of them, shape (p, 2), in either order."""
     from scipy.sparse import csr_array
 
-    rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
-    return csr_array((np.concatenate([values, values]), (rows, columns)), shape=(size, size))
+    once = csr_array((values, (pairs[:, 0], pairs[:, 1])), shape=(size, size))
+    return once + once.T.tocsr()
 
 
 def edge_laplacian(pairs: NDArray[Any], weights: FloatArray, size: int) -> Any:

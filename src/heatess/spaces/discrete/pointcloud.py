@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import FloatArray, positive
+from ...blocks import thread_count
 from ...errors import InputError
 from ..drawing import Drawing
 from .delaunay import LocalDelaunay
@@ -165,7 +166,7 @@ def _dimension(places: FloatArray) -> int:
     from scipy.special import digamma
 
     near = min(_RANK, (len(places) - 1) // 2)
-    reach = cKDTree(places).query(places, [near + 1, 2 * near + 1])[0]
+    reach = cKDTree(places).query(places, [near + 1, 2 * near + 1], workers=thread_count())[0]
     growth = float(np.log(reach[:, 1] / reach[:, 0]).mean())
     expected = float(digamma(2 * near) - digamma(near))
     if growth * (places.shape[1] + 0.5) <= expected:
