@@ -256,9 +256,9 @@ def place_in_words(measure: Measure, row: int) -> str:
     """
     about = measure.origin.about if measure.origin is not None else ""
     point = np.asarray(measure.points[row], dtype=np.float64)
-    drawing = measure.space.drawing
     if measure.space.modes is not None:
         return f"node {int(point[0])}" if len(point) == 1 or point[3] == 1 else f"near vertex {int(point[0])}"
+    drawing = measure.space.drawing
     if drawing is not None and drawing.kind == "globe" and about in ("earth", "sky"):
         lon, lat = math.degrees(math.atan2(point[1], point[0])), math.degrees(math.asin(max(-1, min(1, point[2]))))
         if about == "sky":

@@ -39,8 +39,12 @@ def coded(array: NDArray[Any], kind: str) -> str:
 
 def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS) -> dict[str, Any]:
     """The view of a measure: what the page draws, for scales at these *times* in increasing order."""
+    modes = measure.space.modes
+    if modes is not None and modes.node_count > MOST_NODES:
+        why = f"{measure.space!r} has more nodes than a page can show, {MOST_NODES:,}."
+        return {"kind": "none", "why": why, "note": why, "of": measure.n, "footprint": None, "density": None}
     drawing = measure.space.drawing
-    if drawing is None or _too_large(drawing):
+    if drawing is None:
         return _histogram(measure, times)
     if drawing.node_of is not None and drawing.nodes is not None:
         places = drawing.nodes()
@@ -91,10 +95,6 @@ def chosen_rows(n: int, most: int = MOST_ATOMS) -> NDArray[np.int64]:
 def quantised(places: FloatArray, middle: FloatArray, extent: float) -> NDArray[np.int16]:
     """Coordinates in steps of extent / 32767 about the middle."""
     return np.clip(np.rint((places - middle) * (FULL / extent)), -FULL, FULL).astype(np.int16)
-
-
-def _too_large(drawing: Drawing) -> bool:
-    return drawing.nodes is not None and len(drawing.nodes()) > MOST_NODES
 
 
 def _frame(drawing: Drawing, places: FloatArray, weights: FloatArray) -> Frame:

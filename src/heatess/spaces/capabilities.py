@@ -354,6 +354,10 @@ class Modes(Protocol):
         """Volume, or number of nodes of a graph."""
 
     @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+
+    @property
     def finest_time(self) -> float:
         """The smallest time that the eigenpairs resolve."""
 

@@ -36,7 +36,7 @@ def _segments(inverted: FloatArray) -> Fans:
     sides = np.stack([np.argmax(inverted, axis=1), np.argmin(inverted, axis=1)], axis=1)  # (n, 2)
     nearness = np.take_along_axis(inverted, sides, axis=1) * [1, -1]
     rows, side = np.nonzero(nearness > 0)
-    return Fans(rows, sides[rows, side][:, None], 1 / nearness[rows, side], (nearness > 0).all(axis=1))
+    return Fans(rows, sides[rows, side][:, None], 1 / nearness[rows, side], nearness.min(axis=1) > 0)
 
 
 def _triangles(inverted: FloatArray, usable: NDArray[np.bool_]) -> Fans:

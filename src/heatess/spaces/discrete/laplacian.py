@@ -82,9 +82,10 @@ class Cost(NamedTuple):
 class Laplacian:
     """The eigenpairs of L phi = lambda M phi, orthonormal for the normalised masses, the first exactly (0, 1).
 
-    L is a sparse *stiffness* matrix in CSR form, exactly symmetric and positive semi-definite with L 1 = 0. M is the diagonal of positive
-    masses plus, where given, a *coupling* between nodes whose rows sum to zero. Eigenvectors are then multiplied by the
-    root of M over the masses, to first order, so that they are orthonormal for the masses.
+    L is a sparse *stiffness* matrix in CSR form, exactly symmetric, positive semi-definite and with L 1 = 0. M is the
+    diagonal of positive masses plus, where given, a *coupling* between nodes, also CSR and symmetric, whose rows sum to
+    zero. Eigenvectors are then multiplied by the root of M over the masses, to first order, so that they are
+    orthonormal for the masses.
     If L is heat flow for a time *step* e, not its first-order part, its eigenvalues (1 - exp(-e lambda)) / e are
     corrected to lambda.
 

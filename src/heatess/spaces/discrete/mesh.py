@@ -14,8 +14,8 @@ from ...errors import InputError, missing_extra
 from ..drawing import Cells, Drawing
 from .cotangents import Sides, mesh_laplacian, side_numbers
 from .laplacian import Laplacian
-from .meshfile import read_triangles
 from .matrices import edge_matrix
+from .meshfile import read_triangles
 from .nodes import NodeSpace, check_indices, check_places, not_indices, refuse_components, refuse_rows
 from .simplices import angles, assembled, masses, squared_edges
 

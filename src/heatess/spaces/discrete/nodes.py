@@ -44,7 +44,7 @@ class NodeSpace(Space):
         for part in self._content():
             array = np.ascontiguousarray(part)
             found.update(f"{array.dtype.str}{array.shape}".encode())
-            found.update(array.reshape(-1).view(np.uint8))  # not a copy, as tobytes() is
+            found.update(array.reshape(-1).view(np.uint8).data)  # not a copy, as tobytes() is
         return found.digest()
 
     @abstractmethod
