@@ -16,6 +16,7 @@ import scipy
 import heatess as he
 from heatess.blocks import thread_count
 from heatess.heat.series import gess_level_count, level_count
+from nodes import made
 from peers import curves, peers
 from planner import planner
 from references import bare_rotations, bare_transform, paper_profile
@@ -138,6 +139,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "high": high_dimension,
     "rotations": rotations,
     "axes": axes_by_quaternions,
+    "nodes": made,
     "import": import_time,
     "planner": planner,
     "peers": peers,
