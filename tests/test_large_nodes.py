@@ -16,8 +16,9 @@ from scipy.spatial.distance import cdist
 import heatess as he
 import meshes
 from heatess.reporting import views
-from heatess.spaces.discrete import cotangents, diffusion, matrices
+from heatess.spaces.discrete import diffusion, flips, matrices
 from heatess.spaces.discrete.fans import fans
+from heatess.spaces.discrete.sides import Sides
 
 robust_laplacian = pytest.importorskip("robust_laplacian")
 
@@ -121,6 +122,34 @@ def an_open_sphere():
     return vertices[used], faces.reshape(-1, 3)
 
 
+def outward(vertices, faces):
+    """Faces of a surface around the origin, all oriented alike."""
+    corners = vertices[faces]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = (normal * corners.mean(axis=1)).sum(axis=1) < 0
+    return vertices, np.where(inward[:, None], faces[:, ::-1], faces)
+
+
+def noisy_torus(rows, columns):
+    vertices, faces = meshes.torus(rows, columns)
+    return vertices + 0.3 / rows * np.random.default_rng(0).standard_normal(vertices.shape), faces
+
+
+def stretched_sphere(subdivisions):
+    vertices, faces = outward(*meshes.icosphere(subdivisions))
+    return vertices * [1, 0.3, 2] + 0.02 * np.sin(9 * vertices[:, [1, 2, 0]]), faces
+
+
+def dented_square():
+    """An open square of random points in space, with a rim of small triangles that face no blunt angle."""
+    rng = np.random.default_rng(3)
+    i, j = (part.ravel() for part in np.meshgrid(np.arange(24), np.arange(24), indexing="ij"))
+    inner = ((i > 1) & (i < 22) & (j > 1) & (j < 22))[:, None]
+    places = np.stack([i, j, 0 * i], axis=1) + 0.33 * inner * rng.uniform(-1, 1, (576, 3))
+    a = (24 * np.arange(23)[:, None] + np.arange(23)).ravel()
+    return places, np.concatenate([np.stack([a, a + 24, a + 25], axis=1), np.stack([a, a + 25, a + 1], axis=1)])
+
+
 WITHOUT_FLIPS = {
     "icosphere": meshes.icosphere(3),
     "open": an_open_sphere(),
@@ -131,9 +160,19 @@ WITHOUT_FLIPS = {
 }
 
 
-@pytest.mark.parametrize("shape", WITHOUT_FLIPS)
-def test_cotangents_are_the_robust_laplacian_where_nothing_is_flipped(shape, monkeypatch):
-    vertices, faces = WITHOUT_FLIPS[shape]
+FLIPPED = {
+    "ellipsoid": outward(*meshes.ellipsoid(3)),
+    "dumbbell": outward(*meshes.dumbbell(3)),
+    "pinched torus": meshes.pinched_torus(60, 20),
+    "stretched": stretched_sphere(4),
+    "noisy torus": noisy_torus(60, 30),
+    "open": dented_square(),
+}
+
+
+@pytest.mark.parametrize("shape", [*WITHOUT_FLIPS, *(f"{shape}, flipped" for shape in FLIPPED)])
+def test_cotangents_are_the_robust_laplacian(shape, monkeypatch):
+    vertices, faces = WITHOUT_FLIPS[shape] if shape in WITHOUT_FLIPS else FLIPPED[shape.removesuffix(", flipped")]
     exact = robust_laplacian.mesh_laplacian(vertices, faces, mollify_factor=1e-8)[0]
     monkeypatch.delattr(robust_laplacian, "mesh_laplacian")  # not asked
     found = he.Mesh(vertices, faces)._laplacian._stiffness
@@ -153,18 +192,17 @@ def a_flat_pair():
     return np.array([[0, 0, 0], [1, 0, 0], [0.5, 1e-9, 0], [0.5, -1, 0]]), np.array([[0, 1, 2], [0, 1, 3]])
 
 
-WITH_FLIPS = {
-    "ellipsoid": meshes.ellipsoid(3),
-    "dumbbell": meshes.dumbbell(3),
+LEFT = {
+    "oriented at random": meshes.ellipsoid(3),
     "three pages": three_pages(),
     "flat": a_flat_pair(),
     "blunt at the boundary": (np.array([[0, 0, 0], [2, 0, 0], [1, 0.3, 0.0]]), np.array([[0, 1, 2]])),
 }
 
 
-@pytest.mark.parametrize("shape", WITH_FLIPS)
+@pytest.mark.parametrize("shape", LEFT)
 def test_other_meshes_are_left_to_robust_laplacian(shape, monkeypatch):
-    vertices, faces = WITH_FLIPS[shape]
+    vertices, faces = LEFT[shape]
     asked = []
     plain = robust_laplacian.mesh_laplacian
 
@@ -180,13 +218,37 @@ def test_other_meshes_are_left_to_robust_laplacian(shape, monkeypatch):
 
 @pytest.mark.parametrize("shape", [*WITHOUT_FLIPS, "three pages"])
 def test_sides_are_the_distinct_pairs_of_corners(shape):
-    vertices, faces = (WITHOUT_FLIPS | WITH_FLIPS)[shape]
-    found = cotangents.Sides.of(faces.astype(np.int64), len(vertices))
+    vertices, faces = (WITHOUT_FLIPS | LEFT)[shape]
+    found = Sides.of(faces.astype(np.int64), len(vertices))
     sides = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     edges, label, counts = np.unique(sides, axis=0, return_inverse=True, return_counts=True)
     assert (found.edges == edges).all()
     assert (found.faces == counts).all()
     assert (found.label.ravel() == label.ravel()).all()
+
+
+@pytest.mark.parametrize("shape", FLIPPED)
+def test_flips_leave_no_weight_negative_and_no_more_energy(shape):
+    """Of all triangulations of a surface with given vertices, Delaunay's has the least energy (Rippa)."""
+    vertices, faces = FLIPPED[shape]
+    size, sides = len(vertices), Sides.of(faces, len(vertices))
+    lengths = np.linalg.norm(vertices[sides.edges[:, 0]] - vertices[sides.edges[:, 1]], axis=1)
+    weights = cotangent_weights(vertices[faces], sides)
+    assert (weights < -1e-6).sum() > 100
+    found = flips.flipped(faces, sides, lengths, weights, -1e-12)
+    assert found.weights.min() >= -1e-12
+    before, after = (matrices.edge_laplacian(*graph, size) for graph in ((sides.edges, weights), found))
+    values = np.random.default_rng(0).standard_normal((size, 200))
+    energies = [(values * (matrix @ values)).sum(axis=0) for matrix in (before, after)]
+    assert (energies[1] < energies[0]).all()
+    assert len(found.edges) == len(sides.edges)
+
+
+def cotangent_weights(corners, sides):
+    """(cot a + cot b) / 2 for each edge, by the angles of the triangles."""
+    arms = [np.roll(corners, -1, axis=1) - corners, np.roll(corners, -2, axis=1) - corners]
+    angle = np.arccos(np.multiply(*arms).sum(axis=2) / np.multiply(*(np.linalg.norm(arm, axis=2) for arm in arms)))
+    return np.bincount(sides.label.ravel(), 1 / np.tan(angle[:, [2, 0, 1]]).ravel()) / 2
 
 
 def test_a_face_given_again_in_another_order_is_found():

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from ...arrays import FloatArray, numeric_array
 from ...errors import InputError, missing_extra
 from ..drawing import Cells, Drawing
-from .cotangents import Sides, mesh_laplacian, side_numbers
+from .cotangents import mesh_laplacian
 from .laplacian import Laplacian
 from .matrices import edge_matrix
 from .meshfile import read_triangles
 from .nodes import NodeSpace, check_indices, check_places, not_indices, refuse_components, refuse_rows
+from .sides import Sides, side_numbers
 from .simplices import angles, assembled, masses, squared_edges
 
 
