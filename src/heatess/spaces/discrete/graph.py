@@ -12,7 +12,7 @@ from ...arrays import FloatArray, numeric_array
 from ...errors import InputError
 from ..drawing import Cells, Drawing
 from .laplacian import TAIL, Laplacian
-from .matrices import degrees_less, same_pattern, symmetric
+from .matrices import degrees_less, same_pattern, symmetric, with_data
 from .nodes import NodeSpace, refuse_components
 
 
@@ -108,9 +108,7 @@ class Graph(NodeSpace):
 
     @cached_property
     def _edge_lengths(self) -> Any:
-        lengths = self._adjacency.copy()
-        lengths.data = 1 / np.sqrt(lengths.data)
-        return lengths
+        return with_data(self._adjacency, 1 / np.sqrt(self._adjacency.data))
 
 
 def _check_adjacency(adjacency: Any) -> Any:

@@ -24,11 +24,12 @@ from .simplices import angles, assembled, masses, squared_edges
 class Mesh(NodeSpace):
     """A surface in space as a triangle mesh, with the metric of its triangles: lengths in the mesh's own unit.
 
-    The Laplacian is the intrinsic-Delaunay cotangent Laplacian of robust-laplacian with one area per vertex; the
-    eigenpairs are orthonormal for those areas, so uneven triangles do no harm. Scales are times, in squared units of
-    length: sqrt(8 t) is a distance along the surface. On a mesh of the unit sphere a time means what it means on
-    `Sphere(2)`. Where an edge belongs to one triangle only, the mesh has an insulated (Neumann) boundary, and then
-    `closed` is False. The surface is not homogeneous: k_2t(x, x) depends on the place, and gESS need not fall with t.
+    The Laplacian is the intrinsic-Delaunay cotangent Laplacian, found by robust-laplacian where triangles are flat or
+    more than two share an edge, with one area per vertex; the eigenpairs are orthonormal for those areas, so uneven
+    triangles do no harm. Scales are times, in squared units of length: sqrt(8 t) is a distance along the surface. On a
+    mesh of the unit sphere a time means what it means on `Sphere(2)`. Where an edge belongs to one triangle only, the
+    mesh has an insulated (Neumann) boundary, and then `closed` is False. The surface is not homogeneous: k_2t(x, x)
+    depends on the place, and gESS need not fall with t.
 
     Parameters
     ----------
