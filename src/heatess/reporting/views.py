@@ -41,7 +41,7 @@ def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS
     """The view of a measure: what the page draws, for scales at these *times* in increasing order."""
     modes = measure.space.modes
     if modes is not None and modes.node_count > MOST_NODES:
-        why = f"{measure.space!r} has more nodes than a page can show, {MOST_NODES:,}."
+        why = f"{measure.space!r} has more nodes than the {MOST_NODES:,} that a page can show."
         return {"kind": "none", "why": why, "note": why, "of": measure.n, "footprint": None, "density": None}
     drawing = measure.space.drawing
     if drawing is None:

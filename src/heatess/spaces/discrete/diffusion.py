@@ -11,11 +11,11 @@ from ...arrays import FloatArray
 from ...blocks import map_rows, thread_count
 from ...errors import InputError
 from .laplacian import Laplacian
-from .matrices import scaled, with_data
+from .matrices import from_entries, scaled, with_data
 from .nodes import refuse_components
 
 _NEGLIGIBLE = 1e-5  # the kernel is dropped where it falls below this
-_ROWS = 4096  # nodes whose neighbours are found at once
+_ROWS = 4096  # nodes on a line whose neighbours are found at once; fewer with more coordinates
 
 
 class DiffusionMap:
@@ -84,7 +84,7 @@ def bandwidth_for(points: FloatArray, wanted: float) -> float:
 
 def _close_squares(points: FloatArray, bandwidth: float) -> Any:
     """Squared distances of the pairs of distinct nodes that the kernel joins, a symmetric matrix."""
-    from scipy.sparse import csr_array, vstack
+    from scipy.sparse import vstack
     from scipy.spatial import cKDTree
 
     reach = math.sqrt(4 * bandwidth * math.log(1 / _NEGLIGIBLE))
@@ -97,7 +97,6 @@ def _close_squares(points: FloatArray, bandwidth: float) -> Any:
         other = row + rows.start != column
         row, column = row[other], column[other]
         apart = mine[row] - points[column]
-        squares = np.einsum("pd,pd->p", apart, apart)
-        return csr_array((squares, (row, column)), shape=(len(mine), len(points)))
+        return from_entries(row, column, np.einsum("pd,pd->p", apart, apart), (len(mine), len(points)))
 
-    return vstack(map_rows(some, len(points), _ROWS), format="csr")
+    return vstack(map_rows(some, len(points), max(_ROWS // points.shape[1], 64)), format="csr")

@@ -52,10 +52,17 @@ def with_data(matrix: Any, data: FloatArray) -> Any:
 
 def edge_matrix(pairs: NDArray[Any], values: FloatArray, size: int) -> Any:
     """Sparse symmetric matrix of *size* nodes with *values* at *pairs* of them, shape (p, 2), in either order."""
-    from scipy.sparse import csr_array
-
-    once = csr_array((values, (pairs[:, 0], pairs[:, 1])), shape=(size, size))
+    once = from_entries(pairs[:, 0], pairs[:, 1], values, (size, size))
     return once + once.T.tocsr()
+
+
+def from_entries(rows: NDArray[Any], columns: NDArray[Any], values: FloatArray, shape: tuple[int, int]) -> Any:
+    """Sparse CSR matrix of *values* at places, added up where one is named twice; 32-bit indices where they suffice."""
+    from scipy.sparse import coo_array
+
+    kind = np.int32 if max(*shape, len(values)) < 2**31 else np.int64
+    places = (rows.astype(kind, copy=False), columns.astype(kind, copy=False))
+    return coo_array((values, places), shape=shape).tocsr()
 
 
 def edge_laplacian(pairs: NDArray[Any], weights: FloatArray, size: int) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import FloatArray
-from .matrices import symmetric
+from .matrices import from_entries, symmetric
 
 
 def volumes(places: FloatArray) -> FloatArray:
@@ -56,11 +56,9 @@ def masses(corners: NDArray[Any], volume: FloatArray, size: int) -> tuple[FloatA
 
 def assembled(corners: NDArray[Any], blocks: FloatArray, size: int) -> Any:
     """Sparse CSR matrix of *size* nodes, the sum of *blocks* (s, m + 1, m + 1) at the nodes of each simplex."""
-    from scipy.sparse import coo_array
-
     count = corners.shape[1]
     rows, columns = np.repeat(corners, count, axis=1).ravel(), np.tile(corners, (1, count)).ravel()
-    return coo_array((blocks.ravel(), (rows, columns)), shape=(size, size)).tocsr()
+    return from_entries(rows, columns, blocks.ravel(), (size, size))
 
 
 def _gram(places: FloatArray) -> FloatArray:
