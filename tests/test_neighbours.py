@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.engines import neighbours, plan
+from heatess.engines import cells, neighbours, plan
 from heatess.engines.base import Question
 from heatess.engines.cells import Grid, distance_moments
 from heatess.engines.counts import PairCounts
@@ -73,6 +73,18 @@ def test_candidates_cover_all_pairs_when_everything_is_in_one_cell():
     points = 1e-3 * np.random.default_rng(0).random((500, 3))
     grid = Grid.of(points, np.ones(500), 1.0)
     assert grid.candidates().sum() == 500 * 499 // 2
+
+
+def test_candidates_are_the_pairs_of_neighbouring_cells():
+    points = np.random.default_rng(1).random((9000, 2))
+    grid = Grid.of(points, np.ones(9000), 0.02)
+    assert len(grid.cells) > cells._CELLS  # more than are counted together
+    inside, expected = np.bincount(grid.cells, np.diff(grid.starts)), []
+    for cell in grid.cells:
+        runs = zip(cell + grid.offsets, grid.widths, strict=True)
+        near = sum(inside[first : first + width + 1].sum() for first, width in runs)
+        expected.append(inside[cell] * near - inside[cell] * (inside[cell] + 1) / 2)
+    np.testing.assert_array_equal(grid.candidates(), expected)
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from ..compiled.cells import (
     REACH,
     SHIFT,
     add_tile,
-    candidates,
     counting_order,
+    neighbour_runs,
     number_cells,
     pair_moments,
     take,
@@ -36,6 +36,9 @@ _CHUNKS = 64
 
 #: Pairs to look at by a thread before another one pays.
 _WORTH_THREADS = 1_000_000
+
+#: Cells whose neighbours are counted together, in the second-level cache.
+_CELLS = 4096
 
 #: Cells per atom up to which atoms are sorted by counting.
 _DENSE = 16
@@ -101,11 +104,15 @@ class Grid:
             points, weights, number = _with_images(points, weights, number, counts, per_axis, closing[:axes])
         dense = per_axis**axes <= _DENSE * len(points)
         kind = np.int32 if len(points) < 2**31 else np.int64
-        order = counting_order(number, np.zeros(per_axis**axes + 1, kind)) if dense else np.argsort(number)
+        if dense:
+            order = np.empty(len(points), dtype=np.int64)
+            counting_order(number, np.zeros(per_axis**axes + 1, kind), order)
+        else:
+            order = np.argsort(number)
         number = number[order]
         first = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1])
         sorted_columns = np.zeros((max(columns, 3), len(points)))
-        map_rows(lambda rows: take(points, order[rows], sorted_columns[:, rows]), len(points))
+        map_rows(lambda rows: take(points, order, rows.start, rows.stop, sorted_columns), len(points))
         starts = np.append(first, len(points))
         neighbours = _rows(axes, per_axis)
         ranks = ranks[order] if antipodal else ranks
@@ -125,7 +132,21 @@ class Grid:
 
     def candidates(self) -> IntArray:
         """Pairs of points in neighbouring cells, for each cell: what a sum over close pairs has to look at."""
-        return np.asarray(candidates(self.cells, self.starts, self.offsets, self.widths, self.owned))
+        found = np.empty(len(self.cells), dtype=np.int64)
+
+        def count(part: slice) -> None:
+            low, high = self.runs(part.start, part.stop)
+            mine = np.where(self.owned[part], np.diff(self.starts[part.start : part.stop + 1]), 0)
+            found[part] = mine * (high - low).sum(axis=0) - mine * (mine + 1) // 2
+
+        map_rows(count, len(self.cells), _CELLS)
+        return found
+
+    def runs(self, first: int, last: int) -> tuple[IntArray, IntArray]:
+        """The first point, and the one after the last, in each row of cells near the cells first ... last - 1."""
+        low, high = np.empty((2, len(self.offsets), last - first), dtype=np.int64)
+        neighbour_runs(self.cells, self.starts, self.offsets, self.widths, first, last, low, high)
+        return low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +178,16 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
     chunks = int(np.clip(cost[-1] // _WORTH_THREADS, 1, _CHUNKS))
     bounds = np.searchsorted(cost, np.linspace(0, cost[-1], chunks + 1)[1:-1])
     bounds = np.concatenate([[0], bounds, [len(grid.cells)]]).astype(np.int64)
-    cells = (grid.cells, grid.starts, grid.offsets, grid.widths, grid.owned, grid.periods)
+    atoms = (grid.points, grid.weights, grid.ranks, grid.periods, grid.starts, grid.owned)
     found = np.zeros((chunks, bins, MOMENTS))
 
     def add(_: int, chunk: int) -> None:
-        part = bounds[chunk], bounds[chunk + 1]
-        pair_moments(grid.points, grid.weights, grid.ranks, *cells, *part, radius**2, base, found[chunk])
+        first, last = bounds[chunk], bounds[chunk + 1]
+        if first < last:
+            # Rows are not a multiple of 4 KiB apart, at which a write to one would hold up the reading of another.
+            room, numbers = np.empty((len(grid.points) + 5, BUFFER + 40)), np.empty(BUFFER, dtype=np.int64)
+            near = grid.runs(first, last)
+            pair_moments(*atoms, first, *near, radius**2, base, room, numbers, found[chunk])
 
     # Threads of our own rather than the compiler's, which do not survive a fork.
     share_out(range(chunks), add, thread_count() if chunks > 1 else 1)
