@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -72,6 +73,17 @@ def map_rows(work: Callable[[slice], T], n: int, size: int = ROWS) -> list[T]:
         return [result for run in pool.map(lambda run: [work(part) for part in run], runs) for result in run]
 
 
+def span(values: Any) -> tuple[float, float]:
+    """The least and the largest of some numbers (n,) or (n, d), both nan if any is; inf and -inf if there are none."""
+    if not values.size:
+        return math.inf, -math.inf
+    rows = max(ROWS // (values.size // len(values)), 1)
+    lows, highs = zip(*map_rows(lambda part: (values[part].min(), values[part].max()), len(values), rows), strict=True)
+    if any(low != low for low in lows):
+        return math.nan, math.nan
+    return float(min(lows)), float(max(highs))
+
+
 def share_out(work: Sequence[T], do: Callable[[int, T], None], threads: int) -> None:
     """Call `do(thread, item)` on every item; thread k takes items k, k + threads, ..., always in that order."""
 
@@ -86,6 +98,18 @@ def share_out(work: Sequence[T], do: Callable[[int, T], None], threads: int) -> 
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(run, range(threads)))
+
+
+def in_order(do: Callable[[T], object], work: Sequence[T]) -> None:
+    """Call `do` on every item, each on a thread of its own; of several errors that of the first item is raised."""
+    if len(work) == 1:
+        do(work[0])
+        return
+    from concurrent.futures import ThreadPoolExecutor  # loads logging, so not at import
+
+    with ThreadPoolExecutor(len(work)) as pool:
+        for _ in pool.map(do, work):
+            pass
 
 
 def in_lanes(work: Sequence[T], do: Callable[[int, T], None], lanes: int, threads: int) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import FloatArray, numeric_array
-from .blocks import map_rows
+from .blocks import map_rows, span
 from .errors import InputError
+
+#: Angles whose vectors are made at a time, in the second-level cache.
+_ROWS = 16_384
 
 #: Angles in radians may exceed their limits by this, because of rounding: pi/2 printed as 1.5708, 2 pi as 6.2832.
 SLACK = 1e-4
@@ -66,7 +69,7 @@ def from_spherical(colatitude: Any, azimuth: Any, *, units: str | None = None) -
     down, around = _angles({"colatitude": colatitude, "azimuth": azimuth}, units)
     _within(down, "colatitude", units, 0.0, 0.5, "latitudes are for from_lonlat; colatitude comes first here")
     _within(around, "azimuth", units, -0.5, 1.0, _wrapped("azimuth", units))
-    return _vectors(around, math.pi / 2 - down, np.sin(down), np.cos(down))
+    return _vectors(around, down, from_pole=True)
 
 
 def from_decinc(dec: Any, inc: Any, *, units: str | None = None) -> FloatArray:
@@ -115,7 +118,8 @@ def from_euler(angles: Any, *, convention: str, units: str | None = None) -> Flo
     if not isinstance(axes, str) or len(axes) != 3 or (set(axes) - set("xyz") and set(axes) - set("XYZ")):
         known = ", ".join(CONVENTIONS)
         raise InputError(f"convention must be one of {known}, or axes such as 'ZYZ' or 'xyz', but is {convention!r}")
-    (array,) = _angles({"angles": angles}, units)
+    (found,) = _angles({"angles": angles}, units)
+    array = found.radians()
     if array.ndim != 2 or array.shape[1] != 3:
         raise InputError(f"angles must have shape (n, 3), one row per rotation, but have shape {array.shape}")
     return np.asarray(Rotation.from_euler(axes, array).as_quat())
@@ -127,9 +131,21 @@ def check_units(units: Any) -> None:
         raise InputError(f"units must be 'deg' or 'rad', but is {units!r}; say which, it is never guessed")
 
 
-def _angles(named: dict[str, Any], units: str | None) -> list[FloatArray]:
-    """Finite angles in radians, all of one shape."""
-    found: list[FloatArray] = []
+class _Angle(NamedTuple):
+    """Finite angles, which become radians some at a time."""
+
+    values: FloatArray
+    span: tuple[float, float]  #: the least and the largest, in radians
+    degrees: bool
+
+    def radians(self, rows: slice = slice(None)) -> FloatArray:
+        """Some of them in radians."""
+        return np.radians(self.values[rows]) if self.degrees else self.values[rows]
+
+
+def _angles(named: dict[str, Any], units: str | None) -> list[_Angle]:
+    """Finite angles, all of one shape."""
+    found: list[_Angle] = []
     if units is not None or not all(hasattr(value, "to_value") for value in named.values()):
         check_units(units)
     for name, value in named.items():
@@ -137,26 +153,21 @@ def _angles(named: dict[str, Any], units: str | None) -> list[FloatArray]:
         array = np.atleast_1d(numeric_array(value.to_value("rad") if own else value, name)).astype(
             np.float64, copy=False
         )
-        found.append(array if own or units == "rad" else _radians(array))
-        if found[0].shape != array.shape or array.ndim > 2:
-            shapes = " and ".join(str(other.shape) for other in (found[0], array))
+        first = found[0].values if found else array
+        if first.shape != array.shape or array.ndim > 2:
+            shapes = " and ".join(str(other.shape) for other in (first, array))
             raise InputError(f"{' and '.join(named)} must have one number per point each, but have shapes {shapes}")
-        bad = ~np.isfinite(array)
-        if bad.any():
+        low, high = span(array)
+        if array.size and not (math.isfinite(low) and math.isfinite(high)):
+            bad = ~np.isfinite(array)
             row = int(np.argwhere(bad)[0][0])
             raise InputError(
                 f"{name} must be finite, but row {row} is not ({int(bad.sum())} of {len(bad)} rows)", row=row
             )
-    return found
-
-
-def _radians(degrees: FloatArray) -> FloatArray:
-    found = np.empty_like(degrees)
-
-    def fill(rows: slice) -> None:
-        np.radians(degrees[rows], out=found[rows])
-
-    map_rows(fill, len(degrees))
+        degrees = not own and units == "deg"
+        found.append(
+            _Angle(array, (float(np.radians(low)), float(np.radians(high))) if degrees else (low, high), degrees)
+        )
     return found
 
 
@@ -165,9 +176,12 @@ def _wrapped(name: str, units: str | None) -> str:
     return f"take whole turns away: numpy.mod({name}, {'2 * numpy.pi' if units == 'rad' else 360})"
 
 
-def _within(angle: FloatArray, name: str, units: str | None, low: float, high: float, hint: str) -> None:
+def _within(angles: _Angle, name: str, units: str | None, low: float, high: float, hint: str) -> None:
     """Refuse angles outside *low* to *high* turns."""
     turn = 2 * math.pi
+    if low * turn - SLACK <= angles.span[0] and angles.span[1] <= high * turn + SLACK:
+        return
+    angle = angles.radians()
     bad = (angle < low * turn - SLACK) | (angle > high * turn + SLACK)
     if bad.any():
         row, degrees = int(np.argmax(bad)), units != "rad"
@@ -181,19 +195,20 @@ def _within(angle: FloatArray, name: str, units: str | None, low: float, high: f
         )
 
 
-def _vectors(
-    around: FloatArray, up: FloatArray, across: FloatArray | None = None, height: FloatArray | None = None
-) -> FloatArray:
-    """(cos up cos around, cos up sin around, sin up)."""
-    if around.ndim != 1:
-        raise InputError(f"angles must have shape (n,), one number per point each, but have shape {around.shape}")
-    found = np.empty((len(around), 3))
+def _vectors(around: _Angle, other: _Angle, *, from_pole: bool = False) -> FloatArray:
+    """(cos up cos around, cos up sin around, sin up), where the other angle is *up*, or the one from the pole."""
+    shape = around.values.shape
+    if len(shape) != 1:
+        raise InputError(f"angles must have shape (n,), one number per point each, but have shape {shape}")
+    found = np.empty((*shape, 3))
 
     def fill(rows: slice) -> None:
-        width = np.cos(up[rows]) if across is None else across[rows]
-        found[rows, 0] = width * np.cos(around[rows])
-        found[rows, 1] = width * np.sin(around[rows])
-        found[rows, 2] = np.sin(up[rows]) if height is None else height[rows]
+        azimuth, angle = around.radians(rows), other.radians(rows)
+        sine, cosine = np.sin(angle), np.cos(angle)
+        width, height = (sine, cosine) if from_pole else (cosine, sine)
+        found[rows, 0] = width * np.cos(azimuth)
+        found[rows, 1] = width * np.sin(azimuth)
+        found[rows, 2] = height
 
-    map_rows(fill, len(around))
+    map_rows(fill, len(found), _ROWS)
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .arrays import FloatArray, numeric_array, shown
-from .blocks import slices
+from .blocks import ROWS, map_rows, slices, span
 from .directions import from_lonlat
 from .errors import InputError
 from .spaces.base import Space
@@ -284,7 +284,7 @@ def scaled_weights(
         with np.errstate(over="ignore"):  # to -inf, a weight of zero
             return np.asarray(np.exp(logs - largest)), 0, largest
     values = np.ones(n or 0) if weights is None else _column(weights, "weights", n)
-    least, largest = float(values.min()), float(values.max())
+    least, largest = span(values) if len(values) > ROWS else (float(values.min()), float(values.max()))
     if not (least >= 0 and largest < np.inf):
         _refuse_weight(values, "weights", ~(values >= 0) | np.isinf(values))
     if largest == 0:
@@ -302,7 +302,9 @@ def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int
     if exponent is None:
         found = "weights sum to zero" if log_weights is None else "log_weights are all -inf"
         raise InputError(f"{found} over {len(scaled)} atoms; at least one must be positive")
-    return np.asarray(scaled / scaled.sum())
+    total, shares = scaled.sum(), np.empty(len(scaled))
+    map_rows(lambda rows: np.divide(scaled[rows], total, out=shares[rows]), len(scaled))
+    return shares
 
 
 def _refuse_weight(values: FloatArray, name: str, bad: NDArray[np.bool_]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..arrays import shown
+from ..blocks import thread_count
 from ..errors import InputError, InputTypeError, missing_extra
 from ..files import repeated
 from ..spaces.base import Space
@@ -19,6 +20,12 @@ from ..tables.table import Table
 from ..tables.take import Taken, take
 
 SUFFIXES = (".parquet", ".pq")
+
+#: Rows from which on another thread pays.
+_WORTH_THREADS = 2**17
+
+#: Rows asked for at once: pyarrow decodes row groups ahead of those that are taken, and would hold most of a file.
+_AHEAD = 2**18
 
 
 class Outline(NamedTuple):
@@ -109,19 +116,47 @@ class ParquetTable(ArrowTable):
         groups = list(range(len(lengths)) if self._groups is None else self._groups)
         return groups, sum(lengths[group] for group in groups)
 
+    def _shares(self) -> list[tuple[ArrowTable, int]]:
+        """Row groups in as many runs as there are threads."""
+        with _opened(self._path) as file:
+            lengths = _group_rows(file)
+            groups, total = self._chosen(lengths)
+            size, start = max(-(-total // thread_count()), _WORTH_THREADS), 0
+            shares: list[tuple[ArrowTable, int]] = []
+            for run in _runs(groups, lengths, size):
+                shares.append((ParquetTable(self._path, file.schema_arrow, run), start))
+                start += sum(lengths[group] for group in run)
+            return shares or [(self, 0)]
+
     def _parts(self, roots: list[Root], rows: int) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
         with _opened(self._path) as file:
             lengths = _group_rows(file)
             groups, total = self._chosen(lengths)
             wanted = list(dict.fromkeys(_selected(root) for root in roots))
             start, done = sum(lengths[: groups[0]]) if groups else 0, 0
-            for batch in file.iter_batches(rows, row_groups=groups, columns=wanted, use_threads=True):
-                if batch.num_rows:
-                    done += batch.num_rows
-                    yield _columns_of(batch), start, done / max(total, 1)
-                    start += batch.num_rows
+            for run in _runs(groups, lengths, _AHEAD):
+                for batch in file.iter_batches(rows, row_groups=run, columns=wanted, use_threads=True):
+                    if batch.num_rows:
+                        done += batch.num_rows
+                        yield _columns_of(batch), start, done / max(total, 1)
+                        start += batch.num_rows
         if done != total:
-            raise InputError(f"{self._path} is damaged: it claims {total:,} rows but holds {done:,}; write it again")
+            where = "it claims" if self._groups is None else f"row groups {groups[0]} to {groups[-1]} claim"
+            found = f"{total:,} rows but {'holds' if self._groups is None else 'hold'} {done:,}"
+            raise InputError(f"{self._path} is damaged: {where} {found}; write it again")
+
+
+def _runs(groups: list[int], lengths: Sequence[int], size: int) -> list[list[int]]:
+    """Row groups in order, in runs that end as soon as they have *size* rows."""
+    runs: list[list[int]] = []
+    rows = size
+    for group in groups:
+        if rows >= size:
+            runs.append([])
+            rows = 0
+        runs[-1].append(group)
+        rows += lengths[group]
+    return runs
 
 
 def _selected(root: Root) -> str:

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, numeric_array, shown
-from ..blocks import map_rows
+from ..blocks import ROWS, map_rows
 from ..directions import SLACK
 from ..errors import InputError
 from .shapes import extra_column, is_transposed, matrices_in
 
 NORM_TOLERANCE = 1e-6
+
+#: Rows of few columns that are squared at a time, in the second-level cache.
+_ROWS = 16_384
+
 #: More dimensions than any data has.
 MOST_DIMENSIONS = 2**20
 
@@ -52,12 +56,13 @@ def check_unit_vectors(points: Any, columns: int, name: str, *, directions: bool
     tolerance = NORM_TOLERANCE
     if array.dtype == np.float16:
         array, tolerance = array.astype(np.float32), HALF_TOLERANCE
-    off = max(map_rows(lambda rows: _norm_excess(array[rows]), len(array)))
+    many = _are_many(array)
+    off = max(map_rows(lambda rows: _norm_excess(array[rows], many), len(array), _ROWS if many else ROWS))
     if not off <= tolerance:
         _refuse_points(array, name, tolerance, directions)
     if array.dtype == np.float32 or off <= 8 * np.finfo(np.float64).eps:
         return array
-    return np.asarray(array / np.sqrt(_squares(array))[:, None])
+    return _scaled(array)
 
 
 def unit_rows(points: NDArray[Any], part: slice) -> FloatArray:
@@ -136,8 +141,24 @@ def canonical(vectors: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.where(negative[:, None], -vectors, vectors))
 
 
-def _squares(rows: NDArray[Any]) -> FloatArray:
-    if rows.shape[1] <= 8 and len(rows) > 4096:  # column by column is faster then
+def _scaled(array: NDArray[Any]) -> FloatArray:
+    """Rows divided by their norms, of which no more than a block are held at once."""
+    found, many = np.empty(array.shape), _are_many(array)
+
+    def scale(rows: slice) -> None:
+        np.divide(array[rows], np.sqrt(_squares(array[rows], many))[:, None], out=found[rows])
+
+    map_rows(scale, len(array), _ROWS if many else ROWS)
+    return found
+
+
+def _are_many(rows: NDArray[Any]) -> bool:
+    """Whether squares are added up faster column by column; both ways are right to rounding, but not the same."""
+    return rows.shape[1] <= 8 and len(rows) > 4096
+
+
+def _squares(rows: NDArray[Any], by_column: bool | None = None) -> FloatArray:
+    if _are_many(rows) if by_column is None else by_column:
         squared = np.square(rows, dtype=np.float64)
         total = squared[:, 0] + squared[:, 1]
         for column in range(2, rows.shape[1]):
@@ -146,10 +167,10 @@ def _squares(rows: NDArray[Any]) -> FloatArray:
     return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
-def _norm_excess(rows: NDArray[Any]) -> float:
-    """Largest deviation of a row's norm from one; nan if any coordinate is."""
+def _norm_excess(rows: NDArray[Any], by_column: bool) -> float:
+    """Largest deviation of a row's norm from one; infinite if any coordinate is not finite."""
     with np.errstate(over="ignore"):
-        squares = _squares(rows)
+        squares = _squares(rows, by_column)
     low, high = float(squares.min()), float(squares.max())
     if not (np.isfinite(low) and np.isfinite(high)):
         return math.inf

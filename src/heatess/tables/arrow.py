@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import as_float64, numeric_array
-from ..blocks import slices
+from ..blocks import in_order, slices
 from ..errors import InputError
 from .table import Piece, Place, Table, refuse_doubles
 
-#: Rows converted at a time.
-_ROWS = 2**18
+#: Numbers converted at a time.
+_NUMBERS = 2**20
 
 
 class Root(NamedTuple):
@@ -63,21 +64,43 @@ class ArrowTable(Table):
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """Numbers and vectors as NumPy arrays; missing ones are nan."""
-        if rows is not None:
-            yield from self._some(names, rows)
-            return
-        count, start = self._count(), 0
-        columns: list[NDArray[Any]] = []
-        for piece in self._some(names, _ROWS):
-            columns = columns or [np.empty((count, *part.shape[1:]), part.dtype) for part in piece.columns]
-            for column, part in zip(columns, piece.columns, strict=True):
-                column[start : start + len(part)] = part
-            start += len(piece.columns[0]) if piece.columns else 0
-            if self.watch is not None:
-                self.watch(piece.done)
-        if not count:
+        return self.joined(names, 0) if rows is None else self._some(names, rows)
+
+    def joined(self, names: Sequence[str], count: int) -> Iterator[Piece]:
+        """All rows, read on several threads where they are numbers in parts that can be read at the same time."""
+        total, kinds = self._count(), [_kept_type(self._checked(name)) for name in names]
+        columns: dict[int, NDArray[Any]] = {}
+        vectors = None
+        if kinds[:count] and kinds[0] is not None and len(set(kinds[:count])) == 1:
+            vectors = np.empty((total, count), kinds[0])
+            columns = dict(enumerate(vectors.T))
+        lock, done = Lock(), 0
+
+        def make(place: int, like: NDArray[Any]) -> NDArray[Any]:
+            return np.empty((total, *like.shape[1:]), kinds[place] or like.dtype)
+
+        def fill(share: tuple[ArrowTable, int]) -> None:
+            nonlocal done
+            table, start = share
+            for piece in table._some(names, max(_NUMBERS // max(len(names), 4), 1024)):
+                end = start + (len(piece.columns[0]) if piece.columns else 0)
+                with lock:
+                    columns.update({k: make(k, part) for k, part in enumerate(piece.columns) if k not in columns})
+                    done += end - start
+                    if self.watch is not None:
+                        self.watch(done / total)
+                for place, part in enumerate(piece.columns):
+                    columns[place][start:end] = part
+                start = end
+
+        in_order(fill, [(self, 0)] if None in kinds else self._shares())
+        if not total:
             raise InputError(f"{self.source} has no rows; at least one point is needed")
-        yield Piece(columns, self._places(0), 1.0)
+        yield Piece([columns[place] for place in range(len(names))], self._places(0), 1.0, vectors)
+
+    def _shares(self) -> list[tuple[ArrowTable, int]]:
+        """Tables of consecutive rows that can be read at the same time, and the place of the first row of each."""
+        return [(self, 0)]
 
     def _some(self, names: Sequence[str], rows: int) -> Iterator[Piece]:
         roots = [self._checked(name) for name in names]
@@ -148,6 +171,13 @@ def _is_number(kind: Any) -> bool:
     from pyarrow import types
 
     return bool(types.is_floating(kind) or types.is_integer(kind))
+
+
+def _kept_type(root: Root) -> np.dtype[Any] | None:
+    """The type that a column of numbers has as an array; None for vectors and geometries."""
+    if root.kind != "number":
+        return None
+    return np.dtype({"halffloat": "f2", "float": "f4"}.get(str(root.type), "f8"))
 
 
 def _member(column: Any, root: Root) -> Any:

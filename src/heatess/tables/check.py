@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
+from ..blocks import span
 from ..directions import SLACK
 from ..errors import InputError
 from ..spaces.shapes import extra_column, is_transposed, matrices_in
@@ -17,10 +18,15 @@ from ..spaces.vectors import EMBEDDING, HALF_TOLERANCE, NORM_TOLERANCE, likely_a
 from .kinds import TURN, Colatitude, Kind, LonLat, Vectors
 from .table import Place
 
+#: The least and the largest number of a column, or of several columns together.
+Span = tuple[float, float]
 
-def refuse_infinite(names: Sequence[str], columns: Sequence[NDArray[Any]], place: Place) -> None:
-    """Refuse numbers that are not finite."""
-    for name, values in zip(names, columns, strict=True):
+
+def refuse_infinite(names: Sequence[str], columns: Sequence[NDArray[Any]], spans: Sequence[Span], place: Place) -> None:
+    """Refuse numbers that are not finite, of columns within *spans*."""
+    for name, values, (low, high) in zip(names, columns, spans, strict=True):
+        if math.isfinite(low) and math.isfinite(high):
+            continue
         bad = ~np.isfinite(values)
         if bad.any():
             found = float(values[bad][0])
@@ -28,11 +34,13 @@ def refuse_infinite(names: Sequence[str], columns: Sequence[NDArray[Any]], place
             _refuse(rows, f"column {name} is {found}, not a finite number", "drop or fix those rows", place)
 
 
-def refuse_beyond(kind: Kind, columns: Sequence[NDArray[Any]], units: str, place: Place) -> None:
-    """Refuse angles beyond their limits, such as a latitude of 95 degrees."""
+def refuse_beyond(kind: Kind, columns: Sequence[NDArray[Any]], spans: Sequence[Span], units: str, place: Place) -> None:
+    """Refuse angles beyond their limits, such as a latitude of 95 degrees, of columns within *spans*."""
     turn, unit, slack = (TURN, "radians", SLACK) if units == "rad" else (360.0, "degrees", math.degrees(SLACK))
-    pairs = list(zip(kind.columns, columns, kind.limits, strict=False))
-    for name, values, (low, high) in reversed(pairs):  # latitudes first, which tell more
+    pairs = list(zip(kind.columns, columns, spans, kind.limits, strict=False))
+    for name, values, (least, most), (low, high) in reversed(pairs):  # latitudes first, which tell more
+        if low * turn - slack <= least and most <= high * turn + slack:
+            continue
         bad = (values < low * turn - slack) | (values > high * turn + slack)
         if bad.any():
             first = float(values[np.argmax(bad)])
@@ -82,9 +90,10 @@ def refuse_weights(name: str, values: FloatArray, logs: bool, place: Place, what
 
     *name* is a column or a file, *what* the word for its numbers.
     """
-    bad = np.isnan(values) | (values == np.inf) | (False if logs else values < 0)
-    if not bad.any():
+    low, high = span(values)
+    if high < np.inf and (logs or low >= 0):
         return
+    bad = np.isnan(values) | (values == np.inf) | (False if logs else values < 0)
     found = f"{what or f'column {name}'} is {float(values[np.argmax(bad)]):g}"
     if logs:
         _refuse(bad, f"{found}, but log-weights are finite, or -inf for zero", "drop or fix those rows", place)

@@ -40,6 +40,7 @@ class Kind(ABC):
 
     roles: ClassVar[tuple[str, ...]] = ()
     angles: ClassVar[bool] = True
+    stacked: ClassVar[bool] = False  #: whether points are the columns side by side
     about: ClassVar[str] = "directions"
     form: ClassVar[str] = "vectors"  #: the form of points, see `Space.form`
     names: ClassVar[tuple[tuple[str, ...], ...]] = ()  #: for each role the names by which it is recognised
@@ -134,7 +135,7 @@ class Colatitude(LonLat):
 class Vectors(Kind):
     """Unit vectors: one column per coordinate, or one column of vectors."""
 
-    angles = False
+    angles, stacked = False, True
     TRIPLES = (("x", "y", "z"), ("ux", "uy", "uz"), ("nx", "ny", "nz"))
     LISTS = ("embedding", "vector", "emb", "embeddings", "vectors", "rows")
 
@@ -164,7 +165,7 @@ class Quaternions(Kind):
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """The scalar last."""
-        return np.column_stack(columns).astype(np.float64)
+        return np.column_stack(columns).astype(np.float64, copy=False)
 
     def space(self, points: Any, units: str) -> Space:
         """The rotations."""
@@ -210,7 +211,7 @@ class Torsions(Kind):
 class Numbers(Kind):
     """Plain coordinates of a space that the user named."""
 
-    angles, about, form = False, "points", "numbers"
+    angles, stacked, about, form = False, True, "points", "numbers"
 
     @property
     def roles(self) -> tuple[str, ...]:  # type: ignore[override]

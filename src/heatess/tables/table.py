@@ -25,6 +25,7 @@ class Piece(NamedTuple):
     columns: list[NDArray[Any]]  #: one per name: numbers (n,), missing ones nan; or vectors (n, d)
     place: Place
     done: float  #: share of the table read so far, from 0 to 1
+    vectors: NDArray[Any] | None = None  #: the first columns side by side, (n, d), if the table made them so
 
 
 class Table(ABC):
@@ -62,6 +63,13 @@ class Table(ABC):
     @abstractmethod
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """The columns *names*, at most *rows* rows at a time, or all at once if None."""
+
+    def joined(self, names: Sequence[str], count: int) -> Iterator[Piece]:
+        """All rows of *names*, of which the first *count* are coordinates that will be wanted side by side.
+
+        A table that copies its columns anyway copies these into one array, which saves a second copy.
+        """
+        return self.pieces(names, None)
 
 
 class Columns(Table):

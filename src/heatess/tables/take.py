@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
+from ..blocks import span
 from ..errors import InputError
 from ..spaces import Circle, Euclidean, Hyperbolic, Projective, Space, named
-from .check import refuse_beyond, refuse_infinite, refuse_lengths, refuse_weights
+from .check import Span, refuse_beyond, refuse_infinite, refuse_lengths, refuse_weights
 from .kinds import Kind, RaDec, Relion, Torsions, Vectors
 from .meaning import FORMS, Meaning, Reading, meaning_of
 from .table import Piece, Place, Table
@@ -82,22 +83,24 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
     kind, dropped, count = meaning.kind, 0, 0
     reach = Reach([math.inf] * len(kind.columns), [-math.inf] * len(kind.columns))
     names = [*kind.columns, *filter(None, [meaning.weight])]
-    for piece in table.pieces(names, rows):
-        columns, place, lost = _complete(names, piece.columns, piece.place, reading)
+    whole = rows is None and kind.stacked
+    for piece in table.joined(names, len(kind.columns)) if whole else table.pieces(names, rows):
+        columns, spans, vectors, place, lost = _complete(names, piece, reading)
         dropped, count = dropped + lost, count + len(columns[0])
         if not len(columns[0]):
             continue
         weights = columns.pop().astype(np.float64, copy=False) if meaning.weight else None
-        refuse_infinite(kind.columns, columns, place)
+        spans = spans[: len(columns)]
+        refuse_infinite(kind.columns, columns, spans, place)
         if weights is not None:
             refuse_weights(meaning.weight, weights, meaning.logs, place)
         units = meaning.units or _stated(reading)
         if kind.angles and units is None:
-            reach = reach.with_columns(columns)
+            reach = reach.with_spans(spans)
             units = _units(kind, reach, table, last=rows is None)
-        refuse_beyond(kind, columns, units or "", place)
+        refuse_beyond(kind, columns, spans, units or "", place)
         try:
-            points = kind.points(columns, units or "")
+            points = kind.points(columns, units or "") if vectors is None else vectors
         except InputError as error:
             raise at_place(error, place) from None
         if reading.normalize:
@@ -123,10 +126,10 @@ class Reach(NamedTuple):
     low: list[float]
     high: list[float]
 
-    def with_columns(self, columns: list[NDArray[Any]]) -> Reach:
-        """The same with more rows."""
-        low = [min(least, float(values.min())) for least, values in zip(self.low, columns, strict=True)]
-        high = [max(most, float(values.max())) for most, values in zip(self.high, columns, strict=True)]
+    def with_spans(self, spans: Sequence[Span]) -> Reach:
+        """The same with more rows, of which each column has a least and a largest number."""
+        low = [min(least, span[0]) for least, span in zip(self.low, spans, strict=True)]
+        high = [max(most, span[1]) for most, span in zip(self.high, spans, strict=True)]
         return Reach(low, high)
 
     @property
@@ -153,17 +156,28 @@ def taken_from(taken: Taken) -> Iterator[None]:
 
 def complete_columns(names: list[str], piece: Piece, reading: Reading) -> list[NDArray[Any]]:
     """The columns of a piece in the rows of which points are made."""
-    return _complete(names, piece.columns, piece.place, reading)[0]
+    return _complete(names, piece, reading).columns
 
 
-def _complete(
-    names: list[str], columns: list[NDArray[Any]], place: Place, reading: Reading
-) -> tuple[list[NDArray[Any]], Place, int]:
-    """The rows in which every number is there, where each of them was, and how many were dropped."""
+class _Complete(NamedTuple):
+    """The rows of a piece in which every number is there."""
+
+    columns: list[NDArray[Any]]
+    spans: list[Span]  #: of each column, or of all of *vectors* for those that are in it
+    vectors: NDArray[Any] | None  #: the first columns side by side, if they are
+    place: Place  #: where each row was
+    dropped: int  #: rows in which a number was missing
+
+
+def _complete(names: list[str], piece: Piece, reading: Reading) -> _Complete:
+    """Refuse rows in which a number is missing, or leave them out if that was asked for."""
+    columns, place, vectors = list(piece.columns), piece.place, piece.vectors
+    joined = 0 if vectors is None else vectors.shape[1]
+    spans = ([] if vectors is None else [span(vectors)] * joined) + [span(values) for values in columns[joined:]]
+    if not any(math.isnan(low) for low, _ in spans):
+        return _Complete(columns, spans, vectors, place, 0)
     empty = [np.isnan(values).any(axis=1) if values.ndim == 2 else np.isnan(values) for values in columns]
     lost = np.logical_or.reduce(empty)
-    if not lost.any():
-        return columns, place, 0
     if not reading.drop_missing:
         row = int(np.argmax(lost))
         name = next(name for name, missing in zip(names, empty, strict=True) if missing[row])
@@ -174,7 +188,9 @@ def _complete(
             row=row,
         )
     kept = np.flatnonzero(~lost)
-    return [values[kept] for values in columns], lambda row: place(int(kept[row])), int(lost.sum())
+    columns = [values[kept] for values in columns]
+    spans = [span(values) for values in columns]
+    return _Complete(columns, spans, None, lambda row: place(int(kept[row])), int(lost.sum()))
 
 
 def _units(kind: Kind, reach: Reach, table: Table, *, last: bool) -> str:
