@@ -144,6 +144,25 @@ def test_a_norm_within_rounding_is_corrected():
     assert_as_plain(POINTS * stretch[:, None])
 
 
+def test_norms_corrected_by_block_are_those_of_the_whole_array():
+    rng = np.random.default_rng(0)
+    x = he.samplers.uniform(70_001, rng=rng) * (1 + 5e-7 * rng.uniform(-1, 1, (70_001, 1)))
+    expected = x / np.sqrt((x[:, 0] ** 2 + x[:, 1] ** 2) + x[:, 2] ** 2)[:, None]
+    weights = rng.random(70_001)
+    measure = he.Measure(x, weights)
+    np.testing.assert_array_equal(measure.points, expected)
+    np.testing.assert_array_equal(measure.weights, weights / weights.sum())
+
+
+@pytest.mark.parametrize("row", [3, 69_999])
+def test_one_bad_weight_of_many_is_named(row):
+    x, weights = he.samplers.uniform(70_000, rng=0), np.ones(70_000)
+    for bad in (np.nan, -1.0, np.inf):
+        weights[row] = bad
+        with pytest.raises(he.InputError, match=rf"row {row} is {bad} \(1 of 70000 rows\)"):
+            he.Measure(x, weights)
+
+
 def test_signed_zeros_are_one_coordinate():
     pair = np.array([[0.0, 0.0, 1.0], [-0.0, 0.0, 1.0]])
     assert Measure.of(pair).coalesced().n == 1

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import heatess as he
+from heatess.blocks import threads
 from heatess.readers import open_table, parquet, read
 from heatess.tables.meaning import Reading
 from heatess.tables.take import Taken, take, taken_from
@@ -16,6 +17,20 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 AXES = np.eye(3)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(params=[1, 3])
+def split(request, monkeypatch):
+    """Even small files are read on several threads, or on one."""
+    monkeypatch.setattr(parquet, "_WORTH_THREADS", 10)
+    monkeypatch.setattr(parquet, "_AHEAD", 20)
+    with threads(request.param):
+        yield request.param
 
 
 @pytest.fixture
@@ -167,6 +182,50 @@ def test_rows_are_counted_through_row_groups_and_pieces(save):
         assert starts[0] == f"{path} row {0 if groups is None else 60} (counted from 0)"
         assert any(place.endswith("row 77 (counted from 0)") for piece in found for place in map(piece.place, range(8)))
     refused(path, "a.parquet row 77 (counted from 0)", "length 3")
+
+
+@pytest.mark.parametrize("types", ["f8 f8 f8", "f4 f4 f4", "f4 f8 f8"])
+def test_row_groups_read_at_the_same_time_are_the_rows_of_the_file(save, split, rng, types):
+    x, w = he.samplers.uniform(1000, rng=rng), rng.random(1000)
+    columns = [x[:, k].astype(kind) for k, kind in enumerate(types.split())]
+    path = save(dict(zip("xyz", columns, strict=True)) | {"w": w}, row_group_size=70)
+    taken = raw(path, weights="w")
+    assert taken.points.dtype == np.result_type(*columns)
+    assert taken.points.flags.c_contiguous
+    np.testing.assert_array_equal(taken.points, np.column_stack(columns))
+    np.testing.assert_array_equal(taken.weights, w)
+    some = parquet.table(path, [3, 4, 5])
+    np.testing.assert_array_equal(next(some.joined(["x", "w"], 1)).columns[1], w[210:420])
+
+
+def test_the_share_read_grows_to_one(save, split, rng):
+    table = open_table(save({"lon": rng.uniform(-180, 180, 500), "lat": rng.uniform(-90, 90, 500)}, row_group_size=40))
+    shares = []
+    table.watch = shares.append
+    next(table.pieces(["lon", "lat"], None))
+    assert shares == sorted(shares)
+    assert len(shares) >= 13
+    assert shares[-1] == 1
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 3.0])
+def test_the_first_bad_row_is_named_whichever_thread_read_it(save, split, rng, bad):
+    x = he.samplers.uniform(1000, rng=rng)
+    x[[555, 990], 1] = bad
+    path = save({"x": x[:, 0], "y": x[:, 1], "z": x[:, 2]}, row_group_size=70)
+    with pytest.raises(he.InputError, match=r"row 555 \(counted from 0\).*2 of 1,000 rows"):
+        read(path)
+    if np.isnan(bad):
+        kept = read(path, drop_missing=True)
+        np.testing.assert_array_equal(kept.points, np.delete(x, [555, 990], axis=0))
+
+
+def test_of_two_integers_that_would_be_rounded_the_first_is_named(save, split):
+    values = np.zeros(1000, dtype=np.int64)
+    values[[120, 980]] = 2**53 + 1
+    path = save({"lon": values, "lat": values}, row_group_size=70)
+    with pytest.raises(he.InputError, match="row 120 "):
+        read(path, units="deg")
 
 
 def test_units_are_told_from_the_whole_file(save):
