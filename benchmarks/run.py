@@ -1,4 +1,4 @@
-"""Measure the speed contract and write RESULTS.md: `make bench`, or `python benchmarks/run.py --only s2`."""
+"""Measure the speed contract and write RESULTS.md: `make bench`, or `python benchmarks/run.py --only Parquet`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import numpy as np
 import scipy
 
 import heatess as he
+from first_call import first_calls
 from heatess.blocks import thread_count
 from heatess.heat.series import gess_level_count, level_count
 from nodes import made
+from parquet import parquet
 from peers import curves, peers
 from planner import planner
 from references import bare_rotations, bare_transform, paper_profile
@@ -141,6 +143,8 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "axes": axes_by_quaternions,
     "nodes": made,
     "import": import_time,
+    "first": first_calls,
+    "parquet": parquet,
     "planner": planner,
     "peers": peers,
 }
@@ -207,15 +211,17 @@ def markdown(rows: list[Row]) -> str:
 def main() -> None:
     """Run the benchmarks, print each row as it comes, and write RESULTS.md if all were run."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=BENCHMARKS, help="run one group and write nothing")
+    parser.add_argument("--only", help="run the groups that have this in their name or description; write nothing")
     chosen = parser.parse_args().only
+    groups = [name for name in BENCHMARKS if (chosen or "").lower() in f"{name} {BENCHMARKS[name].__doc__}".lower()]
+    if not groups:
+        parser.error(f"--only {chosen} fits none of {', '.join(BENCHMARKS)}")
     rows = []
-    for name, benchmark in BENCHMARKS.items():
-        if chosen in (None, name):
-            for row in benchmark():
-                rows.append(row)
-                times = f"{row.shown(row.ours):>8} against {row.shown(row.theirs):>8}"
-                print(f"{row.work:<45} {times}  {row.ratio:<16} {row.target:<22} {row.verdict}", flush=True)
+    for name in groups:
+        for row in BENCHMARKS[name]():
+            rows.append(row)
+            times = f"{row.shown(row.ours):>8} against {row.shown(row.theirs):>8}"
+            print(f"{row.work:<45} {times}  {row.ratio:<16} {row.target:<22} {row.verdict}", flush=True)
     if chosen is None:
         draw(measure(), single_scales() | curves(), HERE / "scaling.png")
         (HERE / "RESULTS.md").write_text(markdown(rows))
