@@ -165,9 +165,8 @@ def _angles(named: dict[str, Any], units: str | None) -> list[_Angle]:
                 f"{name} must be finite, but row {row} is not ({int(bad.sum())} of {len(bad)} rows)", row=row
             )
         degrees = not own and units == "deg"
-        found.append(
-            _Angle(array, (float(np.radians(low)), float(np.radians(high))) if degrees else (low, high), degrees)
-        )
+        limits = (math.radians(low), math.radians(high)) if degrees else (low, high)
+        found.append(_Angle(array, limits, degrees))
     return found
 
 

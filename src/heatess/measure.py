@@ -302,7 +302,10 @@ def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int
     if exponent is None:
         found = "weights sum to zero" if log_weights is None else "log_weights are all -inf"
         raise InputError(f"{found} over {len(scaled)} atoms; at least one must be positive")
-    total, shares = scaled.sum(), np.empty(len(scaled))
+    total = scaled.sum()
+    if len(scaled) <= ROWS:
+        return np.asarray(scaled / total)
+    shares = np.empty(len(scaled))
     map_rows(lambda rows: np.divide(scaled[rows], total, out=shares[rows]), len(scaled))
     return shares
 
