@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import heatess as he
+from heatess.compiled import cells as loops
 from heatess.engines import cells, neighbours, plan
 from heatess.engines.base import Question
 from heatess.engines.cells import Grid, distance_moments
@@ -85,6 +86,19 @@ def test_candidates_are_the_pairs_of_neighbouring_cells():
         near = sum(inside[first : first + width + 1].sum() for first, width in runs)
         expected.append(inside[cell] * near - inside[cell] * (inside[cell] + 1) / 2)
     np.testing.assert_array_equal(grid.candidates(), expected)
+
+
+def test_loops_are_compiled_once_for_every_size_and_memory_order():
+    def sum_pairs(n, order):
+        points = np.asarray(np.random.default_rng(0).random((n, 3)), order=order)
+        distance_moments(Grid.of(points, np.ones(n), 0.01), 1e-9, 0.01)
+
+    used = (loops.number_cells, loops.take, loops.neighbour_runs, loops.pair_moments)
+    sum_pairs(100, "C")
+    before = [len(loop.signatures) for loop in used]
+    for n, order in ((100, "F"), (70_000, "C"), (70_000, "F")):
+        sum_pairs(n, order)
+    assert [len(loop.signatures) for loop in used] == before
 
 
 @pytest.fixture(scope="module")

@@ -83,6 +83,7 @@ class Grid:
         if antipodal:
             points, copied, ranks = _hemisphere(points, radius)
             weights = np.concatenate([weights, weights[copied]])
+        points = np.ascontiguousarray(points)  # loops are compiled for every memory order they meet
         count, columns = points.shape
         axes = min(columns, _GRID_AXES)
         closing = np.full(max(columns, 3), _OPEN)
