@@ -16,8 +16,8 @@ from ..blocks import in_order, slices
 from ..errors import InputError
 from .table import Piece, Place, Table, refuse_doubles
 
-#: Numbers converted at a time.
-_NUMBERS = 2**20
+#: Numbers converted at a time, and numbers that stay in the second-level cache while they are put side by side.
+_NUMBERS, _CACHED = 2**20, 2**15
 
 
 class Root(NamedTuple):
@@ -89,8 +89,9 @@ class ArrowTable(Table):
                     done += end - start
                     if self.watch is not None:
                         self.watch(done / total)
-                for place, part in enumerate(piece.columns):
-                    columns[place][start:end] = part
+                for rows in slices(end - start, max(_CACHED // max(len(names), 1), 64)):
+                    for place, part in enumerate(piece.columns):
+                        columns[place][start + rows.start : start + rows.stop] = part[rows]
                 start = end
 
         in_order(fill, [(self, 0)] if None in kinds else self._shares())
