@@ -12,6 +12,7 @@ from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics
 from ..transforms.levels import CircleTransform, HarmonicTransform
 from ..transforms.low_moments import VectorMoments
+from ..transforms.spin import SpinTransform
 from .base import Space
 from .capabilities import VectorEmbedding, ZonalPairs
 from .drawing import CIRCLE, GLOBE, Drawing
@@ -66,6 +67,8 @@ class Sphere(Space):
             self.transform = CircleTransform(series, low, planar_angle, "sum of w exp(i l angle), l >= 0")
         elif m == 2:
             self.transform = HarmonicTransform(series, low, unit_rows, 1)
+        elif m == 3:
+            self.transform = SpinTransform(series, low)
 
     @property
     def drawing(self) -> Drawing | None:

@@ -19,6 +19,7 @@ from ..blocks import map_rows, slices
 from ..heat.spherical import SphereSeries
 from .levels import CircleTransform, HarmonicTransform, LevelTransform
 from .low_moments import AngleMoments, AxisMoments, VectorMoments
+from .spin import SpinTransform
 from .wigner import WignerTransform
 
 #: Entries of one table of eigenfunctions at a block of points.
@@ -114,6 +115,7 @@ def _transforms() -> dict[tuple[int, int], LevelTransform]:
         (1, 1): CircleTransform(SphereSeries(1), AngleMoments(np.asarray), np.asarray, ""),
         (2, 1): HarmonicTransform(SphereSeries(2), VectorMoments(3, rows), rows, 1),
         (2, 2): HarmonicTransform(SphereSeries(2, 2), AxisMoments(3, rows), rows, 2),
+        (3, 1): SpinTransform(SphereSeries(3), VectorMoments(4, rows)),
         (3, 2): WignerTransform(SphereSeries(3, 2, 2.0), AxisMoments(4, rows)),
     }
 

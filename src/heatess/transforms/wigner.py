@@ -4,8 +4,12 @@ With rotations as Rz(a) Ry(b) Rz(c), the matrix element of level l, up to a cons
 
     D^l_mn(a, b, c) = sum_{|k| <= l} Delta^l_km Delta^l_kn exp(i (m a + k b + n c)),     Delta^l = d^l(pi / 2),
 
-so that one Fourier transform in three angles gives them all. Two symmetries save seven eighths of the table
-and half of the sum: Delta_(-k)m Delta_(-k)n = (-1)^(m + n) Delta_km Delta_kn and Delta_k(-n) = (-1)^(l + k) Delta_kn.
+so that one Fourier transform in three angles gives them all. Two symmetries save seven eighths of the table and half
+of the sum: Delta_(-k)m Delta_(-k)n = (-1)^(2l - m - n) Delta_km Delta_kn and Delta_k(-n) = (-1)^(l + k) Delta_kn.
+
+The same holds for unit quaternions of which q and -q are two points, where l, m, n and k may all be half-integers; see
+`transforms.spin`. Here *half* is 0 for whole numbers and 1 for half-integers, which are counted from 1/2 on: then the
+level, or order, l of an array stands for l + 1/2.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import ducc0
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..arrays import FloatArray, IntArray
 from ..blocks import map_rows, share_out, slices
 from ..heat.series import Series
 from .base import Coefficients
@@ -49,28 +53,25 @@ class WignerTransform(LevelTransform):
 
     def zeros(self, degree: float) -> Coefficients:
         """(l + 1) (2l + 1) zeros for each level l."""
-        return np.zeros(start(int(degree) + 1), dtype=np.complex128)
+        return np.zeros(int(start(np.array(int(degree) + 1))), dtype=np.complex128)
 
     def coefficients(
         self, points: NDArray[Any], weights: FloatArray, degree: float, epsilon: float, threads: int
     ) -> Coefficients:
         """One nonuniform Fourier transform in the three Euler angles, contracted level by level.
 
-        Points are taken in blocks, so that the memory needed does not grow with their number. Orders m are taken some
-        at a time, because the Fourier transform needs five times the room of its result.
+        Points are taken in blocks, so that the memory needed does not grow with their number.
         """
-        count, total = int(degree) + 1, self.zeros(degree)
+        total, starts = self.zeros(degree), start(np.arange(int(degree) + 1))
         for rows in slices(len(points), TRANSFORM_BLOCK):
-            angles, found = euler_angles(points[rows]), np.empty_like(total)
-            for orders in _order_runs(count):
-                contract(fourier(angles, weights[rows], count, orders, epsilon, threads), orders.start, found, threads)
+            found = np.empty_like(total)
+            analyse(euler_angles(points[rows]), weights[rows], 0, starts, found, epsilon, threads)
             total += found
         return total
 
     def moments(self, coefficients: Coefficients) -> FloatArray:
         """b_l = sum_mn |a^l_mn|^2 / (2l + 1)."""
-        level = np.arange(int(self.most) + 2)
-        starts = np.asarray(level * (level + 1) * (4 * level - 1) // 6)
+        starts = start(np.arange(int(self.most) + 2))
         starts = starts[starts <= len(coefficients)]
         power = coefficients.real**2 + coefficients.imag**2
         width = 2 * np.arange(len(starts) - 1) + 1
@@ -81,29 +82,52 @@ class WignerTransform(LevelTransform):
         self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
     ) -> FloatArray:
         """Re sum_l q_l / (2l + 1) sum_mn conj(a^l_mn) D^l_mn(y), the steps of `coefficients` in reverse."""
-        count = len(shares)
-        scaled = np.conj(coefficients)
-        for level, share in enumerate(shares):
-            scaled[start(level) : start(level + 1)] *= share / (2 * level + 1)
+        starts, widths = start(np.arange(len(shares) + 1)), 2 * np.arange(len(shares)) + 1
+        scaled = np.conj(coefficients) * np.repeat(shares / widths, np.diff(starts))
         found = np.empty(len(points))
         for rows in slices(len(points), TRANSFORM_BLOCK):
-            angles, total = euler_angles(points[rows]), np.zeros(rows.stop - rows.start)
-            for orders in _order_runs(count):
-                modes = expand(scaled, count, orders, threads)
-                total += inverse_fourier(modes, angles, orders, epsilon, threads)
-            found[rows] = total
+            found[rows] = synthesise(scaled, euler_angles(points[rows]), 0, starts[:-1], epsilon, threads)
         return found
 
 
-def _order_runs(count: int) -> Iterator[slice]:
+def analyse(
+    angles: FloatArray,
+    weights: FloatArray,
+    half: int,
+    starts: IntArray,
+    found: Coefficients,
+    epsilon: float,
+    threads: int,
+) -> None:
+    """Write sum w D^l_mn of all levels l, orders m >= 0 and n into *found*, where level l begins at starts[l].
+
+    Orders m are taken some at a time, because the Fourier transform needs five times the room of its result.
+    """
+    for orders in _order_runs(len(starts), half):
+        modes = fourier(angles, weights, len(starts), half, orders, epsilon, threads)
+        contract(modes, orders.start, half, starts, found, threads)
+
+
+def synthesise(
+    coefficients: Coefficients, angles: FloatArray, half: int, starts: IntArray, epsilon: float, threads: int
+) -> FloatArray:
+    """Re sum_lmn c^l_mn D^l_mn at angles over all orders m, the steps of `analyse` in reverse."""
+    total = np.zeros(len(angles))
+    for orders in _order_runs(len(starts), half):
+        modes = expand(coefficients, half, starts, orders, threads)
+        total += inverse_fourier(modes, angles, half, orders, epsilon, threads)
+    return total
+
+
+def _order_runs(count: int, half: int) -> Iterator[slice]:
     """The orders m = 0, ..., count - 1 in runs whose Fourier sums fit in `MODES`."""
-    runs = -(-count * (2 * count - 1) ** 2 // MODES)
+    runs = -(-count * (2 * count - 1 + half) ** 2 // MODES)
     return slices(count, -(-count // runs))
 
 
-@lru_cache(maxsize=4)
-def right_angle(count: int) -> FloatArray:
-    """Delta^l_mn for 0 <= m, n <= l < count, one level after another; level l starts at `table_start(l)`.
+@lru_cache(maxsize=8)
+def right_angle(count: int, half: int = 0) -> FloatArray:
+    """Delta^l_mn for 0 <= m, n <= l of *count* levels, one after another; level l starts at `table_start(l)`.
 
     By the three-term recurrence in l, upwards from Delta^l_ln = 2^-l sqrt(binomial(2l, l + n)), which is stable:
 
@@ -113,30 +137,32 @@ def right_angle(count: int) -> FloatArray:
 
     >>> right_angle(2).round(4)
     array([ 1.    ,  0.    , -0.7071,  0.7071,  0.5   ])
+    >>> right_angle(2, half=1).round(4)
+    array([ 0.7071, -0.3536, -0.6124,  0.6124,  0.3536])
     """
     table = np.empty(table_start(count))
     before, now = np.zeros((count, count)), np.zeros((count, count))
-    now[0, 0] = 1.0
-    edge = np.ones(1)  # Delta^l_ln for n = 0, ..., l
-    order = np.arange(count, dtype=np.float64)
-    for l in range(count):  # noqa: E741
-        table[table_start(l) : table_start(l + 1)] = now[: l + 1, : l + 1].ravel()
-        j = l + 1
-        if j == count:
+    edge = np.array([0.5 ** (half / 2)])  # Delta^l_ln for n >= 0
+    now[0, 0] = edge[0]
+    order = np.arange(count) + half / 2
+    for place in range(count):
+        table[table_start(place) : table_start(place + 1)] = now[: place + 1, : place + 1].ravel()
+        if place + 1 == count:
             break
-        n = order[: l + 1]
+        n = order[: place + 1]
+        l, j = order[place], order[place + 1]  # noqa: E741
         root = np.sqrt(j * j - n * n)
         after = before  # overwritten in place
-        inner = after[:j, :j]
+        inner = after[: place + 1, : place + 1]
         if l:
             falling = np.sqrt(l * l - n * n) / np.sqrt(2 * l + 1)
             inner *= falling[:, None] * falling / -l
-            inner -= np.multiply.outer(n, n) * now[:j, :j] / (l * j)
+            inner -= np.multiply.outer(n, n) * now[: place + 1, : place + 1] / (l * j)
             inner *= j * (2 * l + 1) / np.multiply.outer(root, root)
         # The binomials grow by 4 j (2l + 1) / (2 (j + n) (j - n)), and the last of them, for n = j, remains one.
         edge = np.append(edge * np.sqrt(j * (2 * l + 1) / (2 * root * root)), edge[-1] / 2)
-        after[j, : j + 1] = edge
-        after[: j + 1, j] = edge * (-1.0) ** (j - np.arange(j + 1))
+        after[place + 1, : place + 2] = edge
+        after[: place + 2, place + 1] = edge * (-1.0) ** np.arange(place + 1, -1, -1)
         before, now = now, after
     table.flags.writeable = False
     return table
@@ -147,13 +173,16 @@ def table_start(level: int) -> int:
     return level * (level + 1) * (2 * level + 1) // 6
 
 
-def start(level: int) -> int:
-    """Coefficients before *level*: the sum of (l + 1) (2l + 1), orders m >= 0 and all n."""
-    return level * (level + 1) * (4 * level - 1) // 6
+def start(level: IntArray) -> IntArray:
+    """Coefficients before each *level*: the sum of (l + 1) (2l + 1), orders m >= 0 and all n."""
+    return np.asarray(level * (level + 1) * (4 * level - 1) // 6)
 
 
 def euler_angles(points: FloatArray) -> FloatArray:
-    """Angles a, b, c of the rotations Rz(a) Ry(b) Rz(c) given as quaternions (x, y, z, w), shape (n, 3)."""
+    """Angles a, b, c of the rotations Rz(a) Ry(b) Rz(c) given as quaternions (x, y, z, w), shape (n, 3).
+
+    The angles of -q differ from those of q by 2 pi in a or in c, so that half-integer orders tell them apart.
+    """
     angles = np.empty((len(points), 3))
 
     def fill(rows: slice) -> None:
@@ -168,56 +197,79 @@ def euler_angles(points: FloatArray) -> FloatArray:
 
 
 def fourier(
-    angles: FloatArray, weights: FloatArray, count: int, orders: slice, epsilon: float, threads: int
+    angles: FloatArray, weights: FloatArray, count: int, half: int, orders: slice, epsilon: float, threads: int
 ) -> NDArray[np.complex128]:
-    """Sums of w exp(i (m a + k b + n c)), shape (orders, 2 count - 1, 2 count - 1), for some of the orders m >= 0.
+    """Sums of w exp(i (m a + k b + n c)) for some of the orders m >= 0 and all n and k; shape as in `_grid`.
 
     Negative orders are not needed, since the weights are real.
     """
-    width = orders.stop - orders.start
-    middle = orders.start + width // 2  # frequencies come centred; turning the weights shifts them to the orders
     strengths = np.empty(len(angles), dtype=np.complex128)
 
     def fill(rows: slice) -> None:
-        strengths[rows] = weights[rows] * np.exp(1j * middle * angles[rows, 0])
+        strengths[rows] = weights[rows] * _shift(angles[rows], half, orders)
 
     map_rows(fill, len(angles))
-    modes = np.empty((width, 2 * count - 1, 2 * count - 1), dtype=np.complex128)
+    modes = np.empty(_grid(count, half, orders), dtype=np.complex128)
     ducc0.nufft.nu2u(points=strengths, coord=angles, forward=False, epsilon=epsilon, nthreads=threads, out=modes)
     return modes
 
 
-def contract(modes: NDArray[np.complex128], lowest: int, found: NDArray[np.complex128], threads: int) -> None:
-    """Write the coefficients of orders m = lowest, lowest + 1, ... into *found*.
+def _grid(count: int, half: int, orders: slice) -> tuple[int, int, int]:
+    """Frequencies in a, b and c: some orders m, and k and n from the lowest, -(count - 1) or 1/2 less, to the highest."""
+    width = 2 * count - 1 + half
+    return orders.stop - orders.start, width, width
 
-    *modes* are sums of w exp(i (m a + k b + n c)), shape (orders, 2 count - 1, 2 count - 1), and are used up.
-    """
+
+def _shift(angles: FloatArray, half: int, orders: slice) -> NDArray[np.complex128]:
+    """Frequencies come centred and whole; this factor shifts them to the orders m, and by 1/2 to half-integers."""
+    middle = orders.start + (orders.stop - orders.start) // 2
+    turn = middle * angles[:, 0]
+    if half:
+        turn += angles.sum(axis=1) / 2
+    return np.asarray(np.exp(1j * turn))
+
+
+def contract(
+    modes: NDArray[np.complex128],
+    lowest: int,
+    half: int,
+    starts: IntArray,
+    found: NDArray[np.complex128],
+    threads: int,
+) -> None:
+    """Write the coefficients of orders m = lowest, lowest + 1, ... into *found*; *modes* are used up."""
     from ..compiled.wigner import contract as compiled
 
-    table = right_angle((modes.shape[1] + 1) // 2)
-    share_out(range(threads), lambda _, first: compiled(modes, lowest, table, found, first, threads), threads)
+    table = right_angle(len(starts), half)
+    share_out(
+        range(threads), lambda _, first: compiled(modes, lowest, half, table, starts, found, first, threads), threads
+    )
 
 
-def expand(coefficients: Coefficients, count: int, orders: slice, threads: int) -> NDArray[np.complex128]:
-    """Fourier coefficients of sum_lmn c^l_mn D^l_mn for some orders m, shape (orders, 2 count - 1, 2 count - 1).
+def expand(
+    coefficients: Coefficients, half: int, starts: IntArray, orders: slice, threads: int
+) -> NDArray[np.complex128]:
+    """Fourier coefficients of sum_lmn c^l_mn D^l_mn for some orders m, shape as in `_grid`.
 
     The coefficient of exp(i (m a + k b + n c)) is sum_l c^l_mn Delta^l_km Delta^l_kn.
     """
     from ..compiled.wigner import expand as compiled
 
-    table = right_angle(count)
-    modes = np.zeros((orders.stop - orders.start, 2 * count - 1, 2 * count - 1), dtype=np.complex128)
-    lowest = orders.start
-    share_out(range(threads), lambda _, first: compiled(modes, lowest, table, coefficients, first, threads), threads)
+    table, lowest = right_angle(len(starts), half), orders.start
+    modes = np.zeros(_grid(len(starts), half, orders), dtype=np.complex128)
+    share_out(
+        range(threads),
+        lambda _, first: compiled(modes, lowest, half, table, starts, coefficients, first, threads),
+        threads,
+    )
     return modes
 
 
 def inverse_fourier(
-    modes: NDArray[np.complex128], angles: FloatArray, orders: slice, epsilon: float, threads: int
+    modes: NDArray[np.complex128], angles: FloatArray, half: int, orders: slice, epsilon: float, threads: int
 ) -> FloatArray:
     """Re sum exp(i (m a + k b + n c)) of *modes* at angles; orders m > 0 count twice, for -m as well."""
-    width = orders.stop - orders.start
-    modes[max(1 - orders.start, 0) :] *= 2
+    modes[max(1 - half - orders.start, 0) :] *= 2
     found = ducc0.nufft.u2nu(grid=modes, coord=angles, forward=False, epsilon=epsilon, nthreads=threads)
-    found *= np.exp(1j * (orders.start + width // 2) * angles[:, 0])  # frequencies came centred
+    found *= _shift(angles, half, orders)
     return np.asarray(found.real)

@@ -1,0 +1,96 @@
+"""The Fourier transform on the 3-sphere, which is the group of unit quaternions SU(2).
+
+Level k of S^3 holds the matrix elements of Wigner's D^j with j = k / 2. Those of even k are the functions of rotations,
+which are the same at q and -q; those of odd k change their sign, and have half-integer orders. Each of the two kinds takes
+one nonuniform Fourier transform in the Euler angles; see `transforms.wigner`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray, IntArray
+from ..blocks import slices
+from ..heat.series import Series
+from .base import Coefficients
+from .levels import LevelTransform, bounded
+from .low_moments import LowMoments
+from .wigner import TRANSFORM_BLOCK, analyse, euler_angles, synthesise
+
+
+class SpinTransform(LevelTransform):
+    """Matrix elements a^j_mn = sum w D^j_mn, j = 0, 1/2, 1, ..., of unit vectors in R^4 as quaternions (x, y, z, w).
+
+    Level after level k = 2j, a row of n = -j, ..., j for each order m = j, j - 1, ... that is not negative, upwards;
+    negative ones are not needed, since the weights are real.
+    """
+
+    def __init__(self, series: Series, low: LowMoments) -> None:
+        basis = (
+            "sum of w sum_k Delta^j_km Delta^j_kn exp(i (m a + k b + n c)), ZYZ angles of (x, y, z, w) in SU(2); "
+            "[2j][m >= 0][n] in one row"
+        )
+        super().__init__(series, low, 399, basis)
+
+    def seconds(self, n: int, degree: float) -> float:
+        """Linear in the points, and two Fourier grids of degree^3 / 2 places, some 2 times oversampled."""
+        return 1e-3 + 1.2e-6 * n + 1.1e-7 * (degree + 2) ** 3
+
+    def zeros(self, degree: float) -> Coefficients:
+        """(k // 2 + 1) (k + 1) zeros for each level k."""
+        return np.zeros(_starts(int(degree) + 1)[-1], dtype=np.complex128)
+
+    def coefficients(
+        self, points: NDArray[Any], weights: FloatArray, degree: float, epsilon: float, threads: int
+    ) -> Coefficients:
+        """Even levels and odd ones by one Fourier transform each.
+
+        Points are taken in blocks, so that the memory needed does not grow with their number.
+        """
+        total, starts = self.zeros(degree), _starts(int(degree) + 1)[:-1]
+        for rows in slices(len(points), TRANSFORM_BLOCK):
+            angles, found = euler_angles(points[rows]), np.empty_like(total)
+            for half in _kinds(starts):
+                analyse(angles, weights[rows], half, starts[half::2], found, epsilon, threads)
+            total += found
+        return total
+
+    def moments(self, coefficients: Coefficients) -> FloatArray:
+        """b_k = sum_mn |a^j_mn|^2 / (k + 1)."""
+        starts = _starts(int(self.most) + 1)
+        starts = starts[: np.searchsorted(starts, len(coefficients))]
+        power = coefficients.real**2 + coefficients.imag**2
+        widths = np.arange(len(starts)) + 1
+        total = 2 * np.add.reduceat(power, starts)  # orders m and -m
+        for level in range(0, len(starts), 2):
+            total[level] -= power[starts[level] : starts[level] + level + 1].sum()  # m = 0 counts once
+        return bounded(total / widths)
+
+    def synthesis(
+        self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
+    ) -> FloatArray:
+        """Re sum_k q_k / (k + 1) sum_mn conj(a^j_mn) D^j_mn(y), the steps of `coefficients` in reverse."""
+        starts, widths = _starts(len(shares)), np.arange(len(shares)) + 1
+        scaled = np.conj(coefficients) * np.repeat(shares / widths, np.diff(starts))
+        found = np.empty(len(points))
+        for rows in slices(len(points), TRANSFORM_BLOCK):
+            angles = euler_angles(points[rows])
+            kinds = (
+                synthesise(scaled, angles, half, starts[:-1][half::2], epsilon, threads) for half in _kinds(starts[:-1])
+            )
+            found[rows] = sum(kinds)
+        return found
+
+
+def _starts(count: int) -> IntArray:
+    """Coefficients before each of *count* levels, and of all."""
+    level = np.arange(count)
+    return np.concatenate([[0], np.cumsum((level // 2 + 1) * (level + 1))])
+
+
+def _kinds(starts: IntArray) -> range:
+    """Whole numbers, and half-integers where there is more than one level."""
+    return range(min(len(starts), 2))
