@@ -73,6 +73,7 @@ def test_every_kind_of_scale_on_circle_and_sphere(dim, scales):
 
 
 WITH_TRANSFORM = [
+    he.Sphere(3),
     he.Projective(1),
     he.Projective(2),
     he.Projective(3),
@@ -270,8 +271,8 @@ def test_degrees_that_are_no_degrees_are_refused(degree):
 
 
 def test_spaces_and_degrees_without_a_transform_are_refused():
-    with pytest.raises(he.InputError, match=r"Sphere\(3\) has no fast transform"):
-        he.Accumulator(he.Sphere(3), max_degree=10)
+    with pytest.raises(he.InputError, match=r"Sphere\(4\) has no fast transform"):
+        he.Accumulator(he.Sphere(4), max_degree=10)
     with pytest.raises(he.InputError, match=r"Sphere\(4\) has no fast transform"):
         he.Accumulator(max_degree=10).add(np.eye(5))
     for space in (he.Torus(4), he.Euclidean(2), he.Product(he.Euclidean(3), he.Rotations()), he.Projective(4)):
@@ -279,6 +280,8 @@ def test_spaces_and_degrees_without_a_transform_are_refused():
             he.Accumulator(space, max_degree=10)
     with pytest.raises(he.InputError, match="may be 4095 at most"):
         he.Accumulator(he.Sphere(2), max_degree=4096)
+    with pytest.raises(he.InputError, match="may be 399 at most"):
+        he.Accumulator(he.Sphere(3), max_degree=400)
     with pytest.raises(he.InputError, match=r"shape \(n, 3\)"):
         he.Accumulator(he.Sphere(2), max_degree=10).add(np.eye(2))
 
@@ -352,7 +355,7 @@ def test_the_degree_for_a_scale_certifies_it_for_any_cloud(cloud):
 # On disk.
 
 
-@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("dim", [1, 2, 3])
 @pytest.mark.parametrize("offset", [0.0, 1e6, -1e300])
 def test_saving_and_loading_changes_no_bit(tmp_path, dim, offset):
     points = he.samplers.uniform(100, dim=dim, rng=1)

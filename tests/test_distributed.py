@@ -109,7 +109,7 @@ def test_data_frames(cloud):
     agree(found, he.heat_profile(points[kept], log_weights=logs[kept], **DEFAULT))
 
 
-@pytest.mark.parametrize("width", [4, 20])
+@pytest.mark.parametrize("width", [5, 20])
 def test_spaces_without_a_transform_sum_pairs_of_blocks(width):
     points, logs = directions(3000, width)
     logs[:1000] -= 800

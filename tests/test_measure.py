@@ -375,7 +375,7 @@ def test_a_resolution_beyond_the_diameter_is_refused(value):
 
 def test_an_unknown_method_is_refused():
     refused("method must be one of auto, spectral, pairwise, local, but found 'fft'", POINTS, method="fft")
-    refused(r"Sphere\(3\) has no fast transform; use method='pairwise' or 'auto'", np.eye(4), method="spectral")
+    refused(r"Sphere\(4\) has no fast transform; use method='pairwise' or 'auto'", np.eye(5), method="spectral")
 
 
 def test_an_engine_out_of_its_range_says_so():

@@ -87,7 +87,7 @@ def test_a_turned_icosahedron_does_not_cancel_exactly(road):
     assert any(issubclass(item.category, he.PrecisionWarning) for item in caught)
 
 
-@pytest.mark.parametrize("road", ["auto", "pairwise", "at"])
+@pytest.mark.parametrize("road", ["auto", "pairwise", "at", "spectral", "accumulator"])
 def test_the_24_cell_is_right_or_said_to_be_uncertain(road):
     time = float(np.radians(150) ** 2 / 8)
     right_or_said(roads(CELL24, he.Sphere(3), time)[road], mmd2_on_sphere(CELL24, time))

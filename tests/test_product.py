@@ -106,6 +106,7 @@ def test_coefficients_and_pairs_agree(space: he.Product, angle: float) -> None:
     [
         he.Product(he.Sphere(2), he.Circle(), scales=(1, 0.7)),
         he.Product(he.Rotations(), he.Sphere(1)),
+        he.Product(he.Sphere(1), he.Sphere(3), scales=(1, 0.7)),
         he.Product(he.Projective(1), he.Projective(2), he.Torus(1, periods=5)),
         he.Product(he.Projective(3), he.Projective(1), scales=(0.5, 1)),
     ],
