@@ -40,6 +40,26 @@ def bare_transform(
     return run
 
 
+def bare_quaternions(n: int, degree: int, threads: int, epsilon: float = 1e-12) -> Callable[[], object]:
+    """The two nonuniform Fourier transforms alone that the levels of S^3 up to *degree* take, of half the orders each.
+
+    The angles are ready; the frequencies are those of whole numbers up to degree / 2, and of half-integers.
+    """
+    rng = np.random.default_rng(0)
+    angles = rng.uniform(0, 2 * np.pi, (n, 3))
+    values = np.full(n, 1 / n, dtype=np.complex128)
+    whole, half = degree // 2 + 1, (degree + 1) // 2
+    grids = [np.empty((whole, *[2 * whole - 1] * 2), dtype=np.complex128)]
+    grids += [np.empty((half, *[2 * half] * 2), dtype=np.complex128)]
+
+    def run() -> object:
+        for grid in grids:
+            ducc0.nufft.nu2u(points=values, coord=angles, forward=True, epsilon=epsilon, nthreads=threads, out=grid)
+        return grids
+
+    return run
+
+
 def bare_rotations(n: int, degree: int, threads: int, epsilon: float = 1e-12) -> Callable[[], object]:
     """The nonuniform Fourier transform in three Euler angles alone, frequencies -degree ... degree in each."""
     rng = np.random.default_rng(0)

@@ -21,7 +21,7 @@ from nodes import made
 from parquet import parquet
 from peers import curves, peers
 from planner import planner
-from references import bare_rotations, bare_transform, paper_profile
+from references import bare_quaternions, bare_rotations, bare_transform, paper_profile
 from scaling import draw, measure, single_scales
 from timing import Row, faster, side_by_side, within
 
@@ -127,6 +127,27 @@ def rotations() -> Iterator[Row]:
     yield within(f"Rotations, n = 10^6, 60 scales (degree {degree})", "the bare 3-D transform", ours, bare, 2.5)
 
 
+def three_sphere() -> Iterator[Row]:
+    """S^3 against the two bare nonuniform Fourier transforms that it needs, with its distance from all pairs."""
+    space = he.Sphere(3)
+    n = 10**5
+    x = space.uniform(n, np.random.default_rng(7))
+    for finest in (5, 10):
+        angles = np.geomspace(finest, 120, 60)
+        fast, pairs = (he.heat_profile(x[:5000], angles=angles, method=how).gess for how in ("spectral", "pairwise"))
+        off = float(np.abs(fast / pairs - 1).max())
+        if off > 1e-8:
+            raise SystemExit(f"S^3 from {finest} degrees: transform and pairs disagree by {off:.1e}")
+        degree = int(space.transform.degree_for(np.radians(finest) ** 2 / 8, float(n), 1e-8) or 0)
+        ours, bare = side_by_side(
+            lambda angles=angles: he.heat_profile(x, angles=angles),
+            bare_quaternions(n, degree, thread_count()),
+            rounds=5,
+        )
+        work = f"S^3, n = 10^5, 60 scales from {finest} deg (degree {degree}; {off:.0e} off pairs)"
+        yield within(work, "the two bare 3-D transforms", ours, bare, 1.5)
+
+
 def import_time() -> Iterator[Row]:
     """`import heatess` with what a profile needs, which is imported at first use, against what it cannot do without."""
     ours = min(_import("heatess; heatess.heat_profile") for _ in range(9))
@@ -142,6 +163,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "rotations": rotations,
     "axes": axes_by_quaternions,
     "nodes": made,
+    "s3": three_sphere,
     "import": import_time,
     "first": first_calls,
     "parquet": parquet,

@@ -34,7 +34,15 @@ def test_the_smoothed_density_has_mean_one(angle):
 
 @pytest.mark.parametrize(
     ("space", "angle"),
-    [(he.Sphere(1), 3), (he.Sphere(2), 6), (he.Sphere(3), 15), (he.Rotations(), 25), (he.Circle(), 3), (he.Torus(2), 6), (he.Torus(3), 30)],
+    [
+        (he.Sphere(1), 3),
+        (he.Sphere(2), 6),
+        (he.Sphere(3), 15),
+        (he.Rotations(), 25),
+        (he.Circle(), 3),
+        (he.Torus(2), 6),
+        (he.Torus(3), 30),
+    ],
     ids=repr,
 )
 def test_large_clouds_by_transform_and_by_neighbours(space, angle):

@@ -27,7 +27,7 @@ quick = settings(deadline=None, max_examples=25)
 def cloud(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Weighted points, poles and points 1e-9 radians beside them included; the weights sum to one."""
     rng = np.random.default_rng(seed)
-    points = np.vstack([rng.normal(size=(n, 4)) + [0, 0, 0, 1], POLES, POLES + 1e-9 * rng.normal(size=(8, 4))])
+    points = np.vstack([POLES[3] + rng.normal(size=(n, 4)), POLES, POLES + 1e-9 * rng.normal(size=(8, 4))])
     weights = rng.random(len(points))
     return points / np.linalg.norm(points, axis=1, keepdims=True), weights / weights.sum()
 
@@ -240,7 +240,7 @@ def small_clouds(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.random.Gen
     return x / np.linalg.norm(x, axis=1, keepdims=True), w / w.sum(), rng
 
 
-angles = st.floats(3.0, 200.0)
+angles = st.floats(0.0, 1.0).map(lambda share: 10 * 20**share)  # from 10 to 200 degrees
 
 
 def by(method: str, points: np.ndarray, weights: np.ndarray, angle: float) -> he.HeatProfile:

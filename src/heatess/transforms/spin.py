@@ -1,8 +1,8 @@
 """The Fourier transform on the 3-sphere, which is the group of unit quaternions SU(2).
 
-Level k of S^3 holds the matrix elements of Wigner's D^j with j = k / 2. Those of even k are the functions of rotations,
-which are the same at q and -q; those of odd k change their sign, and have half-integer orders. Each of the two kinds takes
-one nonuniform Fourier transform in the Euler angles; see `transforms.wigner`.
+Level k of S^3 holds the matrix elements of Wigner's D^j with j = k / 2. Those of even k are functions of rotations, the
+same at q and -q; those of odd k change their sign, and have half-integer orders. Each of the two kinds takes one
+nonuniform Fourier transform in the Euler angles; see `transforms.wigner`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .wigner import TRANSFORM_BLOCK, analyse, euler_angles, synthesise
 class SpinTransform(LevelTransform):
     """Matrix elements a^j_mn = sum w D^j_mn, j = 0, 1/2, 1, ..., of unit vectors in R^4 as quaternions (x, y, z, w).
 
-    Level after level k = 2j, a row of n = -j, ..., j for each order m = j, j - 1, ... that is not negative, upwards;
-    negative ones are not needed, since the weights are real.
+    Level after level k = 2j, a row of n = -j, ..., j for each m = 0, 1, ..., j or 1/2, 3/2, ..., j; negative orders m
+    are not needed, since the weights are real.
     """
 
     def __init__(self, series: Series, low: LowMoments) -> None:

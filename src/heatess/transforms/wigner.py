@@ -215,7 +215,7 @@ def fourier(
 
 
 def _grid(count: int, half: int, orders: slice) -> tuple[int, int, int]:
-    """Frequencies in a, b and c: some orders m, and k and n from the lowest, -(count - 1) or 1/2 less, to the highest."""
+    """Numbers of frequencies in a, b and c: some orders m, and all k and n, negative ones too."""
     width = 2 * count - 1 + half
     return orders.stop - orders.start, width, width
 
