@@ -96,6 +96,17 @@ def test_scales_and_circle(scales):
     agree(he.heat_profile(da.from_array(points, chunks=(300, 2)), **scales), he.heat_profile(points, **scales))
 
 
+def test_parts_on_the_three_sphere_add_up_in_linear_time():
+    points, logs = directions(2000, 4)
+    array = da.from_array(points, chunks=(700, 4))
+    found = he.heat_profile(array, log_weights=logs, **SCALES)
+    assert found.method == "spectral"
+    agree(found, he.heat_profile(points, log_weights=logs, method="pairwise", **SCALES), rtol=1e-9)
+    both = he.heat_profile(array, log_weights=logs, method="pairwise", **SCALES)
+    assert both.method == "pairwise"
+    agree(both, found, rtol=1e-9)
+
+
 def test_data_frames(cloud):
     points, logs, expected = cloud
     table = dd.from_pandas(frame(points, logs), npartitions=7)
