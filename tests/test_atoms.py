@@ -48,7 +48,7 @@ def test_the_gradient_is_that_of_the_definition_in_forty_digits(dim):
 
 
 @pytest.mark.parametrize(
-    ("dim", "angle"), [(1, 3), (1, 40), pytest.param(2, 3, marks=pytest.mark.slow), (2, 10), (2, 60)]
+    ("dim", "angle"), [(1, 3), (1, 40), pytest.param(2, 3, marks=pytest.mark.slow), (2, 10), (2, 60), (3, 20), (3, 60)]
 )
 def test_transform_and_pairs_give_the_same_gradient_by_points(dim, angle):
     rng = np.random.default_rng(3)

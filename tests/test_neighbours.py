@@ -181,9 +181,9 @@ def test_what_would_take_hours_is_refused_with_the_estimate():
         he.CostError, match=r"4,000,000 atoms on Sphere\(2\) .* hours on two cores; .*coarser or fewer scales"
     ):
         he.heat_profile(crowd, angles=[1e-3])
-    wide = np.zeros((2_000_000, 4), dtype=np.float32)
+    wide = np.zeros((2_000_000, 5), dtype=np.float32)
     wide[:, 0] = 1
-    with pytest.raises(he.CostError, match=r"Sphere\(3\) .*pairs="):
+    with pytest.raises(he.CostError, match=r"Sphere\(4\) .*pairs="):
         he.heat_profile(wide, angles=[20.0])
 
 

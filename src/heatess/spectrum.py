@@ -143,8 +143,8 @@ def _levels(measure: Measure, count: int) -> _Levels:
 
 
 def _of_series(measure: Measure, kernel: ZonalPairs, count: int) -> _Levels:
-    transform = measure.space.transform
-    if isinstance(transform, LevelTransform) and count - 1 <= transform.most:
+    transform = pairs.level_transform(measure, count)
+    if transform is not None:
         epsilon, threads = spectral.accuracy(_RTOL), spectral.threads_for(measure.n, count)
         points, weights = measure.points, measure.weights
         coefficients = transform.coefficients(points, weights, count - 1, epsilon, threads)

@@ -24,11 +24,14 @@ from ..heat.sums import HeatSums, LevelMoments, log_excess_of_power, share_of_mm
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.capabilities import FlatEmbedding, PairKernel, ZonalPairs
-from ..transforms.levels import LevelSpectrum
+from ..transforms.levels import LevelSpectrum, LevelTransform
 from .base import Answer, Engine, Offer, PotentialOffer, Question
 from .cosines import ERROR, CosineSums, lanes_that_fit
 from .neighbours import COINCIDENT, LEAST_RTOL, MOMENT_ERROR, NeighboursOffer, sum_cells
 from .tiles import TILE, tiles
+
+#: Transforms of at most so many seconds are not compared with pairs.
+QUICK = 5e-3
 
 #: Rows of a tile where each scale is summed on its own: several arrays of its square should stay in cache.
 SMALL_TILE = 128
@@ -156,6 +159,17 @@ def level_seconds(n: int, kernel: ZonalPairs, count: int) -> float:
     pairs = 0.5 * float(n) ** 2
     few = 2e-4 + _FEW_PAIR * pairs + 1e-9 * count**2
     return min(few, _START + pairs * (_PAIR + _PRODUCT * kernel.width) + 2e-8 * count**2)
+
+
+def level_transform(measure: Measure, count: int) -> LevelTransform | None:
+    """The transform that gives *count* levels of a measure; None where it has fewer, or pairs are much cheaper."""
+    transform, kernel = measure.space.transform, measure.space.pair_kernel
+    if not isinstance(transform, LevelTransform) or count - 1 > transform.most:
+        return None
+    seconds = transform.seconds(measure.n, count - 1)
+    if isinstance(kernel, ZonalPairs) and max(4 * level_seconds(measure.n, kernel, count), QUICK) < seconds:
+        return None
+    return transform
 
 
 def lanes_for(n: int, most: int) -> int:

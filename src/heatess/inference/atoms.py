@@ -285,16 +285,15 @@ def _by_transform(
 ) -> FloatArray:
     """sum_j w_j (d s_t / du)(x_i, x_j) x_j, coordinate by coordinate, shape (n, d).
 
-    On S^2, P_l' is the sum of (2k + 1) P_k over k = l - 1, l - 3, ...; on S^1, l times that of N_k P_k.
+    On S^m, P_l' is (2l + m - 1) / N_l times the sum of N_k P_k over k = l - 1, l - 3, ...
     """
-    levels = transform.series.levels(degree + 1)
-    slopes = level_probabilities(transform.series, time, degree + 1)
-    if transform.series.dim == 1:
-        slopes = slopes * np.arange(degree + 1)
+    copies = np.exp(transform.series.levels(degree + 1).log_multiplicities)
+    slopes = level_probabilities(transform.series, time, degree + 1) / copies
+    slopes *= 2 * np.arange(degree + 1) + transform.series.dim - 1
     above = np.zeros(degree + 1)
     for parity in (0, 1):
         above[parity::2] = np.cumsum(slopes[parity::2][::-1])[::-1]
-    shares = np.exp(levels.log_multiplicities) * np.append(above[1:], 0.0)
+    shares = copies * np.append(above[1:], 0.0)
     threads = threads_for(measure.n, degree)
     found = []
     for column in rows.T:

@@ -116,15 +116,17 @@ class LevelFamily(Family):
 
     def seconds(self, measure: Measure) -> float:
         """Those of the transform, or of all pairs."""
-        count, transform, kernel = self._factors.shape[1] + 1, self.space.transform, self.space.pair_kernel
-        if isinstance(transform, LevelTransform) and count - 1 <= transform.most:
+        count, kernel = self._factors.shape[1] + 1, self.space.pair_kernel
+        transform = pairs.level_transform(measure, count)
+        if transform is not None:
             return transform.seconds(measure.n, count - 1)
         return pairs.level_seconds(measure.n, kernel, count) if isinstance(kernel, ZonalPairs) else math.inf
 
     def _moments(self, measure: Measure, rtol: float) -> FloatArray:
         """b_1, b_2, ..."""
-        count, transform, kernel = self._factors.shape[1] + 1, self.space.transform, self.space.pair_kernel
-        if isinstance(transform, LevelTransform) and count - 1 <= transform.most:
+        count, kernel = self._factors.shape[1] + 1, self.space.pair_kernel
+        transform = pairs.level_transform(measure, count)
+        if transform is not None:
             epsilon, threads = accuracy(rtol), threads_for(measure.n, count)
             degree = float(max(count - 1, 2))
             points, weights = measure.points, measure.weights

@@ -16,7 +16,7 @@ from ..engines import plan
 from ..engines.base import Question
 from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, Energies, blur_of, share_left_out
 from ..engines.spectral import AGAIN, accuracy, threads_for
-from ..errors import InputError, PrecisionWarning, ScaleError, warn
+from ..errors import CostError, InputError, PrecisionError, PrecisionWarning, ScaleError, warn
 from ..heat.series import SERIES_LIMIT, level_count, log_terms
 from ..heat.sums import LevelMoments, log_excess_of_power, log_sum
 from ..measure import Measure, distinct_rows
@@ -28,8 +28,8 @@ from ..spaces.capabilities import Modes
 from ..transforms.base import Coefficients, LowSums, Spectrum, Transform
 from ..transforms.levels import LevelSpectrum, LevelTransform
 
-#: Longest estimate of a transform, in seconds, before other ways are asked.
-PATIENCE = 60.0
+#: Longest estimate of a transform, in seconds, before other ways are asked; and before they are tried, if as quick.
+PATIENCE, QUICK = 60.0, 0.05
 
 #: Uncertainty that is worth a warning, as for `heat_profile`; and where eigenpairs are good to a few per cent.
 DOUBT, DOUBT_OF_MODES = 1e-4, 0.1
@@ -209,22 +209,44 @@ def log_mmd2_of(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
     if space.modes is not None:
         return _by_modes(parts, times, space.modes, rtol)
     transform = space.transform
-    seam = len(times) if transform is None else _served(transform, parts, times, rtol)
+    seam = len(times) if transform is None else _served(transform, parts, times, rtol, PATIENCE)
     found = []
     if seam:
         found.append(_by_powers(parts, times[:seam], rtol))
+    if transform is not None and seam < len(times):
+        quick = _served(transform, parts, times, rtol, QUICK)
+        tried = _quick_powers(parts, times[seam:quick], rtol)
+        if tried is not None:
+            found.append(tried)
+            seam = quick
     if transform is not None and seam < len(times):
         found.append(_by_transform(transform, parts, times[seam:], rtol))
     return LogMmd2(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 
-def _served(transform: Transform, parts: Apart, times: FloatArray, rtol: float) -> int:
-    """The place of the first time that the transform serves."""
+def _served(transform: Transform, parts: Apart, times: FloatArray, rtol: float, longest: float) -> int:
+    """The place of the first time that the transform serves in so many seconds."""
     for place, time in enumerate(times):
         degree = transform.degree_for(float(time), parts.size, rtol)
-        if degree is not None and transform.seconds(parts.n, degree) <= PATIENCE:
+        if degree is not None and transform.seconds(parts.n, degree) <= longest:
             return place
     return len(times)
+
+
+def _quick_powers(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2 | None:
+    """By powers at scales whose transform takes long; None where that takes long too, or loses too many digits."""
+    if not len(times) or _powers_seconds(parts, times, rtol) > QUICK:
+        return None
+    found = _by_powers(parts, times, rtol)
+    return found if (found.error <= rtol).all() else None
+
+
+def _powers_seconds(parts: Apart, times: FloatArray, rtol: float) -> float:
+    """Rough seconds of `_by_powers`: its third measure takes at most twice what the others take together."""
+    try:
+        return 3 * sum(plan.plan(Question(part, times, rtol))[1] for part in (parts.left, parts.right))
+    except (CostError, PrecisionError):
+        return math.inf
 
 
 def log_excess(measure: Measure, times: FloatArray, rtol: float) -> FloatArray:

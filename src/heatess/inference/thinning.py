@@ -34,6 +34,9 @@ CANDIDATES, PER_ATOM, TABLE, MOST = 2**13, 8, 2**27, 6000
 #: Accuracy of the potential where it costs little.
 SHARP = 1e-11
 
+#: Seconds that count as little for them, and so much more for each atom.
+LITTLE, LITTLE_ATOM = 0.1, 2e-6
+
 #: How close to the least size that meets an error the search comes, and how often it may still raise it.
 CLOSE, RAISES = 1.05, 20
 
@@ -250,7 +253,11 @@ class _Task:
     @property
     def _sharp(self) -> float:
         """Where a transform gives more digits for little, an accuracy at which MMD^2 is a small difference of sums."""
-        return self.rtol if self.atoms.space.transform is None else min(self.rtol, SHARP)
+        atoms, transform = self.atoms, self.atoms.space.transform
+        degree = None if transform is None else transform.degree_for(self.time, atoms.ess, SHARP, mmd2=False)
+        if transform is None or degree is None or transform.seconds(atoms.n, degree) > LITTLE + LITTLE_ATOM * atoms.n:
+            return self.rtol
+        return min(self.rtol, SHARP)
 
     def _candidates(self, size: int) -> tuple[IntArray, Candidates]:
         """Atoms to choose from: all, or some that are evenly spaced by weight."""
