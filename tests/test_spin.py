@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 import heatess as he
 import reference
+from heatess.engines.pairs import level_transform
 from heatess.heat.series import overlap
 from heatess.transforms import spin, wigner
 from heatess.transforms.wigner import right_angle, table_start
@@ -224,6 +225,30 @@ def test_many_atoms_take_the_transform_and_agree_with_pairs() -> None:
 def test_a_few_atoms_at_fine_scales_do_not_take_the_transform() -> None:
     points = SPACE.uniform(50, np.random.default_rng(16))
     assert "spectral" not in he.heat_profile(points, angles=[3, 5]).method
+
+
+@pytest.mark.parametrize(("n", "count", "fast"), [(50, 120, False), (4000, 40, True)])
+def test_levels_come_from_pairs_where_these_are_much_cheaper(n: int, count: int, fast: bool) -> None:
+    measure = he.Measure(SPACE.uniform(n, np.random.default_rng(17)))
+    assert (level_transform(measure, count) is not None) == fast
+    found = he.power_spectrum(measure, max_degree=count - 1)
+    wanted = TRANSFORM.moments(TRANSFORM.coefficients(measure.points, measure.weights, count - 1, 1e-13, 1))
+    np.testing.assert_allclose(found.energies, found.multiplicities * wanted, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("shift", "rtol"), [(1e-6, 1e-5), (1e-3, 1e-8), (0.3, 1e-9)])
+def test_mmd2_of_few_atoms_is_that_of_their_coefficients(shift: float, rtol: float) -> None:
+    rng = np.random.default_rng(18)
+    one = SPACE.uniform(40, rng)
+    other = one + shift * rng.normal(size=one.shape)
+    other /= np.linalg.norm(other, axis=1, keepdims=True)
+    times = np.radians([5.0, 30.0]) ** 2 / 8
+    found = he.mmd2(one, other, times=times)
+    levels = np.arange(160)
+    decay = (levels + 1) ** 2 * np.exp(-2 * np.multiply.outer(times, levels * (levels + 2)))
+    parts = [TRANSFORM.coefficients(x, np.full(40, 1 / 40), 159, 1e-13, 1) for x in (one, other)]
+    half = TRANSFORM.moments((parts[0] - parts[1]) / 2)  # the level of the constant is set to one there
+    np.testing.assert_allclose(found, 4 * (decay[:, 1:] @ half[1:]), rtol=rtol)
 
 
 # What must hold for every cloud, by the transform.

@@ -34,7 +34,7 @@ CANDIDATES, PER_ATOM, TABLE, MOST = 2**13, 8, 2**27, 6000
 #: Accuracy of the potential where it costs little.
 SHARP = 1e-11
 
-#: Seconds that count as little for them, and so much more for each atom.
+#: Seconds that count as little, and so much more for each atom.
 LITTLE, LITTLE_ATOM = 0.1, 2e-6
 
 #: How close to the least size that meets an error the search comes, and how often it may still raise it.
