@@ -46,7 +46,7 @@ def bare_quaternions(n: int, degree: int, threads: int, epsilon: float = 1e-12) 
     The angles are ready; the frequencies are those of whole numbers up to degree / 2, and of half-integers.
     """
     rng = np.random.default_rng(0)
-    angles = rng.uniform(0, 2 * np.pi, (n, 3))
+    angles = rng.uniform(0, [2 * np.pi, np.pi, 2 * np.pi], (n, 3))
     values = np.full(n, 1 / n, dtype=np.complex128)
     whole, half = degree // 2 + 1, (degree + 1) // 2
     grids = [np.empty((whole, *[2 * whole - 1] * 2), dtype=np.complex128)]

@@ -50,11 +50,11 @@ class SpinTransform(LevelTransform):
 
         Points are taken in blocks, so that the memory needed does not grow with their number.
         """
-        total, starts = self.zeros(degree), _starts(int(degree) + 1)[:-1]
+        total, kinds = self.zeros(degree), _kinds(int(degree) + 1)
         for rows in slices(len(points), TRANSFORM_BLOCK):
             angles, found = euler_angles(points[rows]), np.empty_like(total)
-            for half in _kinds(starts):
-                analyse(angles, weights[rows], half, starts[half::2], found, epsilon, threads)
+            for half, starts in enumerate(kinds):
+                analyse(angles, weights[rows], half, starts, found, epsilon, threads)
             total += found
         return total
 
@@ -73,15 +73,13 @@ class SpinTransform(LevelTransform):
         self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
     ) -> FloatArray:
         """Re sum_k q_k / (k + 1) sum_mn conj(a^j_mn) D^j_mn(y), the steps of `coefficients` in reverse."""
-        starts, widths = _starts(len(shares)), np.arange(len(shares)) + 1
+        starts, widths, kinds = _starts(len(shares)), np.arange(len(shares)) + 1, _kinds(len(shares))
         scaled = np.conj(coefficients) * np.repeat(shares / widths, np.diff(starts))
         found = np.empty(len(points))
         for rows in slices(len(points), TRANSFORM_BLOCK):
             angles = euler_angles(points[rows])
-            kinds = (
-                synthesise(scaled, angles, half, starts[:-1][half::2], epsilon, threads) for half in _kinds(starts[:-1])
-            )
-            found[rows] = sum(kinds)
+            parts = (synthesise(scaled, angles, half, own, epsilon, threads) for half, own in enumerate(kinds))
+            found[rows] = sum(parts)
         return found
 
 
@@ -91,6 +89,7 @@ def _starts(count: int) -> IntArray:
     return np.concatenate([[0], np.cumsum((level // 2 + 1) * (level + 1))])
 
 
-def _kinds(starts: IntArray) -> range:
-    """Whole numbers, and half-integers where there is more than one level."""
-    return range(min(len(starts), 2))
+def _kinds(count: int) -> list[IntArray]:
+    """Coefficients before each of the even levels and, if *count* is above one, before each of the odd ones."""
+    starts = _starts(count)[:-1]
+    return [np.ascontiguousarray(starts[half::2]) for half in range(min(count, 2))]
