@@ -1,42 +1,40 @@
 """Random pairs: an unbiased estimate of the overlap when there are too many atoms for all pairs.
 
-Atoms are drawn by weight into independent batches of two sets each, and all pairs between the two sets of a batch
-are summed: by matrix product where the overlap depends on the distance alone, else scale by scale. Each batch gives
-an unbiased estimate of the sum over pairs of distinct atoms, their mean is the result, and their spread is its
-standard error. The atoms' overlap with themselves, sum w_i^2, is known and not sampled.
+What is known is not sampled: the atoms' overlap with themselves; the lowest levels, from first and second moments; and
+the pairs within cells of neighbours, which count most at fine scales. For the rest, atoms are drawn by weight, spread
+evenly over the cells, into blocks of two sets each, and all pairs between the two sets of a block are summed. The error
+follows the number of atoms drawn, so blocks are small. Many blocks make a batch. Each batch gives an unbiased estimate,
+their mean is the result, and their spread is its standard error.
 
 What is so rare that it is hardly drawn does not show in the spread; so `error` also holds what could have been missed.
 Of the pairs that are close, 6 in all those drawn: no more than 6 / pairs. Of the atoms, a weight of u = 6 / (atoms
-drawn). With phi(x) the function s_t(x, .) in its Hilbert space, where it has length one, and b the mean of phi over the
-others, that moves 1 / gESS = |b + u (h - b)|^2 by 2 u <h - b, b> + u^2 |h - b|^2, for some h in the convex hull. The
-product lies between -|b|^2 and |b| - |b|^2; and it is at most 1 - s, where s is the least overlap of two atoms, which
-is no more than four times the same with one of the atoms held fixed.
+drawn). With phi(x) the part of s_t(x, .) that is sampled, in its Hilbert space, where it has length sqrt(q), and b the
+mean of phi over the others, that moves |b|^2 to |b + u (h - b)|^2, by 2 u <h - b, b> + u^2 |h - b|^2, for some h in the
+convex hull. The product lies between -|b|^2 and sqrt(q) |b| - |b|^2; it is at most q - s, and |h - b|^2 at most twice
+that, where s is the least that is sampled of the overlap of two atoms. No two are further apart than twice the largest
+distance from one of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray, IntArray, generator, shown
-from ..blocks import slices
+from ..blocks import in_lanes, map_rows, one_blas_thread, slices, thread_count
 from ..errors import InputError, PrecisionError
 from ..heat.series import SERIES_LIMIT, level_count, level_probabilities
 from ..heat.sums import HeatSums, LevelMoments, share_of_mmd2, sum_levels
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.capabilities import PairKernel, ZonalPairs
-from .cosines import ERROR, CosineSums
+from .cosines import ERROR, CosineSums, lanes_that_fit
+from .strata import BATCHES, ORDERED, Cells, Draws, principal_coordinates
 
-#: Batches whose spread gives the standard error.
-LEAST_BATCHES = 32
-LARGEST_SIDE = 1024
-
-#: Rows of a tile where each scale is summed on its own: several arrays of its square should stay in cache.
+#: Rows of a tile of pairs within a cell, or of overlaps with one atom.
 TILE = 128
 
 #: Overlaps with one atom that are worked out however few the pairs.
@@ -54,6 +52,15 @@ UNSEEN = 6.0
 #: Pairs that may be asked for: they take hours.
 MOST_PAIRS = 10**12
 
+#: Fewest atoms of a cell whose pairs are worth summing, and fewest such cells.
+LEAST_CELL, LEAST_CELLS = 8, 16
+
+#: Second moments are taken while they cost less than so many times the pairs.
+MOMENTS = 20
+
+#: Distances at which the part of an overlap that is sampled is looked at for its least value.
+GRID = 257
+
 
 def heat_sums(
     measure: Measure, times: FloatArray, rtol: float, pairs: int, rng: np.random.Generator, progress: Progress
@@ -68,47 +75,37 @@ def heat_sums(
         )
     atoms = measure.coalesced() if kernel.width <= FEW_COLUMNS else measure
     if isinstance(kernel, ZonalPairs):
-        return _by_levels(atoms, kernel, times, rtol, Draws.of(atoms, pairs, rng, progress))
-    kernel = kernel.fitted(atoms.points, times, rtol)
-    return _by_overlaps(atoms, kernel, times, Draws.of(atoms, pairs, rng, progress))
+        return _by_levels(atoms, kernel, times, rtol, pairs, rng, progress)
+    order = Cells.of(principal_coordinates(atoms.points), ORDERED).order
+    draws = Draws.of(order, atoms.weights, pairs, rng)
+    return _by_overlaps(atoms, kernel.fitted(atoms.points, times, rtol), times, draws, progress)
 
 
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """Batches of two sets of atoms each, drawn with probability proportional to their weight."""
+def _chance(
+    draws: Draws, batches: FloatArray, rest: FloatArray, one: FloatArray | float, least: FloatArray
+) -> FloatArray:
+    """What chance may have done to a sum of overlaps: the spread of the batches, and what is too rare to be drawn.
 
-    pairs: int
-    atoms: int  # drawn, in all batches
-    batches: Iterator[tuple[IntArray, IntArray]]
-
-    @classmethod
-    def of(cls, measure: Measure, pairs: int, rng: np.random.Generator, progress: Progress) -> Draws:
-        """About so many *pairs*."""
-        side = max(2, min(LARGEST_SIDE, math.isqrt(pairs // LEAST_BATCHES)))
-        count = max(LEAST_BATCHES, -(-pairs // side**2))
-        cumulative = np.cumsum(measure.weights)
-
-        def batches() -> Iterator[tuple[IntArray, IntArray]]:
-            for _ in progress.track(range(count), "random pairs"):
-                drawn = np.searchsorted(cumulative, rng.random((2, side)) * cumulative[-1], side="right")
-                left, right = np.minimum(drawn, len(cumulative) - 1)
-                yield left, right
-
-        return cls(pairs, 2 * side * count, batches())
-
-    def chance(self, batches: FloatArray, overlap: FloatArray, least: FloatArray) -> FloatArray:
-        """What chance may have done to an overlap: the spread of the batches, and what is too rare to be drawn.
-
-        No two atoms overlap by less than *least*.
-        """
-        spread = batches.std(axis=0, ddof=1) / math.sqrt(len(batches))
-        unseen = UNSEEN / self.atoms
-        moved = np.maximum(overlap, np.sqrt(overlap) - overlap)
-        atoms = 2 * unseen * np.minimum(1 - least, moved) + unseen**2 * (1 - least)
-        return np.asarray(SIGMAS * spread + atoms + UNSEEN / self.pairs * (1 - least))
+    An atom has the overlap *one* with itself, no two have less than *least*, and the sum of all came to *rest*.
+    """
+    room = one - least
+    spread = SIGMAS * batches.std(axis=0, ddof=1) / math.sqrt(len(batches))
+    pairs = UNSEEN / draws.pairs * room
+    most = np.maximum(rest, 0.0) + spread + pairs  # since it may be more than was found
+    unseen = UNSEEN / draws.atoms
+    atoms = 2 * unseen * np.minimum(room, np.maximum(most, np.sqrt(one * most) - most)) + 2 * unseen**2 * room
+    return np.asarray(spread + atoms + pairs)
 
 
-def _by_levels(measure: Measure, kernel: ZonalPairs, times: FloatArray, rtol: float, draws: Draws) -> HeatSums:
+def _by_levels(
+    measure: Measure,
+    kernel: ZonalPairs,
+    times: FloatArray,
+    rtol: float,
+    pairs: int,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> HeatSums:
     """Where the overlap depends on the distance alone: level moments serve all scales."""
     series = kernel.series
     count = level_count(series, float(times.min()), measure.ess, rtol, SERIES_LIMIT)
@@ -117,61 +114,172 @@ def _by_levels(measure: Measure, kernel: ZonalPairs, times: FloatArray, rtol: fl
             f"random pairs serve scales of up to {SERIES_LIMIT} levels, and angle "
             f"{np.degrees(np.sqrt(8 * times.min())):g} degrees on {measure.space!r} needs more; give coarser scales"
         )
-    p = np.stack([level_probabilities(series, float(t), count) for t in times])
-    least = _least(1 - p @ series.zonal(count, _farthest(measure, kernel)), p[:, 0])
-    found = [_moments(measure, kernel, count, *draw) for draw in draws.batches]
-    moments, same = np.array([part[0] for part in found]), np.array([part[1] for part in found])
-    mean = moments.mean(axis=0)  # (levels,)
-    sums = sum_levels(series, times, LevelMoments(np.clip(mean, 0.0, 1.0), error=ERROR))
-    # Level zero has counted p_0 for an atom with itself.
-    batches = moments @ p.T + np.multiply.outer(same - 1 / measure.ess, least - p[:, 0])  # (batches, times)
-    overlap = batches.mean(axis=0)
+    p = np.stack([level_probabilities(series, float(t), count) for t in times])  # (times, levels)
+    known = _known_levels(measure, count, pairs)
+    sampled = p.copy()
+    sampled[:, : len(known)] = 0.0
+    one = sampled.sum(axis=1)
+    reach = min(2 * _farthest(measure, kernel), series.diameter)
+    least = (sampled @ series.zonal(count, np.linspace(0.0, reach, GRID))).min(axis=1)
+
+    blocks = _Blocks.of(measure, kernel, pairs, float(p[np.argmin(times)] @ series.levels(count).eigenvalues))
+    draws = Draws.of(blocks.order, measure.weights, pairs - blocks.near_pairs, rng)
+    cosines, same = blocks.drawn(draws, count, progress)
+    near, share = blocks.near(count, progress)
+    moments = np.stack([series.from_cosines(near + row) for row in cosines - same[:, None]])  # (batches, levels)
+    batches = moments @ sampled.T + np.multiply.outer(same - share, least)  # the rest of the pairs counts as `least`
+    rest = batches.mean(axis=0)
+
+    values = moments.mean(axis=0)
+    values[: len(known)] = known
+    exact = p[:, : len(known)] @ known
+    overlap = exact + rest
     if not (overlap > 0).all():
         raise PrecisionError(f"{draws.pairs:,} random pairs are too few to tell the overlap from zero; give more")
-    chance, slope = draws.chance(batches, overlap, least) / overlap, sums.slope * sums.overlap / overlap
-    return _with_chance(overlap, slope, sums.error, chance, kernel.log_diagonal(times) + np.log(overlap))
+    found = LevelMoments(
+        np.clip(values, 0.0, 1.0), error=ERROR + 32 * EPS, cosine_error=blocks.rounded, certain=len(known)
+    )
+    sums = sum_levels(series, times, found)
+    chance, slope = _chance(draws, batches, rest, one, least) / overlap, sums.slope * sums.overlap / overlap
+    with np.errstate(invalid="ignore", divide="ignore"):  # nan where chance makes it negative
+        log_mmd2 = kernel.log_diagonal(times) + np.log(overlap - p[:, 0])
+    return _with_chance(overlap, slope, sums.error, chance, log_mmd2)
 
 
-def _least(deficit: FloatArray, constant: FloatArray) -> FloatArray:
-    """What no overlap is below: from the most that those with one atom fall short of one, or the constant part."""
-    return np.asarray(np.maximum(1 - 4 * deficit, constant))
+def _known_levels(measure: Measure, count: int, pairs: int) -> FloatArray:
+    """b_0 = 1 and, where they cost little beside the pairs, the lowest level moments b_1, b_2 of all atoms."""
+    low, width = measure.space.low_moments, measure.points[0].size
+    if low is None or measure.n * width > MOMENTS * pairs:
+        return np.ones(1)
+    return np.concatenate([[1.0], low.moments(low.sums(measure.points, measure.weights))])[:count]
 
 
 def _farthest(measure: Measure, kernel: ZonalPairs) -> float:
     """The largest distance from the first atom."""
-    one, size = kernel.rows(measure.points[:1]), max(1, 2**20 // kernel.width)
-    parts = slices(measure.n, size)
-    least = min(float(kernel.cosines(one, kernel.rows(measure.points, part)).min()) for part in parts)
-    return math.acos(max(least, -1.0)) / kernel.series.winding
+    one = kernel.rows(measure.points[:1])
+
+    def least(part: slice) -> float:
+        return float(kernel.cosines(one, kernel.rows(measure.points, part)).min())
+
+    with one_blas_thread():
+        found = min(map_rows(least, measure.n, max(1, 2**20 // kernel.width)))
+    return math.acos(max(found, -1.0)) / kernel.series.winding
+
+
+@dataclass(frozen=True, eq=False)
+class _Blocks:
+    """Cosines of the distances of pairs, in cells and between them."""
+
+    measure: Measure
+    kernel: ZonalPairs
+    cells: Cells
+    within: bool  # whether the pairs of a cell are all summed; else an atom is a cell of its own
+    dtype: type[np.floating]
+
+    @classmethod
+    def of(cls, measure: Measure, kernel: ZonalPairs, pairs: int, eigenvalue: float) -> _Blocks:
+        """*eigenvalue* is the mean at the finest scale, by which rounding in single precision is judged."""
+        size = _cell_size(measure.n, pairs)
+        cells = Cells.of(principal_coordinates(measure.points), size or ORDERED)
+        series = kernel.series
+        rounded = 2 * _rounded(kernel, np.float32) * eigenvalue / (series.dim * series.winding**2)
+        single = measure.points.dtype == np.float32 and rounded <= SIGMAS / math.sqrt(pairs)
+        return cls(measure, kernel, cells, size > 0, np.float32 if single else np.float64)
+
+    @property
+    def order(self) -> IntArray:
+        """The atoms, neighbours next to each other."""
+        return self.cells.order
+
+    @property
+    def near_pairs(self) -> int:
+        """About how many pairs are summed within cells."""
+        cells, size = self.cells.members.shape
+        return cells * size * (size if size <= TILE else (size + TILE) // 2) if self.within else 0
+
+    @property
+    def rounded(self) -> float:
+        """What rounding may do to a cosine."""
+        return _rounded(self.kernel, self.dtype)
+
+    def _rows(self, atoms: IntArray) -> NDArray[np.floating]:
+        return self.kernel.rows(self.measure.points[atoms]).astype(self.dtype, copy=False)
+
+    def drawn(self, draws: Draws, count: int, progress: Progress) -> tuple[FloatArray, FloatArray]:
+        """Means over each batch of cos(k winding d), shape (batches, count), and the share of pairs within a cell.
+
+        Those, which are not sampled, count as if at distance zero.
+        """
+        label = self.cells.labels if self.within else np.arange(self.measure.n)
+        sums = [CosineSums(count, draws.pairs // BATCHES) for _ in range(BATCHES)]
+        equal, same = np.full(draws.side, 1 / (draws.side * math.sqrt(draws.blocks))), np.zeros(BATCHES)
+
+        def add(batch: int, left: IntArray, right: IntArray) -> None:
+            u = self.kernel.cosines(self._rows(left), self._rows(right)).astype(np.float64, copy=False)
+            near = label[left][:, None] == label[right]
+            u[near] = 1.0
+            same[batch] += np.count_nonzero(near)
+            sums[batch].add(u, equal, equal)
+
+        draws.each(add, progress, parallel=True)
+        return np.array([part.values() for part in sums]), same / (draws.pairs / BATCHES)
+
+    def near(self, count: int, progress: Progress) -> tuple[FloatArray, float]:
+        """Sums of w_i w_j cos(k winding d_ij) over the pairs within cells, and of w_i w_j."""
+        measure = self.measure
+        if not self.within:
+            return np.full(count, 1 / measure.ess), 1 / measure.ess
+        members = self.cells.members
+        weights = np.where(members >= 0, measure.weights[members], 0.0)
+        lanes = min(8, lanes_that_fit(count))
+        sums = CosineSums(count, self.near_pairs, lanes)
+        size = max(1, TILE**2 // members.shape[1] ** 2)
+
+        def add(lane: int, part: slice) -> None:
+            for cell, row in zip(members[part], weights[part], strict=True):
+                self._add_cell(sums, lane, np.maximum(cell, 0), row)
+
+        with one_blas_thread():
+            work = list(slices(len(members), size))
+            for batch in progress.track([work[part] for part in slices(len(work), 64 * lanes)], "close pairs"):
+                in_lanes(batch, add, lanes, thread_count())
+        return sums.values(), self.cells.near(measure.weights)
+
+    def _add_cell(self, sums: CosineSums, lane: int, atoms: IntArray, weights: FloatArray) -> None:
+        """All pairs of one cell, tile by tile; those off the diagonal count twice."""
+        rows, parts = self._rows(atoms), list(slices(len(atoms), TILE))
+        for place, first in enumerate(parts):
+            for second in parts[place:]:
+                u = self.kernel.cosines(rows[first], rows[second]).astype(np.float64, copy=False)
+                if first == second:
+                    np.fill_diagonal(u, 1.0)
+                sums.add(u, weights[first] if first == second else 2 * weights[first], weights[second], lane)
+
+
+def _cell_size(n: int, pairs: int) -> int:
+    """Most atoms of a cell such that all pairs within cells are about half of *pairs*; 0 where cells do not pay."""
+    size = max(pairs // n - TILE, min(pairs // (2 * n), TILE))
+    size = min(size, n // LEAST_CELLS)
+    return size if size >= LEAST_CELL else 0
+
+
+def _rounded(kernel: ZonalPairs, dtype: type[np.floating]) -> float:
+    """Bound on the rounding of cos(winding d): inner products are good to 2 eps sqrt(columns), as everywhere."""
+    return float(2 * np.finfo(dtype).eps * math.sqrt(kernel.width) * max(1.0, kernel.series.winding**2))
 
 
 def _with_chance(
-    overlap: FloatArray, slope: FloatArray, error: FloatArray, chance: FloatArray, log_power: FloatArray
+    overlap: FloatArray, slope: FloatArray, error: FloatArray, chance: FloatArray, log_mmd2: FloatArray
 ) -> HeatSums:
-    """MMD^2 is nan where chance makes A less than one; the same chance is A / (A - 1) times as much of it as of A."""
+    """The same chance is A / (A - 1) times as much of MMD^2 as of A; nothing is known where that is not positive."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        log_mmd2 = np.where(log_power > 0, log_power + np.log(-np.expm1(-log_power)), np.nan)
-        of_mmd2 = np.where(log_power > 0, share_of_mmd2(chance, log_mmd2), np.inf)
+        of_mmd2 = np.where(np.isfinite(log_mmd2), share_of_mmd2(error + chance, log_mmd2), np.inf)
     return HeatSums(overlap, log_mmd2, slope, error + chance, of_mmd2, np.zeros(len(overlap)))
 
 
-def _moments(
-    measure: Measure, kernel: ZonalPairs, count: int, left: IntArray, right: IntArray
-) -> tuple[FloatArray, float]:
-    """Unbiased level moments from the pairs of one batch, and the share of pairs of an atom with itself."""
-    side = len(left)
-    u = kernel.cosines(kernel.rows(measure.points[left]), kernel.rows(measure.points[right]))
-    same = left[:, None] == right  # not a pair of distinct atoms: put at distance zero, and taken out again
-    u[same] = 1.0
-    sums, equal = CosineSums(count, side * side), np.full(side, 1 / side)
-    sums.add(u, equal, equal)
-    share = float(same.sum()) / side**2
-    found = kernel.series.from_cosines(1 / measure.ess + sums.values() - share)
-    found[0] = 1.0
-    return found, share
-
-
-def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, draws: Draws) -> HeatSums:
+def _by_overlaps(
+    measure: Measure, kernel: PairKernel, times: FloatArray, draws: Draws, progress: Progress
+) -> HeatSums:
     """Where the overlap is more than a function of the distance: the mean over batches at each scale.
 
     What all overlaps have in common is not sampled: 1 / k_2t(x, x) on a compact space, and more in a tight cloud.
@@ -180,27 +288,31 @@ def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, draws:
     diagonal = kernel.log_diagonal(times)
     constant = np.exp(-diagonal) if compact else np.zeros(len(times))
     affordable = measure.n * len(times) <= max(draws.pairs, FEW_OVERLAPS)
-    least = _least(_deficit(measure, kernel, times), constant) if affordable else constant
+    least = np.maximum(1 - 4 * _deficit(measure, kernel, times), constant) if affordable else constant
     with np.errstate(over="ignore"):
         common = np.where(least > constant, np.exp(np.minimum(diagonal, 700.0)) * least - 1, 0.0) if compact else 0.0
-    found = [_overlaps(measure, kernel, times, least, common, *draw) for draw in draws.batches]
-    batches = np.array(found)  # (batches, 3, times)
+    batches = np.zeros((BATCHES, 3, len(times)))
+
+    def add(batch: int, left: IntArray, right: IntArray) -> None:
+        batches[batch] += _overlaps(measure, kernel, times, least, common, left, right) / draws.blocks
+
+    draws.each(add, progress, parallel=kernel.parallel)
     overlap, change, excess = batches.mean(axis=0)
     overlap += least + own * (1 - least)
     excess += common * (1 - own)
-    chance = draws.chance(batches[:, 0], overlap, least) / overlap
+    chance = _chance(draws, batches[:, 0], overlap, 1.0, least) / overlap
     error = np.full(len(times), kernel.accuracy + 64 * EPS)
     if not compact:
         return HeatSums.of_overlap(overlap, change / overlap, error + chance, None)
-    sums = _with_chance(overlap, change / overlap, error, chance, diagonal + np.log(overlap))
+    log_power = diagonal + np.log(overlap)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # nan where chance makes it negative
+        log_mmd2 = np.where(log_power > 0, log_power + np.log(-np.expm1(-log_power)), np.nan)
         near_one = np.log(excess + own * np.expm1(np.minimum(diagonal, 700.0)))
-        of_near_one = np.where(np.isfinite(near_one), share_of_mmd2(chance, near_one), np.inf)
-    above = diagonal + np.log(overlap) > 1.0
-    log_mmd2, of_mmd2 = (
-        np.where(above, *parts) for parts in ((sums.log_mmd2, near_one), (sums.mmd2_error, of_near_one))
-    )
-    return replace(sums, log_mmd2=log_mmd2, mmd2_error=of_mmd2)
+    sums = _with_chance(overlap, change / overlap, error, chance, log_mmd2)
+    small = _with_chance(overlap, change / overlap, error, chance, near_one)
+    above = log_power > 1.0
+    log_mmd2 = np.where(above, sums.log_mmd2, small.log_mmd2)
+    return replace(sums, log_mmd2=log_mmd2, mmd2_error=np.where(above, sums.mmd2_error, small.mmd2_error))
 
 
 def _deficit(measure: Measure, kernel: PairKernel, times: FloatArray) -> FloatArray:
@@ -221,17 +333,16 @@ def _overlaps(
     left: IntArray,
     right: IntArray,
 ) -> FloatArray:
-    """Means over a batch of s_t - least, d s_t / d log t and k_2t - 1 - common; an atom counts as zero with itself."""
+    """Means over a block of s_t - least, d s_t / d log t and k_2t - 1 - common; an atom counts as zero with itself."""
     found = np.zeros((3, len(times)))
-    for rows, columns in product(slices(len(left), TILE), slices(len(right), TILE)):
-        distinct = (left[rows, None] != right[columns]).astype(np.float64)
-        found[0] -= least * distinct.sum()
-        found[2] -= common * distinct.sum()
-        terms_at = kernel.terms(measure.points[left[rows]], measure.points[right[columns]])
-        for k, time in enumerate(times):
-            for part, term in enumerate(terms_at(float(time))):
-                if term is not None:
-                    found[part, k] += np.vdot(distinct, term)
+    distinct = (left[:, None] != right).astype(np.float64)
+    found[0] -= least * distinct.sum()
+    found[2] -= common * distinct.sum()
+    terms_at = kernel.terms(measure.points[left], measure.points[right])
+    for k, time in enumerate(times):
+        for part, term in enumerate(terms_at(float(time))):
+            if term is not None:
+                found[part, k] += np.vdot(distinct, term)
     return found / len(left) ** 2
 
 
