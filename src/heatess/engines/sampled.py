@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ UNSEEN = 6.0
 MOST_PAIRS = 10**12
 
 #: Fewest atoms of a cell whose pairs are worth summing, and fewest such cells.
-LEAST_CELL, LEAST_CELLS = 8, 16
+LEAST_CELL, LEAST_CELLS = 4, 16
 
 #: Second moments are taken while they cost less than so many times the pairs.
 MOMENTS = 20
@@ -174,7 +175,7 @@ class _Blocks:
     kernel: ZonalPairs
     cells: Cells
     within: bool  # whether the pairs of a cell are all summed; else an atom is a cell of its own
-    dtype: type[np.floating]
+    dtype: type[np.floating[Any]]
 
     @classmethod
     def of(cls, measure: Measure, kernel: ZonalPairs, pairs: int, eigenvalue: float) -> _Blocks:
@@ -202,8 +203,12 @@ class _Blocks:
         """What rounding may do to a cosine."""
         return _rounded(self.kernel, self.dtype)
 
-    def _rows(self, atoms: IntArray) -> NDArray[np.floating]:
-        return self.kernel.rows(self.measure.points[atoms]).astype(self.dtype, copy=False)
+    def _rows(self, atoms: IntArray) -> NDArray[Any]:
+        if self.dtype == np.float64:
+            return self.kernel.rows(self.measure.points[atoms])
+        rows = self.measure.points[atoms]  # unit vectors: no other points are kept in single precision
+        rows /= np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+        return rows
 
     def drawn(self, draws: Draws, count: int, progress: Progress) -> tuple[FloatArray, FloatArray]:
         """Means over each batch of cos(k winding d), shape (batches, count), and the share of pairs within a cell.
@@ -212,14 +217,18 @@ class _Blocks:
         """
         label = self.cells.labels if self.within else np.arange(self.measure.n)
         sums = [CosineSums(count, draws.pairs // BATCHES) for _ in range(BATCHES)]
-        equal, same = np.full(draws.side, 1 / (draws.side * math.sqrt(draws.blocks))), np.zeros(BATCHES)
+        each, same = 1 / math.sqrt(draws.blocks * draws.side**2), np.zeros(BATCHES)
 
         def add(batch: int, left: IntArray, right: IntArray) -> None:
-            u = self.kernel.cosines(self._rows(left), self._rows(right)).astype(np.float64, copy=False)
-            near = label[left][:, None] == label[right]
+            blocks, side = left.shape
+            first, second = (self._rows(part.ravel()).reshape(blocks, side, -1) for part in (left, right))
+            u = np.empty((blocks, side, side))
+            for block in range(blocks):
+                u[block] = self.kernel.cosines(first[block], second[block])
+            near = label[left][:, :, None] == label[right][:, None]
             u[near] = 1.0
             same[batch] += np.count_nonzero(near)
-            sums[batch].add(u, equal, equal)
+            sums[batch].add(u.reshape(-1, side), np.full(blocks * side, each), np.full(side, each))
 
         draws.each(add, progress, parallel=True)
         return np.array([part.values() for part in sums]), same / (draws.pairs / BATCHES)
@@ -233,11 +242,12 @@ class _Blocks:
         weights = np.where(members >= 0, measure.weights[members], 0.0)
         lanes = min(8, lanes_that_fit(count))
         sums = CosineSums(count, self.near_pairs, lanes)
-        size = max(1, TILE**2 // members.shape[1] ** 2)
+        size = max(1, TILE // members.shape[1])
 
         def add(lane: int, part: slice) -> None:
-            for cell, row in zip(members[part], weights[part], strict=True):
-                self._add_cell(sums, lane, np.maximum(cell, 0), row)
+            rows = self._rows(np.maximum(members[part], 0).ravel()).reshape(*members[part].shape, -1)
+            for cell, row in zip(rows, weights[part], strict=True):
+                self._add_cell(sums, lane, cell, row)
 
         with one_blas_thread():
             work = list(slices(len(members), size))
@@ -245,9 +255,9 @@ class _Blocks:
                 in_lanes(batch, add, lanes, thread_count())
         return sums.values(), self.cells.near(measure.weights)
 
-    def _add_cell(self, sums: CosineSums, lane: int, atoms: IntArray, weights: FloatArray) -> None:
+    def _add_cell(self, sums: CosineSums, lane: int, rows: NDArray[Any], weights: FloatArray) -> None:
         """All pairs of one cell, tile by tile; those off the diagonal count twice."""
-        rows, parts = self._rows(atoms), list(slices(len(atoms), TILE))
+        parts = list(slices(len(rows), TILE))
         for place, first in enumerate(parts):
             for second in parts[place:]:
                 u = self.kernel.cosines(rows[first], rows[second]).astype(np.float64, copy=False)
@@ -257,13 +267,13 @@ class _Blocks:
 
 
 def _cell_size(n: int, pairs: int) -> int:
-    """Most atoms of a cell such that all pairs within cells are about half of *pairs*; 0 where cells do not pay."""
-    size = max(pairs // n - TILE, min(pairs // (2 * n), TILE))
+    """Most atoms of a cell, so that all pairs within cells are about a quarter of *pairs*; 0 where cells do not pay."""
+    size = max(pairs // (2 * n) - TILE, min(pairs // (4 * n), TILE))
     size = min(size, n // LEAST_CELLS)
     return size if size >= LEAST_CELL else 0
 
 
-def _rounded(kernel: ZonalPairs, dtype: type[np.floating]) -> float:
+def _rounded(kernel: ZonalPairs, dtype: type[np.floating[Any]]) -> float:
     """Bound on the rounding of cos(winding d): inner products are good to 2 eps sqrt(columns), as everywhere."""
     return float(2 * np.finfo(dtype).eps * math.sqrt(kernel.width) * max(1.0, kernel.series.winding**2))
 
@@ -277,9 +287,7 @@ def _with_chance(
     return HeatSums(overlap, log_mmd2, slope, error + chance, of_mmd2, np.zeros(len(overlap)))
 
 
-def _by_overlaps(
-    measure: Measure, kernel: PairKernel, times: FloatArray, draws: Draws, progress: Progress
-) -> HeatSums:
+def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, draws: Draws, progress: Progress) -> HeatSums:
     """Where the overlap is more than a function of the distance: the mean over batches at each scale.
 
     What all overlaps have in common is not sampled: 1 / k_2t(x, x) on a compact space, and more in a tight cloud.
@@ -294,7 +302,8 @@ def _by_overlaps(
     batches = np.zeros((BATCHES, 3, len(times)))
 
     def add(batch: int, left: IntArray, right: IntArray) -> None:
-        batches[batch] += _overlaps(measure, kernel, times, least, common, left, right) / draws.blocks
+        for block in zip(left, right, strict=True):
+            batches[batch] += _overlaps(measure, kernel, times, least, common, *block) / draws.blocks
 
     draws.each(add, progress, parallel=kernel.parallel)
     overlap, change, excess = batches.mean(axis=0)

@@ -19,14 +19,17 @@ from ..arrays import FloatArray, IntArray
 from ..blocks import map_rows, one_blas_thread, share_out, slices, thread_count
 from ..progress import Progress
 
-#: Principal coordinates that cells are split along, and atoms that these are found from.
-COORDINATES, SAMPLE = 12, 512
+#: Principal coordinates that cells are split along, atoms that these are found from, and steps in which.
+COORDINATES, SAMPLE, ITERATIONS = 12, 512, 4
 
-#: Batches whose spread gives the standard error, and atoms on a side of a block of pairs.
+#: Batches whose spread gives the standard error, and most atoms on a side of a block of pairs.
 BATCHES, SIDE = 32, 128
 
-#: Blocks of a batch that share one set of strata.
-BLOCKS = 64
+#: Fewest blocks of a batch, where pairs are many enough; and most that share one set of strata.
+FEW_BLOCKS, BLOCKS = 16, 64
+
+#: Atoms on a side of the blocks that are handed over at once.
+HANDED = 256
 
 #: Atoms of the cells where their pairs are not summed: they only put the atoms in order.
 ORDERED = 16
@@ -82,26 +85,29 @@ class Cells:
 
 
 def principal_coordinates(points: NDArray[Any]) -> FloatArray:
-    """The leading principal coordinates of checked points, found from a few of them, shape (n, up to 12)."""
-    n = len(points)
-    some = points[:: -(-n // SAMPLE)].reshape(-1, points[0].size).astype(np.float64)
-    directions = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2]
-    kept = np.ascontiguousarray(directions[:COORDINATES].T, dtype=points.dtype)
-
-    def project(part: slice) -> FloatArray:
-        return np.asarray(points[part].reshape(-1, len(kept)) @ kept)
-
+    """About the leading principal coordinates of checked points, found from a few of them, shape (n, up to 12)."""
+    n, width = len(points), points[0].size
+    some = points[:: -(-n // SAMPLE)].reshape(-1, width).astype(np.float64)
+    some -= some.mean(axis=0)
     with one_blas_thread():
-        return np.concatenate(map_rows(project, n, max(1, _READ // len(kept))))
+        directions = some[: min(COORDINATES, width)].T  # power iteration, from any start
+        for _ in range(ITERATIONS):
+            directions, _ = np.linalg.qr(some.T @ (some @ directions))
+        kept = np.ascontiguousarray(directions, dtype=points.dtype)
+
+        def project(part: slice) -> FloatArray:
+            return np.asarray(points[part].reshape(-1, width) @ kept)
+
+        return np.concatenate(map_rows(project, n, max(1, _READ // width)))
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
     """Batches of blocks of pairs: all pairs between two sets of atoms, which are drawn by weight.
 
-    A block takes an atom from each of *side* strata of equal weight along the *order*; and those blocks of a batch that
-    are drawn together, together take one from each of as many finer ones as they have atoms. Each set of a block is so a
-    draw from the whole measure, and the two are independent: the mean over pairs is unbiased.
+    Each set of a block takes one atom from each of *side* strata of equal weight along the *order*. The blocks that are
+    drawn together divide each stratum into as many finer ones as they are, and take one each, in random order. So each
+    set on its own is a fair draw from the measure, and the two are independent: the mean over pairs is unbiased.
     """
 
     order: IntArray
@@ -114,9 +120,8 @@ class Draws:
     def of(cls, order: IntArray, weights: FloatArray, pairs: int, rng: np.random.Generator) -> Draws:
         """About so many *pairs*, in `BATCHES` batches."""
         each = pairs / BATCHES
-        side = int(np.clip(np.sqrt(each), 2, SIDE))
-        seeds = rng.integers(2**63, size=BATCHES)
-        generators = [np.random.default_rng(int(seed)) for seed in seeds]
+        side = int(np.clip(np.sqrt(each / FEW_BLOCKS), 2, SIDE))
+        generators = [np.random.default_rng(int(seed)) for seed in rng.integers(2**63, size=BATCHES)]
         return cls(order, weights, side, max(1, round(each / side**2)), generators)
 
     @property
@@ -141,15 +146,20 @@ class Draws:
         return rng.permuted(drawn.reshape(self.side, blocks), axis=1).T
 
     def each(self, do: Callable[[int, IntArray, IntArray], None], progress: Progress, *, parallel: bool) -> None:
-        """Call `do(batch, left, right)` on every block; a batch is on one thread at a time, its blocks in order."""
-        threads = min(thread_count(), BATCHES) if parallel else 1
+        """Call `do(batch, left, right)` with the two sets of some blocks, each of shape (blocks, side), until all are.
 
-        def run(_: int, batch: int, blocks: int) -> None:
+        A batch is on one thread at a time, its blocks in order: sums are the same however many threads there are.
+        """
+        threads = min(thread_count(), BATCHES) if parallel else 1
+        few = max(1, HANDED // self.side)
+
+        def run(_: int, work: tuple[int, int]) -> None:
+            batch, blocks = work
             rng = self.generators[batch]
-            for left, right in zip(self._set(rng, blocks), self._set(rng, blocks), strict=True):
-                do(batch, left, right)
+            left, right = self._set(rng, blocks), self._set(rng, blocks)
+            for part in slices(blocks, few):
+                do(batch, left[part], right[part])
 
         with one_blas_thread():
             for part in progress.track(list(slices(self.blocks, BLOCKS)), "random pairs"):
-                size = part.stop - part.start
-                share_out(range(BATCHES), lambda thread, batch, size=size: run(thread, batch, size), threads)
+                share_out([(batch, part.stop - part.start) for batch in range(BATCHES)], run, threads)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
-from ..blocks import ROWS, map_rows, slices
+from ..blocks import ROWS, in_lanes, map_rows, one_blas_thread, slices, thread_count
 from ..heat.sums import LevelMoments
 
 #: Some rows of checked points as float64.
@@ -22,6 +23,9 @@ Rows = Callable[[NDArray[Any], slice], FloatArray]
 
 #: Columns up to which the fourth moments are summed, for a second level that nearly vanishes.
 _FOURTH_COLUMNS = 8
+
+#: Columns up to which there is room for several matrices of second moments.
+_LANE_COLUMNS = 1024
 
 
 class LowMoments(ABC):
@@ -55,18 +59,33 @@ class VectorMoments(LowMoments):
     def sums(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
         """sum w x, then sum w x x^T row by row."""
         p = self._p
+        if p > 8:
+            return self._by_products(points, weights)
 
         def partial(rows: slice) -> FloatArray:
             x = np.ascontiguousarray(self._rows(points, rows).T)
             weighted = x * weights[rows]
-            # For few columns not through BLAS: its idle threads would keep a core from the next transform.
-            second = weighted @ x.T if p > 8 else np.einsum("ib,jb->ij", weighted, x)
-            return np.concatenate([weighted.sum(axis=1), second.ravel()])
+            # Not through BLAS: its idle threads would keep a core from the next transform.
+            return np.concatenate([weighted.sum(axis=1), np.einsum("ib,jb->ij", weighted, x).ravel()])
 
-        # In many columns one block after another, to hold one matrix at a time; the product has threads of its own.
-        size = max(1024, ROWS * 4 // p)
-        parts = map_rows(partial, len(points), size) if p <= 8 else map(partial, slices(len(points), size))
-        return np.asarray(sum(parts, np.zeros(p + p * p)))
+        return np.asarray(sum(map_rows(partial, len(points), max(1024, ROWS * 4 // p)), np.zeros(p + p * p)))
+
+    def _by_products(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
+        """The same in many columns, as products of matrices, in as many sums at once as there is room for."""
+        p = self._p
+        lanes = 8 if p <= _LANE_COLUMNS else 1
+        sums = np.zeros((lanes, p + p * p))
+        split = weights.min() >= 0  # a matrix times its own transpose takes half the time of a product of two
+
+        def add(lane: int, rows: slice) -> None:
+            x, w = self._rows(points, rows), weights[rows, None]
+            left, right = (2 * (x * np.sqrt(w),)) if split else (x * w, x)
+            sums[lane, :p] += weights[rows] @ x
+            sums[lane, p:] += (left.T @ right).ravel()
+
+        with one_blas_thread() if lanes > 1 else nullcontext():
+            in_lanes(list(slices(len(points), max(1024, ROWS * 4 // p))), add, lanes, thread_count())
+        return np.asarray(sums.sum(axis=0))
 
     def moments(self, sums: FloatArray) -> FloatArray:
         """b_1 = |sum w x|^2, and b_2 = p / (p - 1) |sum w x x^T - I / p|_F^2."""
