@@ -53,6 +53,9 @@ UNSEEN = 6.0
 #: Pairs that may be asked for: they take hours.
 MOST_PAIRS = 10**12
 
+#: Fewest blocks of a batch where blocks cost little: the smaller they are, the more atoms are drawn.
+FEW_BLOCKS = 16
+
 #: Fewest atoms of a cell whose pairs are worth summing, and fewest such cells.
 LEAST_CELL, LEAST_CELLS = 4, 16
 
@@ -78,7 +81,7 @@ def heat_sums(
     if isinstance(kernel, ZonalPairs):
         return _by_levels(atoms, kernel, times, rtol, pairs, rng, progress)
     order = Cells.of(principal_coordinates(atoms.points), ORDERED).order
-    draws = Draws.of(order, atoms.weights, pairs, rng)
+    draws = Draws.of(order, atoms.weights, pairs, rng, blocks=1)
     return _by_overlaps(atoms, kernel.fitted(atoms.points, times, rtol), times, draws, progress)
 
 
@@ -124,7 +127,7 @@ def _by_levels(
     least = (sampled @ series.zonal(count, np.linspace(0.0, reach, GRID))).min(axis=1)
 
     blocks = _Blocks.of(measure, kernel, pairs, float(p[np.argmin(times)] @ series.levels(count).eigenvalues))
-    draws = Draws.of(blocks.order, measure.weights, pairs - blocks.near_pairs, rng)
+    draws = Draws.of(blocks.order, measure.weights, pairs - blocks.near_pairs, rng, blocks=FEW_BLOCKS)
     cosines, same = blocks.drawn(draws, count, progress)
     near, share = blocks.near(count, progress)
     moments = np.stack([series.from_cosines(near + row) for row in cosines - same[:, None]])  # (batches, levels)

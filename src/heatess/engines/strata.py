@@ -25,8 +25,8 @@ COORDINATES, SAMPLE, ITERATIONS = 12, 512, 4
 #: Batches whose spread gives the standard error, and most atoms on a side of a block of pairs.
 BATCHES, SIDE = 32, 128
 
-#: Fewest blocks of a batch, where pairs are many enough; and most that share one set of strata.
-FEW_BLOCKS, BLOCKS = 16, 64
+#: Most blocks that share one set of strata.
+BLOCKS = 64
 
 #: Atoms on a side of the blocks that are handed over at once.
 HANDED = 256
@@ -117,10 +117,10 @@ class Draws:
     generators: list[np.random.Generator]
 
     @classmethod
-    def of(cls, order: IntArray, weights: FloatArray, pairs: int, rng: np.random.Generator) -> Draws:
-        """About so many *pairs*, in `BATCHES` batches."""
+    def of(cls, order: IntArray, weights: FloatArray, pairs: int, rng: np.random.Generator, *, blocks: int) -> Draws:
+        """About so many *pairs*, in `BATCHES` batches of at least so many *blocks* each."""
         each = pairs / BATCHES
-        side = int(np.clip(np.sqrt(each / FEW_BLOCKS), 2, SIDE))
+        side = int(np.clip(np.sqrt(each / blocks), 2, SIDE))
         generators = [np.random.default_rng(int(seed)) for seed in rng.integers(2**63, size=BATCHES)]
         return cls(order, weights, side, max(1, round(each / side**2)), generators)
 
