@@ -32,8 +32,8 @@ def test_the_truth_lies_within_the_error_which_is_three_sigmas_and_what_is_too_r
     sigma = off.std(axis=0)
     assert (np.abs(off) < error).mean() > 0.99
     assert np.abs(off.mean(axis=0) / sigma).max() < 4.5 / np.sqrt(60)  # 1 / gESS is unbiased
-    # 9,216 pairs in 256 cells of 6, the others in 32 batches of 20 blocks of 7 x 7; levels 0 to 2 are not sampled.
-    atoms, pairs = 6 / (32 * 20 * 14), 6 / (32 * 20 * 49)
+    # 32 batches of 20 blocks of 8 x 8; levels 0 to 2 are not sampled.
+    atoms, pairs = 6 / (32 * 20 * 16), 6 / (32 * 20 * 64)
     one, rest = sampled_part(x.astype(np.float64), w / w.sum(), exact)
     unseen = 2 * atoms * np.maximum(rest, np.sqrt(one * rest) - rest) + (2 * atoms**2 + pairs) * one
     assert (np.abs(np.median(error, axis=0) / (3 * sigma + unseen * exact.gess) - 1) < 0.35).all()

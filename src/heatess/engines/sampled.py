@@ -25,14 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray, IntArray, generator, shown
-from ..blocks import in_lanes, map_rows, one_blas_thread, slices, thread_count
+from ..blocks import in_lanes, one_blas_thread, slices, thread_count
 from ..errors import InputError, PrecisionError
 from ..heat.series import SERIES_LIMIT, level_count, level_probabilities
 from ..heat.sums import HeatSums, LevelMoments, share_of_mmd2, sum_levels
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.capabilities import PairKernel, ZonalPairs
-from .cosines import ERROR, CosineSums, lanes_that_fit
+from .cosines import ERROR, FEW_PAIRS, CosineSums, lanes_that_fit
 from .strata import BATCHES, ORDERED, Cells, Draws, principal_coordinates
 
 #: Rows of a tile of pairs within a cell, or of overlaps with one atom.
@@ -57,7 +57,7 @@ MOST_PAIRS = 10**12
 FEW_BLOCKS = 16
 
 #: Fewest atoms of a cell whose pairs are worth summing, and fewest such cells.
-LEAST_CELL, LEAST_CELLS = 4, 16
+LEAST_CELL, LEAST_CELLS = 16, 16
 
 #: Second moments are taken while they cost less than so many times the pairs.
 MOMENTS = 20
@@ -123,8 +123,7 @@ def _by_levels(
     sampled = p.copy()
     sampled[:, : len(known)] = 0.0
     one = sampled.sum(axis=1)
-    reach = min(2 * _farthest(measure, kernel), series.diameter)
-    least = (sampled @ series.zonal(count, np.linspace(0.0, reach, GRID))).min(axis=1)
+    least = (sampled @ series.zonal(count, np.linspace(0.0, _reach(measure, kernel), GRID))).min(axis=1)
 
     blocks = _Blocks.of(measure, kernel, pairs, float(p[np.argmin(times)] @ series.levels(count).eigenvalues))
     draws = Draws.of(blocks.order, measure.weights, pairs - blocks.near_pairs, rng, blocks=FEW_BLOCKS)
@@ -158,16 +157,18 @@ def _known_levels(measure: Measure, count: int, pairs: int) -> FloatArray:
     return np.concatenate([[1.0], low.moments(low.sums(measure.points, measure.weights))])[:count]
 
 
-def _farthest(measure: Measure, kernel: ZonalPairs) -> float:
-    """The largest distance from the first atom."""
-    one = kernel.rows(measure.points[:1])
-
-    def least(part: slice) -> float:
-        return float(kernel.cosines(one, kernel.rows(measure.points, part)).min())
-
-    with one_blas_thread():
-        found = min(map_rows(least, measure.n, max(1, 2**20 // kernel.width)))
-    return math.acos(max(found, -1.0)) / kernel.series.winding
+def _reach(measure: Measure, kernel: ZonalPairs) -> float:
+    """What no two atoms are further apart than: twice the largest distance from the first, or the diameter."""
+    one, least, half = (
+        kernel.rows(measure.points[:1]),
+        1.0,
+        math.cos(kernel.series.winding * kernel.series.diameter / 2),
+    )
+    for part in slices(measure.n, max(1, 2**18 // kernel.width)):
+        least = min(least, float(kernel.cosines(one, kernel.rows(measure.points, part)).min()))
+        if least <= half:
+            return kernel.series.diameter
+    return 2 * math.acos(least) / kernel.series.winding
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +274,7 @@ def _cell_size(n: int, pairs: int) -> int:
     """Most atoms of a cell, so that all pairs within cells are about a quarter of *pairs*; 0 where cells do not pay."""
     size = max(pairs // (2 * n) - TILE, min(pairs // (4 * n), TILE))
     size = min(size, n // LEAST_CELLS)
-    return size if size >= LEAST_CELL else 0
+    return size if size >= LEAST_CELL and n * size > FEW_PAIRS else 0
 
 
 def _rounded(kernel: ZonalPairs, dtype: type[np.floating[Any]]) -> float:
