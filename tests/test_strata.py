@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 import heatess as he
 from heatess.blocks import threads
-from heatess.engines.sampled import _Blocks, _cell_size
+from heatess.engines.sampled import _Blocks, _cell_size, heat_sums
 from heatess.engines.strata import BATCHES, Cells, Draws, principal_coordinates
 from heatess.progress import Progress
+from heatess.scales import resolve
 
 #: What chance does to mmd2 is not what is tested.
 pytestmark = pytest.mark.filterwarnings("ignore:mmd2 .*random pairs:heatess.errors.PrecisionWarning")
@@ -121,23 +122,37 @@ def test_pairs_within_cells_are_summed_exactly(size):
     np.testing.assert_allclose(sums, [(within * np.cos(k * distances)).sum() for k in range(40)], atol=1e-10 * share)
 
 
+def estimate(measure, resolutions, pairs, seed):
+    """The heat sums themselves: a profile keeps gESS between 1 and ESS."""
+    times = resolve(measure.space, None, None, np.array(resolutions)).times
+    return heat_sums(measure, times, 1e-8, pairs, np.random.default_rng(seed), SILENT)
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(2, 400), st.integers(9, 80), st.integers(1000, 50_000), st.integers(0, 10**6))
 def test_gess_is_between_one_and_ess_within_its_error(n, columns, pairs, seed):
-    x = cloud(n, columns, seed)
-    measure = he.Measure(x, np.random.default_rng(seed).random(n) ** 2 + 1e-9)
-    found = he.heat_profile(measure, resolutions=[15.0, 40.0, 70.0], pairs=pairs, rng=seed)
-    assert (1 / found.gess * (1 + found.error) >= 1 / measure.ess).all()
-    assert (1 / found.gess * (1 - found.error) <= 1).all()
+    measure = he.Measure(cloud(n, columns, seed), np.random.default_rng(seed).random(n) ** 2 + 1e-9)
+    found = estimate(measure, [15.0, 40.0, 70.0], pairs, seed)
+    assert (found.overlap * (1 + found.error) >= 1 / measure.ess).all()
+    assert (found.overlap * (1 - found.error) <= 1).all()
 
 
 @pytest.mark.parametrize("columns", [5, 100])
 def test_atoms_all_in_one_place_are_one(columns):
     x = np.zeros((300, columns), dtype=np.float32)
     x[:, 1] = 1
-    found = he.heat_profile(x, resolutions=[20.0, 60.0], pairs=5000, rng=0)
-    np.testing.assert_allclose(found.gess, 1.0, rtol=1e-12)
-    assert (np.abs(found.gess - 1) <= found.error).all()
+    found = estimate(he.Measure(x), [20.0, 60.0], 5000, 0)
+    np.testing.assert_allclose(found.overlap, 1.0, rtol=1e-12)
+    assert (np.abs(found.overlap - 1) <= found.error).all()
+
+
+def test_at_large_scales_mmd2_keeps_its_digits():
+    x = cloud(300, 12, 9, dtype=np.float64)
+    found = heat_sums(he.Measure(x), np.array([3.0]), 1e-8, 5000, np.random.default_rng(0), SILENT)
+    first = x.mean(axis=0)
+    # 12 exp(-66) |sum w x|^2: level 2 is smaller by 1e-33
+    assert found.log_mmd2[0] == pytest.approx(np.log(12 * (first @ first)) - 66, abs=1e-10)
+    assert found.mmd2_error[0] < 1e-8
 
 
 def test_the_answer_does_not_depend_on_the_number_of_threads():

@@ -125,7 +125,8 @@ def _by_levels(
     one = sampled.sum(axis=1)
     least = (sampled @ series.zonal(count, np.linspace(0.0, _reach(measure, kernel), GRID))).min(axis=1)
 
-    blocks = _Blocks.of(measure, kernel, pairs, float(p[np.argmin(times)] @ series.levels(count).eigenvalues))
+    eigenvalues = series.levels(count).eigenvalues
+    blocks = _Blocks.of(measure, kernel, pairs, float((p @ eigenvalues).max()))
     draws = Draws.of(blocks.order, measure.weights, pairs - blocks.near_pairs, rng, blocks=FEW_BLOCKS)
     cosines, same = blocks.drawn(draws, count, progress)
     near, share = blocks.near(count, progress)
@@ -133,20 +134,21 @@ def _by_levels(
     batches = moments @ sampled.T + np.multiply.outer(same - share, least)  # the rest of the pairs counts as `least`
     rest = batches.mean(axis=0)
 
+    excess = p[:, 1 : len(known)] @ known[1:] + rest  # (A - 1) / k_2t(x, x)
+    overlap = p[:, 0] + excess
+    if not (overlap > 0).all():
+        raise PrecisionError(f"{pairs:,} random pairs are too few to tell the overlap from zero; give more")
     values = moments.mean(axis=0)
     values[: len(known)] = known
-    exact = p[:, : len(known)] @ known
-    overlap = exact + rest
-    if not (overlap > 0).all():
-        raise PrecisionError(f"{draws.pairs:,} random pairs are too few to tell the overlap from zero; give more")
-    found = LevelMoments(
-        np.clip(values, 0.0, 1.0), error=ERROR + 32 * EPS, cosine_error=blocks.rounded, certain=len(known)
-    )
-    sums = sum_levels(series, times, found)
-    chance, slope = _chance(draws, batches, rest, one, least) / overlap, sums.slope * sums.overlap / overlap
+    sums = sum_levels(series, times, LevelMoments(np.clip(values, 0.0, 1.0), error=ERROR, certain=len(known)))
+    # An overlap changes with the cosine by no more than at distance zero, absolutely and in proportion.
+    steepest = np.minimum(overlap * (p @ eigenvalues), sampled @ eigenvalues) / (series.dim * series.winding**2)
+    chance = (_chance(draws, batches, rest, one, least) + 2 * blocks.rounded * steepest) / overlap
     with np.errstate(invalid="ignore", divide="ignore"):  # nan where chance makes it negative
-        log_mmd2 = kernel.log_diagonal(times) + np.log(overlap - p[:, 0])
-    return _with_chance(overlap, slope, sums.error, chance, log_mmd2)
+        log_mmd2 = kernel.log_diagonal(times) + np.log(excess)
+    slope = sums.slope * sums.overlap / overlap
+    found = _with_chance(overlap, slope, sums.error, chance, log_mmd2)
+    return replace(found, mmd2_error=found.mmd2_error + sums.mmd2_error)
 
 
 def _known_levels(measure: Measure, count: int, pairs: int) -> FloatArray:
@@ -287,7 +289,7 @@ def _with_chance(
 ) -> HeatSums:
     """The same chance is A / (A - 1) times as much of MMD^2 as of A; nothing is known where that is not positive."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        of_mmd2 = np.where(np.isfinite(log_mmd2), share_of_mmd2(error + chance, log_mmd2), np.inf)
+        of_mmd2 = np.where(np.isnan(log_mmd2), np.inf, share_of_mmd2(chance, log_mmd2))
     return HeatSums(overlap, log_mmd2, slope, error + chance, of_mmd2, np.zeros(len(overlap)))
 
 
@@ -321,11 +323,7 @@ def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, draws:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # nan where chance makes it negative
         log_mmd2 = np.where(log_power > 0, log_power + np.log(-np.expm1(-log_power)), np.nan)
         near_one = np.log(excess + own * np.expm1(np.minimum(diagonal, 700.0)))
-    sums = _with_chance(overlap, change / overlap, error, chance, log_mmd2)
-    small = _with_chance(overlap, change / overlap, error, chance, near_one)
-    above = log_power > 1.0
-    log_mmd2 = np.where(above, sums.log_mmd2, small.log_mmd2)
-    return replace(sums, log_mmd2=log_mmd2, mmd2_error=np.where(above, sums.mmd2_error, small.mmd2_error))
+    return _with_chance(overlap, change / overlap, error, chance, np.where(log_power > 1.0, log_mmd2, near_one))
 
 
 def _deficit(measure: Measure, kernel: PairKernel, times: FloatArray) -> FloatArray:
