@@ -7,6 +7,8 @@ from collections.abc import Callable
 import ducc0
 import numpy as np
 
+from heatess.blocks import one_blas_thread, share_out, thread_count
+
 
 def paper_profile(points: np.ndarray, weights: np.ndarray, angles: np.ndarray, degree: int = 180) -> np.ndarray:
     """gESS by the paper's algorithm in NumPy: the Legendre recurrence over the n x n Gram matrix."""
@@ -56,6 +58,20 @@ def bare_quaternions(n: int, degree: int, threads: int, epsilon: float = 1e-12) 
         for grid in grids:
             ducc0.nufft.nu2u(points=values, coord=angles, forward=True, epsilon=epsilon, nthreads=threads, out=grid)
         return grids
+
+
+def bare_products(points: np.ndarray, pairs: int, side: int = 128) -> Callable[[], None]:
+    """About *pairs* inner products in blocks of random rows, in the precision of *points*, a BLAS thread per core."""
+    rng = np.random.default_rng(0)
+    chosen = rng.integers(len(points), size=(-(-pairs // side**2), 2, side))
+
+    def product(_: int, block: np.ndarray) -> None:
+        left, right = block
+        points[left] @ points[right].T
+
+    def run() -> None:
+        with one_blas_thread():
+            share_out(chosen, product, thread_count())
 
     return run
 

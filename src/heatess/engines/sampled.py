@@ -131,7 +131,8 @@ def _by_levels(
     cosines, same = blocks.drawn(draws, count, progress)
     near, share = blocks.near(count, progress)
     moments = np.stack([series.from_cosines(near + row) for row in cosines - same[:, None]])  # (batches, levels)
-    batches = moments @ sampled.T + np.multiply.outer(same - share, least)  # the rest of the pairs counts as `least`
+    # A batch draws more or fewer pairs within cells than their share; `least` stands for the others that it lacks.
+    batches = moments @ sampled.T + np.multiply.outer(same - share, least)  # (batches, times)
     rest = batches.mean(axis=0)
 
     excess = p[:, 1 : len(known)] @ known[1:] + rest  # (A - 1) / k_2t(x, x)
@@ -161,16 +162,12 @@ def _known_levels(measure: Measure, count: int, pairs: int) -> FloatArray:
 
 def _reach(measure: Measure, kernel: ZonalPairs) -> float:
     """What no two atoms are further apart than: twice the largest distance from the first, or the diameter."""
-    one, least, half = (
-        kernel.rows(measure.points[:1]),
-        1.0,
-        math.cos(kernel.series.winding * kernel.series.diameter / 2),
-    )
+    series, one, least = kernel.series, kernel.rows(measure.points[:1]), 1.0
     for part in slices(measure.n, max(1, 2**18 // kernel.width)):
         least = min(least, float(kernel.cosines(one, kernel.rows(measure.points, part)).min()))
-        if least <= half:
-            return kernel.series.diameter
-    return 2 * math.acos(least) / kernel.series.winding
+        if least <= math.cos(series.winding * series.diameter / 2):
+            return series.diameter
+    return 2 * math.acos(least) / series.winding
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +218,7 @@ class _Blocks:
 
         Those, which are not sampled, count as if at distance zero.
         """
-        label = self.cells.labels if self.within else np.arange(self.measure.n)
+        label = (self.cells.labels if self.within else np.arange(self.measure.n)).astype(np.int32)
         sums = [CosineSums(count, draws.pairs // BATCHES) for _ in range(BATCHES)]
         each, same = 1 / math.sqrt(draws.blocks * draws.side**2), np.zeros(BATCHES)
 
@@ -232,7 +229,7 @@ class _Blocks:
             for block in range(blocks):
                 u[block] = self.kernel.cosines(first[block], second[block])
             near = label[left][:, :, None] == label[right][:, None]
-            u[near] = 1.0
+            np.putmask(u, near, 1.0)
             same[batch] += np.count_nonzero(near)
             sums[batch].add(u.reshape(-1, side), np.full(blocks * side, each), np.full(side, each))
 
