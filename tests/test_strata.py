@@ -191,6 +191,16 @@ def test_single_precision_is_used_only_where_rounding_is_below_chance():
     assert _Blocks.of(he.Measure(x.astype(np.float64)), kernel, 10_000, 10.0).dtype == np.float64
 
 
+@pytest.mark.parametrize("columns", [8, 9, 100, 1030])
+@pytest.mark.parametrize("signed", [False, True])
+def test_moments_of_many_columns_are_those_of_plain_products(columns, signed):
+    rng = np.random.default_rng(10)
+    x, w = he.samplers.uniform(2500, columns - 1, rng=rng), rng.random(2500)
+    w = w / w.sum() - (1 / 2500 if signed else 0.0)
+    found = he.Sphere(columns - 1).low_moments.sums(x, w)
+    np.testing.assert_allclose(found, np.concatenate([w @ x, ((x.T * w) @ x).ravel()]), rtol=0, atol=1e-15)
+
+
 def test_exact_low_levels_leave_little_to_chance_at_coarse_scales():
     x = cloud(2000, 96, 7)
     exact = he.heat_profile(x, resolutions=[80.0])
