@@ -28,6 +28,9 @@ DOUBT, TOO_VAGUE = 1e-4, 0.1
 #: Rounding of a sum over atoms, relative to the sum of absolute values.
 SUM_ROUNDING = 4 * EPS
 
+#: Eigenpairs that are found in so many seconds are found: once there, they serve every later call.
+SOON = 2.0
+
 #: Error of MMD^2 that need not be known better.
 NEGLIGIBLE = 1e-3
 
@@ -45,7 +48,7 @@ class Eigenmodes(Engine):
         modes = question.measure.space.modes
         if modes is None:
             return None
-        _refuse_finer(question, modes)
+        refuse_finer(question, modes)
         return ModesOffer(question.measure, question.times, modes)
 
     def refusal(self, question: Question) -> Exception:
@@ -57,12 +60,13 @@ class Eigenmodes(Engine):
         modes = question.measure.space.modes
         if modes is None:
             return None
-        _refuse_finer(question, modes)
+        refuse_finer(question, modes)
         found, error = _potential(question.measure, modes, float(question.times[0]), at)
         return PotentialOffer(0.0, error, lambda _: found)
 
 
-def _refuse_finer(question: Question, modes: Modes) -> None:
+def refuse_finer(question: Question, modes: Modes) -> None:
+    """A `PrecisionError` where a scale is finer than the space resolves."""
     finest, least = float(question.times[0]), modes.finest_time
     if finest < least * (1 - 1e-9):
         raise PrecisionError(
@@ -87,8 +91,11 @@ class ModesOffer(Offer):
     name = "spectral"
 
     def seconds(self, first: int, end: int) -> float:
-        """Not known before the eigenpairs are, and there is no other engine."""
-        return 0.0
+        """Of the eigenpairs that the finest scale needs, where there is another way; else there is no choice."""
+        if self.measure.space.flow is None:
+            return 0.0
+        seconds = self.modes.seconds(float(self.times[first]))
+        return 0.0 if seconds < SOON else seconds
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """One pass over the atoms for all scales."""
@@ -250,7 +257,7 @@ def _potential(measure: Measure, modes: Modes, time: float, at: NDArray[Any]) ->
 
 def density(measure: Measure, modes: Modes, time: float, at: NDArray[Any]) -> FloatArray:
     """p_t(y) = sum_r exp(-lambda_r t) phi_r(y) sum_j w_j phi_r(x_j), the smoothed density at points *at*."""
-    _refuse_finer(Question(measure, np.array([time / 2]), 1.0), modes)
+    refuse_finer(Question(measure, np.array([time / 2]), 1.0), modes)
     decay = np.exp(-time * modes.eigenpairs(measure.points[:1], time / 2).values)
 
     def functions(points: NDArray[Any]) -> FloatArray:

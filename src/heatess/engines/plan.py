@@ -20,13 +20,14 @@ from ..progress import Progress
 from ..transforms.base import Spectrum
 from .base import Engine, Offer, PotentialOffer, Question
 from .boxes import Boxes
+from .flows import Flows
 from .modes import Eigenmodes
 from .neighbours import Neighbours
 from .pairs import Pairs
 from .spectral import Spectral, quick_overlap
 
 #: In order of preference: the first offer that is cheap is taken at once.
-ENGINES: tuple[Engine, ...] = (Spectral(), Boxes(), Eigenmodes(), Neighbours(), Pairs())
+ENGINES: tuple[Engine, ...] = (Spectral(), Boxes(), Eigenmodes(), Flows(), Neighbours(), Pairs())
 
 METHODS = ("auto", "spectral", "pairwise", "local")
 

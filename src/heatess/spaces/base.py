@@ -21,6 +21,7 @@ from ..transforms.harmonics import Harmonics
 from ..transforms.low_moments import LowMoments
 from .capabilities import Embedding, Modes, PairKernel
 from .drawing import Drawing
+from .flow import Flow
 
 #: What the repr of a space of infinite volume ends with.
 GESS_ONLY = " [infinite volume: gESS only]"
@@ -63,6 +64,9 @@ class Space(ABC):
 
     #: Eigenpairs, where the space is not homogeneous.
     modes: Modes | None = None
+
+    #: Heat on nodes without eigenpairs.
+    flow: Flow | None = None
 
     #: The lowest level moments as sums of squares.
     low_moments: LowMoments | None = None

@@ -376,3 +376,9 @@ class Modes(Protocol):
 
     def discretisation_error(self, times: FloatArray) -> FloatArray:
         """Estimated relative error of gESS at each time from the eigenpairs themselves not being exact."""
+
+    def seconds(self, time: float) -> float:
+        """Rough seconds that eigenpairs for *time* take; none if they are known, infinite if they are refused."""
+
+    def functionals(self, points: NDArray[Any]) -> Any:
+        """Sparse rows r_x, shape (n, nodes), with k_2t(x, y) = r_x' exp(-2 t S) r_y for the operator S of the flow."""

@@ -90,8 +90,8 @@ class Graph(NodeSpace):
 
     @cached_property
     def finest_of_nodes(self) -> float:
-        """Zero where all modes fit; else the time at which the most that fit suffice."""
-        if self._laplacian.whole:
+        """Zero where all modes fit or none is needed; else the time at which the most that fit suffice."""
+        if self._laplacian.whole or self.flow is not None:
             return 0.0
         return self.cutoff(1.0) / self._laplacian.reaching(self._most_modes - self._most_modes // 8)
 
@@ -101,6 +101,12 @@ class Graph(NodeSpace):
         if self._modes is None:
             return self.finest_of_nodes
         return 0.0 if self._modes == self.node_count else self._finest_of_modes()
+
+    def _count(self, time: float) -> int:
+        """Estimated from how the eigenvalues are distributed: no law says it."""
+        if self._modes is not None or self.flow is None:
+            return self._modes or self.node_count
+        return max(self.flow.count(self.cutoff(time)), min(64, self.node_count))
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent nodes, all equally likely."""

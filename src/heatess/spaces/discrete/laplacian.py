@@ -12,13 +12,15 @@ from ...arrays import EPS, FloatArray
 from ...errors import CostError, PrecisionError
 from ...progress import announce
 from ..capabilities import Eigenpairs, Rounding
+from ..flow import Flow
 from .graded import graded_eigenpairs, links_of, relative_error, singular
-from .matrices import scaled
+from .matrices import scaled, with_data
 
 TAIL = 1e-5  # share of the heat trace that the eigenpairs left out may hold
 MOST_MODES = 4000  # more eigenpairs are refused: they would not fit in memory or time
 DENSE = 1200  # matrices up to this size are diagonalised whole
 _LARGEST_DENSE = 8000  # and up to this size, where that is faster than factorisations that fill up
+_LARGEST_SPARSE = 300_000  # and matrices above this one are not factorised, unless the number of eigenpairs is given
 _PATIENCE = 120.0  # seconds, the longest estimate that is run unless the number of eigenpairs is given
 _WORTH_A_WORD = 2.0  # seconds, an estimate that whoever waits is told of
 _BAND = 120  # eigenpairs found around one shift, at most
@@ -107,13 +109,34 @@ class Laplacian:
         self._matrix = scaled(stiffness, 1 / self._root).T  # CSC, in the same memory
         self._metric = sparse.eye_array(self.size, format="csc")
         self._coupled = coupling is not None
-        if self._coupled:
-            self._metric = self._metric + scaled(coupling, 1 / self._root).T
+        self._coupling = scaled(coupling, 1 / self._root) if self._coupled else None
+        if self._coupling is not None:
+            self._metric = self._metric + self._coupling.T
         self._raw = np.empty(0)  # eigenvalues of the matrices, before correction
         self._found = Eigenpairs(self._raw, np.empty((self.size, 0)))
         self._reach = -math.inf  # all eigenvalues of the matrices up to here have been found
         self.rounding = Rounding(0.0, math.inf, 0.0)
         self.wanted: int | None = None  # number of eigenpairs that were asked for, whatever they cost
+
+    @cached_property
+    def flow(self) -> Flow | None:
+        """The same heat without eigenpairs, to second order in the coupling; None for heat flow of a finite step."""
+        if self._step:
+            return None
+        # M^(-1/2) = 1 - coupling / 2, to first order. Columns of a symmetric matrix are its rows.
+        half = None if self._coupling is None else with_data(self._coupling, -self._coupling.data / 2)
+        return Flow(self._matrix.T, half, self._root / math.sqrt(self.mass.sum()))
+
+    def seconds(self, count: int) -> float:
+        """Rough seconds for the *count* lowest eigenpairs, none if they are known; infinite where it is refused."""
+        if len(self._raw) >= count:
+            return 0.0
+        if self.whole:
+            return self._cost.seconds_whole
+        if count > self.most or self.size > _LARGEST_SPARSE:
+            return math.inf
+        seconds = self._cost.seconds(max(count, 64))
+        return seconds if seconds <= _PATIENCE else math.inf
 
     @cached_property
     def _cost(self) -> Cost:

@@ -179,12 +179,29 @@ class Mesh(NodeSpace):
         if places is not None:
             return np.asarray(values[places])
         vertex, share = points[:, :3].astype(np.intp), points[:, 3:]
-        corners = self._vertices[vertex]  # (n, 3 corners, 3 coordinates)
-        steps = share[:, :, None] * (np.einsum("nc,ncd->nd", share, corners)[:, None] - corners) / 2
+        steps = self._steps(vertex, share)
         found = np.einsum("nc,nck->nk", share, values[vertex])
         for coordinate, slope in enumerate(self._gradients):
             found += np.einsum("nc,nck->nk", steps[:, :, coordinate], (slope @ values)[vertex])
         return np.asarray(found)
+
+    def _evaluation(self, points: NDArray[Any]) -> Any:
+        if self._places(points) is not None:
+            return super()._evaluation(points)
+        from scipy.sparse import csr_array
+
+        vertex, share = points[:, :3].astype(np.intp), points[:, 3:]
+        rows, shape = np.repeat(np.arange(len(points)), 3), (len(points), len(self._vertices))
+        found = csr_array((share.ravel(), (rows, vertex.ravel())), shape=shape)
+        for coordinate, slope in enumerate(self._gradients):
+            steps = self._steps(vertex, share)[:, :, coordinate]
+            found = found + csr_array((steps.ravel(), (rows, vertex.ravel())), shape=shape) @ slope
+        return found.tocsr()
+
+    def _steps(self, vertex: NDArray[np.intp], share: FloatArray) -> FloatArray:
+        """b_a (x - x_a) / 2 of each point x and each corner a, shape (n, 3 corners, 3 coordinates)."""
+        corners = self._vertices[vertex]
+        return np.asarray(share[:, :, None] * (np.einsum("nc,ncd->nd", share, corners)[:, None] - corners) / 2)
 
     def _places(self, points: NDArray[Any]) -> NDArray[np.intp] | None:
         return points[:, 0].astype(np.intp) if (points[:, 3] == 1).all() else None

@@ -15,6 +15,7 @@ from ...arrays import EPS, FloatArray, numeric_array
 from ...errors import InputError, InputTypeError
 from ..base import Space
 from ..capabilities import Eigenpairs, Rounding
+from ..flow import Flow
 from .laplacian import MOST_MODES, TAIL, Laplacian
 
 _LEAST_MODES = 64  # at the coarsest of scales, where gESS needs none but MMD^2 rests on the lowest with any energy
@@ -116,10 +117,12 @@ class NodeSpace(Space):
 
     @cached_property
     def finest_of_nodes(self) -> float:
-        """The smallest time that the nodes resolve: their spacing, and by Weyl's law the most modes they can have.
+        """The smallest time that the nodes resolve: their spacing and, without a flow, the most modes they can have.
 
-        Made larger where the eigenvalues, counted, are more than the law says, as beside a boundary.
+        By Weyl's law, and made larger where the eigenvalues, counted, are more than it says, as beside a boundary.
         """
+        if self.flow is not None:
+            return self._finest
         most = min(0.4 * self._laplacian.size, MOST_MODES)
         ball = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
         largest = float(4 * math.pi**2 * (most / (ball * self.volume)) ** (2 / self.dim))
@@ -163,6 +166,38 @@ class NodeSpace(Space):
     def interpolate(self, points: NDArray[Any], values: FloatArray) -> FloatArray:
         """Functions known at the rows of the Laplacian, shape (rows, k), at checked points, which are nodes."""
         return np.asarray(values[self._places(points)])
+
+    @property
+    def flow(self) -> Flow | None:  # type: ignore[override]
+        """Heat without eigenpairs; None where the user gave their number, or where all of them are soon found."""
+        return None if self._modes is not None or self._laplacian.whole else self._laplacian.flow
+
+    def functionals(self, points: NDArray[Any]) -> Any:
+        """Sparse rows r_x, shape (n, nodes), with k_2t(x, y) = r_x' exp(-2 t S) r_y for the operator S of the flow."""
+        from scipy.sparse import diags_array
+
+        laplacian = self._laplacian
+        return self._evaluation(points) @ diags_array(math.sqrt(laplacian.mass.sum()) / np.sqrt(laplacian.mass))
+
+    def _evaluation(self, points: NDArray[Any]) -> Any:
+        """The sparse matrix that takes functions at the rows of the Laplacian to checked points, which are nodes."""
+        from scipy.sparse import csr_array
+
+        places = self._places(points)
+        rows = np.arange(len(points) + 1, dtype=np.int32)
+        return csr_array((np.ones(len(points)), places, rows), shape=(len(points), self._laplacian.size))
+
+    def seconds(self, time: float) -> float:
+        """Rough seconds that eigenpairs for *time* take; none if they are known, infinite if they are refused."""
+        return self._laplacian.seconds(self._count(time))
+
+    def _count(self, time: float) -> int:
+        """How many eigenpairs *time* needs, by Weyl's law."""
+        if self._modes is not None:
+            return int(self._modes)
+        ball = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
+        found = ball * self.volume * float(self.cutoff(time) / (4 * math.pi**2)) ** (self.dim / 2)
+        return math.ceil(min(max(found, _LEAST_MODES), self._laplacian.size))
 
     def check(self, points: Any) -> NDArray[Any]:
         """Node indices, as one column."""

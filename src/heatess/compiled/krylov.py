@@ -1,0 +1,272 @@
+"""Lanczos runs of sparse symmetric matrices: step by step on all rows, and whole ones near a few rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..arrays import EPS
+from . import compiled
+
+#: A pivot below this share of the diagonal is rounding.
+_NOTHING = 1e-12
+
+
+@compiled(nogil=True, fastmath={"contract"})
+def multiply(indptr, indices, data, x, share, found, first, last):  # type: ignore[no-untyped-def]
+    """Rows first, ..., last - 1 of share x + M x.
+
+    Unsigned places spare a test for each entry, and sums of so few entries are not worth vectors: twice as fast.
+    """
+    for i in range(first, last):
+        total = share * x[i]
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total += data[k] * x[np.uint64(indices[k])]
+        found[i] = total
+
+
+@compiled(nogil=True, fastmath={"contract", "reassoc"})
+def follow(y, before, x, constant, beta, first, last):  # type: ignore[no-untyped-def]
+    """y -= beta before; the products y x, y constant and x constant, over some rows."""
+    along, level, drift = 0.0, 0.0, 0.0
+    for i in range(first, last):
+        y[i] -= beta * before[i]
+        along += x[i] * y[i]
+        level += constant[i] * y[i]
+        drift += constant[i] * x[i]
+    return along, level, drift
+
+
+@compiled(nogil=True, fastmath={"contract", "reassoc"})
+def remove(y, x, constant, along, level, first, last):  # type: ignore[no-untyped-def]
+    """y -= along x + level constant; the sum of squares of what is left, over some rows."""
+    total = 0.0
+    for i in range(first, last):
+        y[i] -= along * x[i] + level * constant[i]
+        total += y[i] * y[i]
+    return total
+
+
+@compiled(nogil=True)
+def nodes(d, e, z):  # type: ignore[no-untyped-def]
+    """Eigenvalues of a symmetric tridiagonal matrix, and the first components z of its eigenvectors.
+
+    By implicit QL steps with Wilkinson's shift. Diagonal *d* and *e* (beside it; one entry more, zero) are used up, d
+    becomes the eigenvalues, in no order; z begins as (1, 0, 0, ...).
+    """
+    size = len(d)
+    for low in range(size):
+        for _ in range(80):
+            high = low
+            while high < size - 1 and abs(e[high]) > EPS * (abs(d[high]) + abs(d[high + 1])):
+                high += 1
+            if high == low:
+                break
+            g = (d[low + 1] - d[low]) / (2 * e[low])
+            g = d[high] - d[low] + e[low] / (g + math.copysign(math.hypot(g, 1.0), g))
+            s, c, p, split = 1.0, 1.0, 0.0, False
+            for i in range(high - 1, low - 1, -1):
+                f, b = s * e[i], c * e[i]
+                r = math.hypot(f, g)
+                e[i + 1] = r
+                if r == 0.0:
+                    d[i + 1] -= p
+                    e[high] = 0.0
+                    split = True
+                    break
+                s, c = f / r, g / r
+                g = d[i + 1] - p
+                r = (d[i] - g) * s + 2 * c * b
+                p = s * r
+                d[i + 1] = g + p
+                g = c * r - b
+                f = z[i + 1]
+                z[i + 1] = s * z[i] + c * f
+                z[i] = c * z[i] - s * f
+            if not split:
+                d[low] -= p
+                e[low] = g
+                e[high] = 0.0
+
+
+@compiled(nogil=True)
+def anchored(alpha, beta):  # type: ignore[no-untyped-def]
+    """Of how many rows, and with which last entry of the diagonal, a tridiagonal matrix has the eigenvalue zero.
+
+    All rows, unless those before the last have it already, to rounding; nan where not even two rows are left.
+    """
+    top = 0.0
+    for j in range(len(alpha)):
+        top = max(top, alpha[j])
+    pivot, rows, last = alpha[0], 1, np.nan
+    while rows < len(alpha) and pivot > _NOTHING * top:
+        last = beta[rows - 1] ** 2 / pivot
+        pivot = alpha[rows] - last
+        rows += 1
+    return rows, last
+
+
+@compiled(nogil=True)
+def _ball(indptr, indices, cptr, cindices, roots, hops, mark, queue, ends):  # type: ignore[no-untyped-def]
+    """Number the nodes up to so many hops from the roots, layer after layer; ends[h] of them are up to h hops away."""
+    count = 0
+    for root in roots:
+        mark[root] = count
+        queue[count] = root
+        count += 1
+    ends[0] = count
+    begin = 0
+    for hop in range(1, hops + 1):
+        end = count
+        for place in range(begin, end):
+            node = queue[place]
+            for k in range(indptr[node], indptr[node + 1]):
+                if mark[indices[k]] < 0:
+                    mark[indices[k]] = count
+                    queue[count] = indices[k]
+                    count += 1
+            if len(cindices) > 0:
+                for k in range(cptr[node], cptr[node + 1]):
+                    if mark[cindices[k]] < 0:
+                        mark[cindices[k]] = count
+                        queue[count] = cindices[k]
+                        count += 1
+        begin = end
+        ends[hop] = count
+    return count
+
+
+@compiled(nogil=True)
+def ball_sizes(indptr, indices, cptr, cindices, roots, hops, mark, queue):  # type: ignore[no-untyped-def]
+    """How many nodes are up to 0, 1, ..., *hops* hops from the roots."""
+    ends = np.zeros(hops + 1, np.int64)
+    count = _ball(indptr, indices, cptr, cindices, roots, hops, mark, queue, ends)
+    for place in range(count):
+        mark[queue[place]] = -1
+    return ends
+
+
+@compiled(nogil=True)
+def _inside(indptr, indices, data, queue, count, mark):  # type: ignore[no-untyped-def]
+    """The rows of a sparse matrix at the nodes of a ball, by their numbers in it; columns outside are left out."""
+    size = 0
+    for place in range(count):
+        size += indptr[queue[place] + 1] - indptr[queue[place]]
+    ptr, columns, values = np.empty(count + 1, np.int64), np.empty(size, np.int32), np.empty(size)
+    size = 0
+    for place in range(count):
+        ptr[place] = size
+        node = queue[place]
+        for k in range(indptr[node], indptr[node + 1]):
+            other = mark[indices[k]]
+            if other >= 0:
+                columns[size] = other
+                values[size] = data[k]
+                size += 1
+    ptr[count] = size
+    return ptr, columns, values
+
+
+@compiled(nogil=True, fastmath={"contract"})
+def local(  # type: ignore[no-untyped-def]
+    indptr, indices, data, cptr, cindices, cdata, roots, values, hops, closed, mark, queue, alpha, beta, lost
+):
+    """A Lanczos run of (1 + C) M (1 + C) from values at roots, on what lies up to *hops* hops from them.
+
+    Written into alpha, beta and lost, one entry a step. *lost* is the norm of what a step, from a vector of length
+    one, would have put beyond the ball, where it is left out. Returned are the steps, fewer where the space is
+    exhausted.
+    """
+    reach = 3 if len(cindices) > 0 else 1  # hops of one multiplication
+    ends = np.zeros(hops + reach + 1, np.int64)
+    count = _ball(indptr, indices, cptr, cindices, roots, hops + reach, mark, queue, ends)
+    inner = ends[hops]
+    ptr, columns, entries = _inside(indptr, indices, data, queue, count, mark)
+    if reach == 3:
+        ptr2, columns2, entries2 = _inside(cptr, cindices, cdata, queue, count, mark)
+    else:
+        ptr2, columns2, entries2 = ptr, columns, entries
+    for place in range(count):
+        mark[queue[place]] = -1
+    x, before, y, z = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count)
+    size = 0.0
+    for place in range(len(roots)):
+        size += values[place] ** 2
+    for place in range(len(roots)):
+        x[place] = values[place] / math.sqrt(size)
+    last, steps = 0.0, 0
+    for step in range(len(alpha)):
+        one = ends[min(reach * step + 1, hops + reach)]
+        end = ends[min(reach * step + reach, hops + reach)]
+        if reach == 3:
+            multiply(ptr2, columns2, entries2, x, 1.0, z, 0, one)
+            multiply(ptr, columns, entries, z, 0.0, y, 0, ends[min(reach * step + 2, hops + reach)])
+            multiply(ptr2, columns2, entries2, y, 1.0, z, 0, end)
+        else:
+            multiply(ptr, columns, entries, x, 0.0, z, 0, one)
+        beyond = 0.0
+        for i in range(inner, end):
+            beyond += z[i] ** 2
+            z[i] = 0.0
+        lost[step] = math.sqrt(beyond)
+        end = min(end, inner)
+        along = 0.0
+        for i in range(end):
+            z[i] -= last * before[i]
+            along += x[i] * z[i]
+        total = 0.0
+        for i in range(end):
+            z[i] -= along * x[i]
+            total += z[i] * z[i]
+        alpha[step] = along
+        last = math.sqrt(total)
+        beta[step] = last
+        steps = step + 1
+        if last <= closed:
+            beta[step] = 0.0
+            break
+        for i in range(end):
+            before[i] = x[i]
+            x[i] = z[i] / last
+    return steps
+
+
+@compiled(nogil=True)
+def brackets(alpha, beta, steps, rates, lower, upper, slopes):  # type: ignore[no-untyped-def]
+    """Gauss and Gauss-Radau rules for exp(-rate x) of one run, at several *rates*: bounds from below and from above.
+
+    The Radau rule has a node at zero. *slopes* are the derivatives of the Gauss rule in log rate.
+    """
+    _sum(alpha[:steps].copy(), beta[:steps], rates, lower, slopes)
+    for k in range(len(rates)):
+        upper[k] = lower[k]
+    if beta[steps - 1] == 0.0:  # nothing is left out
+        return
+    rows, last = anchored(alpha[:steps], beta[:steps])
+    if np.isnan(last):
+        upper[:] = 1.0
+        return
+    d = alpha[:rows].copy()
+    d[rows - 1] = last
+    _sum(d, beta[:rows], rates, upper, np.empty(len(rates)))
+    for k in range(len(rates)):
+        upper[k] = max(upper[k], lower[k])
+
+
+@compiled(nogil=True)
+def _sum(d, beta, rates, sums, slopes):  # type: ignore[no-untyped-def]
+    """The rule of the tridiagonal matrix with the diagonal *d*, which is used up, for exp(-rate x)."""
+    size = len(d)
+    e, z = np.zeros(size), np.zeros(size)
+    e[: size - 1] = beta[: size - 1]
+    z[0] = 1.0
+    nodes(d, e, z)
+    for k in range(len(rates)):
+        total, slope = 0.0, 0.0
+        for j in range(size):
+            exponent = rates[k] * max(d[j], 0.0)
+            term = z[j] ** 2 * math.exp(-exponent)
+            total += term
+            slope -= term * exponent
+        sums[k], slopes[k] = total, slope

@@ -1,0 +1,189 @@
+"""The self-overlaps k_2t(x, x) of many atoms where no eigenpairs are known: Lanczos runs near each atom.
+
+A run of m steps from a point knows only what lies up to m hops from it, so it may be held to that ball without any
+loss. Where a multiplication reaches three hops (meshes), most of the ball is hardly touched, and it is made smaller;
+what that changes is measured at some atoms and counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import FloatArray
+from ..blocks import share_out, slices, thread_count
+from ..spaces.flow import Flow, LocalRuns
+
+#: Seconds of one entry of a sparse matrix in a product, and of one entry of the vectors in a step.
+PER_ENTRY, PER_NODE = 0.8e-9, 4e-9
+
+#: Seconds that the self-overlaps may take; coarse scales that would need more get a wide error.
+BUDGET = 20.0
+
+#: Hops of the ball per step of the run, on spaces where a multiplication reaches three.
+_SLACK = 0.75
+
+#: Atoms at which a smaller ball is compared with one of so many times its hops.
+_WITNESSES, _WIDER = 4, 1.5
+
+#: Hops up to which the sizes of balls are counted.
+_COUNTED = 200
+
+#: Runs are made longer by this factor where they turn out too short.
+_LONGER = 1.3
+
+#: Numbers held at once.
+_ENTRIES = 2**22
+
+
+def steps_for(top: float, time: float, accuracy: float) -> int:
+    """Steps after which the Gauss rule for exp(-2 t x) on [0, *top*] is good to *accuracy*.
+
+    It is exact for polynomials of degree 2 m - 1, and the Chebyshev series of exp(-2 t x) has the coefficients
+    2 exp(-u) I_k(u), with u = top t.
+    """
+    from scipy.special import ive
+
+    u = top * time
+    most = int(math.sqrt(2 * u * 100) + 120)
+    tails = np.cumsum((4 * ive(np.arange(most), u))[::-1])[::-1]
+    return int(np.argmax(tails <= accuracy)) // 2 + 1 if (tails <= accuracy).any() else most // 2 + 1
+
+
+class Span(NamedTuple):
+    """Bounds on k_2t(x, x), from below and from above, and its derivative in log t over itself; shape (n, times)."""
+
+    lower: FloatArray
+    upper: FloatArray
+    slope: FloatArray
+
+    @property
+    def middle(self) -> FloatArray:
+        """Between the bounds."""
+        return np.sqrt(self.lower * self.upper)
+
+    @property
+    def doubt(self) -> FloatArray:
+        """The most that the middle is off relatively at any atom, for each time."""
+        return np.asarray(np.sqrt(self.upper / self.lower).max(axis=0) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonals:
+    """Runs from every atom, from which its self-overlap follows at any time."""
+
+    flow: Flow
+    sizes: FloatArray  # squared length of each start
+    runs: LocalRuns
+    cut: FloatArray  # relative, at each of the times they were made for
+    times: FloatArray
+
+    def at(self, part: slice) -> Span:
+        """At some of the times."""
+        times = self.times[part]
+        lower, upper, slope = brackets_of(self.runs, times)
+        noise = self.flow.noise * np.minimum(2 * times, 1e300)  # of exp(-2 t S), where S is off by so much
+        lower, upper = lower * (1 - noise), upper * (1 + noise)
+        cut = 1 + self.cut[part]
+        # The constant function alone adds one.
+        lower = np.maximum(lower * self.sizes[:, None] / cut, 1.0)
+        upper = np.maximum(upper * self.sizes[:, None] * cut, lower)
+        return Span(lower, upper, slope)
+
+    @property
+    def chunk(self) -> int:
+        """How many times fit in memory at once."""
+        return max(1, _ENTRIES // len(self.sizes))
+
+
+def brackets_of(runs: LocalRuns, times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Gauss and Radau rules of all runs at all times, and the relative slope of the former; each (n, times)."""
+    from ..compiled.krylov import brackets
+
+    found = np.empty((3, len(runs.alpha), len(times)))
+    blocks = list(slices(len(runs.alpha), 64))
+
+    def fill(_: int, rows: slice) -> None:
+        for i in range(rows.start, rows.stop):
+            brackets(runs.alpha[i], runs.beta[i], runs.steps[i], 2 * times, found[0, i], found[1, i], found[2, i])
+
+    share_out(blocks, fill, thread_count())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(found[0] > 0, found[2] / found[0], 0.0)
+    return found[0], found[1], slope
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the self-overlaps of the atoms of one measure cost."""
+
+    flow: Flow
+    atoms: int
+    balls: list[float]  # nodes up to 0, 1, 2, ... hops from an atom, on average
+
+    @classmethod
+    def of(cls, flow: Flow, starts: Any) -> Plan:
+        """From the balls around some atoms."""
+        first = starts.indices[starts.indptr[:-1]]
+        some = np.unique(first[:: max(1, len(first) // 4)])[:5].astype(np.int32)
+        return cls(flow, starts.shape[0], flow.ball_sizes(some, _COUNTED).tolist())
+
+    def hops(self, steps: int) -> int:
+        """The ball for so many steps."""
+        return steps if self.flow.reach == 1 else math.ceil(_SLACK * steps) + 3
+
+    def seconds(self, steps: int) -> float:
+        """Of runs of so many steps from all atoms, on the cores there are."""
+        hops = self.hops(steps)
+        known = self.balls[min(hops, _COUNTED)]
+        # Beyond what was counted, balls grow as they did last, up to the whole.
+        growth = math.log(self.balls[_COUNTED] / self.balls[_COUNTED // 2], 2) if hops > _COUNTED else 0.0
+        nodes = min(known * max(hops / _COUNTED, 1.0) ** growth, float(self.flow.size))
+        each: float = 0.8 * steps * nodes * (PER_ENTRY * self.flow.entries / self.flow.size + PER_NODE)
+        return self.atoms * (each + 4e-8 * steps**2) / thread_count()
+
+    def affordable(self) -> int:
+        """The most steps within the budget; at least two."""
+        low, high = 2, 2
+        while self.seconds(high) < BUDGET and high < 4 * self.flow.size:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.seconds(middle) < BUDGET else (low, middle)
+        return low
+
+
+def diagonals(flow: Flow, starts: Any, times: FloatArray, tolerance: FloatArray) -> Diagonals:
+    """Self-overlaps at increasing *times*, to a relative *tolerance* at each, as far as the budget goes."""
+    plan = Plan.of(flow, starts)
+    sizes = np.asarray((starts**2).sum(axis=1)).ravel()
+    most = plan.affordable()
+    wanted = max(
+        steps_for(flow.top, float(time), 1e-3 * float(tol)) for time, tol in zip(times, tolerance, strict=True)
+    )
+    steps = max(2, min(wanted, most))
+    runs = flow.local(starts, steps, plan.hops(steps))
+    for _ in range(4):
+        lower, upper, _ = brackets_of(runs, times)
+        short = np.flatnonzero((upper > lower * (1 + tolerance)).any(axis=1))
+        longer = math.ceil(_LONGER * steps)
+        if not len(short) or longer > most or plan.seconds(longer) * len(short) / plan.atoms > BUDGET:
+            break
+        steps = longer
+        runs = runs.replaced(short, flow.local(starts[short], steps, plan.hops(steps)))
+    return Diagonals(flow, sizes, runs, _cut(plan, starts, runs, times), times)
+
+
+def _cut(plan: Plan, starts: Any, runs: LocalRuns, times: FloatArray) -> FloatArray:
+    """What the smaller ball changes at some atoms, relatively, twice: an estimate; zero where nothing was cut."""
+    if plan.flow.reach == 1:
+        return np.zeros(len(times))
+    some = np.unique(np.linspace(0, plan.atoms - 1, _WITNESSES).astype(np.intp))
+    steps = runs.alpha.shape[1]
+    wider = plan.flow.local(starts[some], steps, math.ceil(_WIDER * plan.hops(steps)))
+    one, other = brackets_of(runs.rows(some), times)[0], brackets_of(wider, times)[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(2 * np.nanmax(np.abs(one / other - 1), axis=0))
