@@ -9,6 +9,9 @@ import numpy as np
 from ..arrays import EPS
 from . import compiled
 
+#: Vectors that are filtered at once.
+COLUMNS = 8
+
 #: A pivot below this share of the diagonal is rounding.
 _NOTHING = 1e-12
 
@@ -270,3 +273,27 @@ def _sum(d, beta, rates, sums, slopes):  # type: ignore[no-untyped-def]
             total += term
             slope -= term * exponent
         sums[k], slopes[k] = total, slope
+
+
+@compiled(nogil=True, fastmath={"contract"})
+def filtered(indptr, indices, data, low, high, degree, x):  # type: ignore[no-untyped-def]
+    """T_degree of a matrix whose eigenvalues from *low* to *high* become [-1, 1], times the columns of *x*, in place.
+
+    What belongs to them does not grow, and what belongs to eigenvalues below *low* does. There are `COLUMNS` columns.
+    """
+    rows = x.shape[0]
+    before, now = np.zeros((rows, COLUMNS)), x.copy()
+    centre, scale = (low + high) / 2, 2 / (high - low)
+    for step in range(degree):
+        factor = scale if step == 0 else 2 * scale
+        for i in range(rows):
+            for c in range(COLUMNS):
+                before[i, c] = -before[i, c] - factor * centre * now[i, c]
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                entry, other = factor * data[k], np.uint64(indices[k])
+                for c in range(COLUMNS):
+                    before[i, c] += entry * now[other, c]
+        before, now = now, before
+    for i in range(rows):
+        for c in range(COLUMNS):
+            x[i, c] = now[i, c]

@@ -99,17 +99,23 @@ class FlowOffer(Offer):
     def _plan(self) -> Plan:
         return Plan.of(self.flow, self.starts)
 
-    def _steps(self, place: int) -> int:
-        time, tolerance = float(self.question.times[place]), float(self.tolerance[place])
-        return min(steps_for(self.flow.top, time, 1e-3 * tolerance), MOST_STEPS)
+    @cached_property
+    def _steps(self) -> list[int]:
+        """Of a run that serves each scale."""
+        pairs = zip(self.question.times.tolist(), (1e-3 * self.tolerance).tolist(), strict=True)
+        return [min(steps_for(self.flow.top, *pair), MOST_STEPS) for pair in pairs]
+
+    @cached_property
+    def _own_seconds(self) -> list[float]:
+        """Of the self-overlaps at each scale."""
+        return [self._plan.seconds(steps) for steps in self._steps]
 
     def seconds(self, first: int, end: int) -> float:
         """The run for MMD^2, the self-overlaps, and a run for each scale."""
         step = (PER_ENTRY * self.flow.entries + PER_NODE * self.flow.size) / min(thread_count(), 2)
-        steps = [self._steps(place) for place in range(first, end)]
-        diagonal = self._plan.seconds(steps[-1])
-        vague = VAGUE * sum(self._plan.seconds(count) > BUDGET for count in steps) / len(steps)
-        return step * (steps[-1] + sum(steps)) + min(diagonal, BUDGET) + vague
+        steps, own = self._steps[first:end], self._own_seconds[first:end]
+        vague = VAGUE * sum(seconds > BUDGET for seconds in own) / len(own)
+        return step * (steps[-1] + sum(steps)) + min(own[-1], BUDGET) + vague
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """One run for MMD^2, then scale after scale."""

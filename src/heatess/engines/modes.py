@@ -31,6 +31,9 @@ SUM_ROUNDING = 4 * EPS
 #: Eigenpairs that are found in so many seconds are found: once there, they serve every later call.
 SOON = 2.0
 
+#: Seconds that keep scales together which could as well be summed in two parts.
+PER_RANGE = 1e-2
+
 #: Error of MMD^2 that need not be known better.
 NEGLIGIBLE = 1e-3
 
@@ -95,7 +98,7 @@ class ModesOffer(Offer):
         if self.measure.space.flow is None:
             return 0.0
         seconds = self.modes.seconds(float(self.times[first]))
-        return 0.0 if seconds < SOON else seconds
+        return PER_RANGE if seconds < SOON else seconds
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """One pass over the atoms for all scales."""

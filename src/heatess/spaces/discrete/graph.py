@@ -102,11 +102,10 @@ class Graph(NodeSpace):
             return self.finest_of_nodes
         return 0.0 if self._modes == self.node_count else self._finest_of_modes()
 
-    def _count(self, time: float) -> int:
-        """Estimated from how the eigenvalues are distributed: no law says it."""
-        if self._modes is not None or self.flow is None:
-            return self._modes or self.node_count
-        return max(self.flow.count(self.cutoff(time)), min(64, self.node_count))
+    def _need(self, time: float) -> tuple[float, int]:
+        """As the eigenvalues are distributed: no law says it."""
+        limit, flow = self.cutoff(time), self.flow
+        return limit, self.node_count if flow is None else flow.count(limit)
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent nodes, all equally likely."""

@@ -15,12 +15,14 @@ from ..capabilities import Eigenpairs, Rounding
 from ..flow import Flow
 from .graded import graded_eigenpairs, links_of, relative_error, singular
 from .matrices import scaled, with_data
+from .subspace import Wanted, smooth_eigenpairs
 
 TAIL = 1e-5  # share of the heat trace that the eigenpairs left out may hold
 MOST_MODES = 4000  # more eigenpairs are refused: they would not fit in memory or time
 DENSE = 1200  # matrices up to this size are diagonalised whole
 _LARGEST_DENSE = 8000  # and up to this size, where that is faster than factorisations that fill up
 _LARGEST_SPARSE = 300_000  # and matrices above this one are not factorised, unless the number of eigenpairs is given
+_SMOOTH = 20_000  # coupled matrices above this size are solved without factors
 _PATIENCE = 120.0  # seconds, the longest estimate that is run unless the number of eigenpairs is given
 _WORTH_A_WORD = 2.0  # seconds, an estimate that whoever waits is told of
 _BAND = 120  # eigenpairs found around one shift, at most
@@ -127,16 +129,44 @@ class Laplacian:
         half = None if self._coupling is None else with_data(self._coupling, -self._coupling.data / 2)
         return Flow(self._matrix.T, half, self._root / math.sqrt(self.mass.sum()))
 
-    def seconds(self, count: int) -> float:
-        """Rough seconds for the *count* lowest eigenpairs, none if they are known; infinite where it is refused."""
-        if len(self._raw) >= count:
+    @property
+    def smooth(self) -> bool:
+        """Whether eigenpairs are found without factors, which become too many on large meshes."""
+        return self._coupled and self.size > _SMOOTH and self.wanted is None
+
+    def seconds(self, limit: float, count: int) -> float:
+        """Rough seconds for the eigenpairs up to *limit*, about *count*; none if known, infinite where refused."""
+        if self._of_matrices(limit) <= self._reach:
             return 0.0
         if self.whole:
             return self._cost.seconds_whole
+        if self.smooth:
+            return self._filter(limit, count).seconds(self.size, self._matrix.nnz)
         if count > self.most or self.size > _LARGEST_SPARSE:
             return math.inf
         seconds = self._cost.seconds(max(count, 64))
         return seconds if seconds <= _PATIENCE else math.inf
+
+    def _filter(self, limit: float, count: int) -> Wanted:
+        return Wanted(limit, count, self._largest)
+
+    @cached_property
+    def _largest(self) -> float:
+        """Not below the largest eigenvalue of the matrix: Gershgorin's circles."""
+        return float(abs(self._matrix).sum(axis=1).max())
+
+    def smooth_below(self, limit: float, count: int) -> Eigenpairs:
+        """All eigenpairs with eigenvalues up to *limit*, of which there should be about *count*, without factors."""
+        if limit > self._reach:
+            wanted = self._filter(limit, count)
+            self._announce(count, wanted.seconds(self.size, self._matrix.nnz))
+            found, mixed = smooth_eigenpairs(self._matrix, self._metric, wanted)
+            share = _NOISE * math.sqrt(self.size)
+            # What is mixed into a mode counts as far as heat is left in it.
+            relative = share + 2 * float((mixed * TAIL ** (found.values / limit)).max())
+            rounding = Rounding(share * self._largest, float(found.values[1]), relative)
+            self._keep(found.values, found.functions, rounding, limit)
+        return self.lowest(max(int(np.searchsorted(self._raw, limit, side="right")), 1))
 
     @cached_property
     def _cost(self) -> Cost:
@@ -206,10 +236,13 @@ class Laplacian:
     def _solve(self, limit: float) -> None:
         """Find all eigenpairs up to *limit* and keep them."""
         if self.whole:
-            limit = math.inf
-            values, vectors, self.rounding = self._dense()
+            self._keep(*self._dense(), math.inf)
         else:
-            values, vectors, self.rounding = self._sparse(limit)
+            self._keep(*self._sparse(limit), limit)
+
+    def _keep(self, values: FloatArray, vectors: FloatArray, rounding: Rounding, limit: float) -> None:
+        """Eigenpairs of the matrices up to *limit*, as functions that are orthonormal for the masses."""
+        self.rounding = rounding
         values[0] = 0.0
         if self._coupled:
             vectors = (vectors + self._metric @ vectors) / 2
@@ -257,7 +290,7 @@ class Laplacian:
         vectors = np.concatenate([part.functions for part in parts], axis=1)
         order = np.argsort(values)
         values, vectors = values[order], vectors[:, order]
-        largest, share = float(abs(self._matrix).sum(axis=1).max()), _NOISE * math.sqrt(self.size)
+        largest, share = self._largest, _NOISE * math.sqrt(self.size)
         residual = self._matrix @ vectors - self._metric @ (vectors * values)
         noise = share * largest + 2 * float(np.linalg.norm(residual, axis=0).max())
         ahead = np.maximum(np.append(values[1:], limit), 0.0)  # the eigenvalue after each

@@ -146,6 +146,8 @@ class NodeSpace(Space):
         """The eigenpairs that *time* needs, or the given number of them, at *points*."""
         if self._modes is not None:
             return self.lowest_eigenpairs(points, self._modes)
+        if self._laplacian.smooth:
+            return self._at(points, self._laplacian.smooth_below(*self._need(time)))
         found = self._laplacian.below(self.cutoff(time))
         least = min(_LEAST_MODES, self._most_modes)
         return self._at(points, found if len(found.values) >= least else self._laplacian.lowest(least))
@@ -189,15 +191,14 @@ class NodeSpace(Space):
 
     def seconds(self, time: float) -> float:
         """Rough seconds that eigenpairs for *time* take; none if they are known, infinite if they are refused."""
-        return self._laplacian.seconds(self._count(time))
+        return self._laplacian.seconds(*self._need(time))
 
-    def _count(self, time: float) -> int:
-        """How many eigenpairs *time* needs, by Weyl's law."""
-        if self._modes is not None:
-            return int(self._modes)
+    def _need(self, time: float) -> tuple[float, int]:
+        """The largest eigenvalue that *time* needs, and how many there are up to it, by Weyl's law."""
         ball = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
-        found = ball * self.volume * float(self.cutoff(time) / (4 * math.pi**2)) ** (self.dim / 2)
-        return math.ceil(min(max(found, _LEAST_MODES), self._laplacian.size))
+        density = ball * self.volume / (4 * math.pi**2) ** (self.dim / 2)
+        limit = max(self.cutoff(time), (_LEAST_MODES / density) ** (2 / self.dim))
+        return limit, math.ceil(min(density * limit ** (self.dim / 2), self._laplacian.size))
 
     def check(self, points: Any) -> NDArray[Any]:
         """Node indices, as one column."""
