@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from . import scales
 from .arrays import FloatArray, shown
 from .engines import plan
-from .engines.modes import density
+from .engines.flows import density
 from .errors import InputError
 from .measure import Measure
 from .parts import part_named
@@ -79,7 +79,7 @@ def potential(
     if kind == "overlap":
         return np.maximum(plan.potential(measure, t, rtol, where, bar), 0.0)
     if measure.space.modes is not None:
-        return density(measure, measure.space.modes, t, where)
+        return density(measure, t, where)
     kernel = measure.space.pair_kernel
     if not measure.space.compact or kernel is None:
         why = "is not defined with respect to normalised volume, since that is infinite"

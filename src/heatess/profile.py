@@ -168,6 +168,15 @@ class HeatProfile(scales.OverScales):
         curves = plateaus.Curves(self.ess, *(values[order] for values in at_scales))
         return plateaus.find(curves, self.space)
 
+    @property
+    def discretisation(self) -> FloatArray:
+        """The part of `error` that is an estimate: what a mesh or point cloud differs from its surface. Else zero.
+
+        What is left of `error` without it is certified, for the nodes and edges as they are.
+        """
+        modes = self.space.modes
+        return np.zeros(len(self.times)) if modes is None else modes.discretisation_error(self.times)
+
     def to_xarray(self) -> Any:
         """An xarray Dataset over the dimension `angle`, with times and resolutions as coordinates."""
         try:

@@ -30,7 +30,8 @@ from ..spaces.capabilities import Modes, Rounding
 from ..spaces.flow import Flow, Run
 from .base import Answer, Engine, Offer, Question
 from .diagonals import BUDGET, PER_ENTRY, PER_NODE, Plan, diagonals, steps_for
-from .modes import Energies, blur_of, refuse_finer
+from .modes import SOON, Energies, blur_of, refuse_finer
+from .modes import density as density_of_modes
 from .quadrature import Bracket, heated
 
 #: Share of the discretisation error that the runs may add.
@@ -44,6 +45,9 @@ MOST_STEPS, FIRST_LOOK = 6000, 24
 
 #: Seconds that count against an answer with a wide error: eigenpairs are preferred, if they can be had.
 VAGUE = 600.0
+
+#: Accuracy of a smoothed density, of its mean square.
+ACCURATE = 1e-12
 
 #: Error of gESS, beyond that of the mesh, from which there is a warning.
 DOUBT = 1e-3
@@ -88,6 +92,10 @@ class FlowOffer(Offer):
     def starts(self) -> Any:
         """The functional of each atom, a sparse row each."""
         return self.modes.functionals(self.atoms.points)
+
+    @cached_property
+    def _touched(self) -> Any:
+        return touched_by(self.starts)
 
     @cached_property
     def tolerance(self) -> FloatArray:
@@ -174,17 +182,22 @@ class FlowOffer(Offer):
         scaled = weights / np.sqrt(at.own)
         start = self.starts.T @ scaled
         level = float(self.flow.constant @ start)
-        touched = touched_by(self.starts)
-        run = self.flow.run(start, touched)
+        few = len(self._touched) * self._steps[-1] <= KEPT
+        run = self.flow.run(start, self._touched if few else None)
         bracket = advanced(run, rates, np.array([at.tolerance]), above=level**2 / run.size**2 if run.size else 0.0)
         if bracket is None:
-            return level**2, -float(scaled.sum() ** -1 * (scaled @ at.own_slope)), 0.0
+            return level**2, -float(scaled @ at.own_slope) / float(scaled.sum()), 0.0
         low, high = (run.size**2 * math.exp(float(part[0])) for part in (bracket.lower, bracket.upper))
         overlap = level**2 + (low + high) / 2
         rule = bracket.rule
         flow = run.size**2 * float((rule.weights * np.exp(-rates * rule.nodes)) @ (-rates * rule.nodes))
-        warm = level * self.flow.constant[touched] + run.size * (heated(*run.tridiagonal, rates)[0] @ run.kept)
-        change = flow - float((scaled * at.own_slope) @ (self.starts[:, touched] @ warm))
+        shares = run.size * heated(*run.tridiagonal, rates)[0]
+        warm = level * self.flow.constant
+        if few:
+            warm[self._touched] += shares @ run.kept
+        else:
+            warm += self.flow.combined(start, shares)
+        change = flow - float((scaled * at.own_slope) @ (self.starts @ warm))
         rounded = self.flow.noise * 2 * at.time * run.size**2 * math.exp(float(bracket.lower[0]))
         return overlap, change / overlap, ((high - low) / 2 + rounded) / overlap + 16 * EPS
 
@@ -238,6 +251,7 @@ class Power:
     run: Run
     times: FloatArray
     bracket: Bracket
+    rounding: float  # of the vector that the run starts from, in length
 
     @classmethod
     def of(cls, flow: Flow, starts: Any, weights: FloatArray, times: FloatArray, tolerance: FloatArray) -> Power | None:
@@ -246,7 +260,7 @@ class Power:
         longest = steps_for(flow.top, float(times[-1]), 1e-12)
         run = flow.run(starts.T @ weights, touched if len(touched) * longest <= KEPT else None)
         bracket = advanced(run, 2 * times, tolerance)
-        return None if bracket is None else cls(flow, run, times, bracket)
+        return None if bracket is None else cls(flow, run, times, bracket, 8 * EPS * run.size)
 
     @property
     def log_mmd2(self) -> FloatArray:
@@ -261,7 +275,7 @@ class Power:
         kept = rule.weights > 0
         values, coefficients = rule.nodes[kept], size * np.sqrt(rule.weights[kept])
         rounding = Rounding(self.flow.noise, max(float(values[0]), math.ulp(0.0)), 16 * EPS)
-        energies = Energies(values, coefficients, np.full(len(values), 8 * EPS * size))
+        energies = Energies(values, coefficients, np.full(len(values), self.rounding))
         blur = blur_of(values, self.times, rounding)
         return np.asarray(self.bracket.width / 2 + energies.errors(self.times, self.log_mmd2, rounding, blur))
 
@@ -299,6 +313,14 @@ def touched_by(starts: Any) -> Any:
     return np.unique(starts.indices)
 
 
+def warmed(flow: Flow, start: FloatArray, rate: float, accuracy: float) -> FloatArray:
+    """exp(-rate S) times a vector, at all nodes."""
+    level, run = float(flow.constant @ start) * flow.constant, flow.run(start)
+    if advanced(run, np.array([rate]), np.array([accuracy])) is None:
+        return level
+    return np.asarray(level + run.size * flow.combined(start, heated(*run.tridiagonal, np.array([rate]))[0]))
+
+
 def advanced(run: Run, rates: FloatArray, tolerance: FloatArray, *, above: float = 0.0) -> Bracket | None:
     """Take a run on until its bounds are as close as wanted, at all rates; None if it starts from nothing.
 
@@ -316,3 +338,27 @@ def advanced(run: Run, rates: FloatArray, tolerance: FloatArray, *, above: float
         if run.closed or not wide.any() or done >= MOST_STEPS:
             return bracket
         run.advance(max(16, done // 4))
+
+
+def log_energy(
+    flow: Flow, vector: FloatArray, rounding: float, times: FloatArray, rtol: float
+) -> tuple[FloatArray, FloatArray]:
+    """log of v' exp(-2 t S) v for a vector v without a constant part, known to *rounding*, and its relative error."""
+    run = flow.run(vector)
+    bracket = advanced(run, 2 * times, np.full(len(times), rtol))
+    if bracket is None:
+        return np.full(len(times), -np.inf), np.zeros(len(times))
+    power = Power(flow, run, times, bracket, rounding + 8 * EPS * run.size)
+    return power.log_mmd2, power.error
+
+
+def density(measure: Measure, time: float, at: Any) -> FloatArray:
+    """p_t(y) = sum_j w_j k_t(y, x_j), the smoothed density at points *at* of a space known by its nodes."""
+    space = measure.space
+    if space.modes is None:
+        raise TypeError("this space is not known by its nodes")
+    if space.flow is None or space.modes.seconds(time / 2) < SOON:
+        return density_of_modes(measure, space.modes, time, at)
+    refuse_finer(Question(measure, np.array([time / 2]), 1.0), space.modes)
+    start = space.modes.functionals(measure.points).T @ measure.weights
+    return np.asarray(space.modes.functionals(at) @ warmed(space.flow, start, time, ACCURATE))

@@ -14,7 +14,8 @@ from ..arrays import EPS, FloatArray
 from ..blocks import slices
 from ..engines import plan
 from ..engines.base import Question
-from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, Energies, blur_of, share_left_out
+from ..engines.flows import log_energy
+from ..engines.modes import BLOCK_ENTRIES, SOON, SUM_ROUNDING, Eigenmodes, Energies, blur_of, share_left_out
 from ..engines.spectral import AGAIN, accuracy, threads_for
 from ..errors import CostError, InputError, PrecisionError, PrecisionWarning, ScaleError, warn
 from ..heat.series import SERIES_LIMIT, level_count, log_terms
@@ -25,6 +26,7 @@ from ..profile import check_rtol
 from ..progress import Progress
 from ..spaces.base import Space
 from ..spaces.capabilities import Modes
+from ..spaces.flow import Flow
 from ..transforms.base import Coefficients, LowSums, Spectrum, Transform
 from ..transforms.levels import LevelSpectrum, LevelTransform
 
@@ -358,7 +360,9 @@ def _by_powers(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
 def _by_modes(parts: Apart, times: FloatArray, modes: Modes, rtol: float) -> LogMmd2:
     """From half the difference of the sums of eigenfunctions."""
     Eigenmodes().offer(Question(parts.left, times, rtol))  # refuses scales that the eigenpairs do not resolve
-    finest = float(times[0])
+    finest, flow = float(times[0]), parts.left.space.flow
+    if flow is not None and modes.seconds(finest) > SOON:
+        return _by_flow(parts, times, flow, modes, rtol)
     values = modes.eigenpairs(parts.left.points[:1], finest).values
     size = BLOCK_ENTRIES // len(values) + 1
     coefficients, rounded = np.zeros((2, len(values)))
@@ -376,6 +380,14 @@ def _by_modes(parts: Apart, times: FloatArray, modes: Modes, rtol: float) -> Log
         missing = np.where(left_out > 0, np.exp(np.minimum(np.log(left_out) - logs, 700.0)), 0.0)
     energies = Energies(values[1:], np.abs(coefficients[1:]), rounded[1:])
     error = missing + energies.errors(times, logs, modes.rounding, blur_of(values, times, modes.rounding)[:, 1:])
+    return LogMmd2(logs + math.log(4), error)
+
+
+def _by_flow(parts: Apart, times: FloatArray, flow: Flow, modes: Modes, rtol: float) -> LogMmd2:
+    """From half the difference of the functionals of the two parts."""
+    left, right = (modes.functionals(part.points).T @ part.weights for part in (parts.left, parts.right))
+    lengths = np.sqrt(np.asarray((modes.functionals(parts.places) ** 2).sum(axis=1)).ravel())
+    logs, error = log_energy(flow, (left - right) / 2, float(parts.rounding @ lengths), times, rtol)
     return LogMmd2(logs + math.log(4), error)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray
 from ..engines import plan, spectral
 from ..engines.base import Question
-from ..engines.modes import density as density_of_modes
+from ..engines.flows import density as density_on_nodes
 from ..errors import InputError, PrecisionError
 from ..measure import Measure
 from ..progress import Progress
@@ -132,7 +132,7 @@ def _densities(measure: Measure, times: FloatArray) -> _Density | None:
         return None
     space = measure.space
     if (modes := space.modes) is not None:
-        return _Density(2.001 * modes.finest_time, lambda time, at: density_of_modes(measure, modes, time, at))
+        return _Density(2.001 * modes.finest_time, lambda time, at: density_on_nodes(measure, time, at))
     if space.transform is not None:
         return _by_transform(measure, space.transform, times)
     return _by_plan(measure, times)

@@ -122,6 +122,14 @@ class Flow:
         """A run from a vector without a constant part; the vectors of the run are kept at *rows*."""
         return Run(self, start, rows)
 
+    def combined(self, start: FloatArray, shares: FloatArray) -> FloatArray:
+        """sum_j shares_j x_j over the vectors x_j of a run, which is run again: none of them need be kept."""
+        run, found = self.run(start), np.zeros(self.size)
+        for share in shares:
+            found += share * run.vector
+            run.advance(1)
+        return found
+
     def local(self, starts: Any, steps: int, hops: int) -> LocalRuns:
         """Runs of so many steps from each row of a sparse matrix, each held to a ball of so many hops."""
         from ..compiled.krylov import local
@@ -181,6 +189,11 @@ class Run:
     def tridiagonal(self) -> tuple[FloatArray, FloatArray]:
         """S in the vectors of the run: the diagonal, and what is beside it; the last entry leads out of them."""
         return np.array(self._alpha), np.array(self._beta)
+
+    @property
+    def vector(self) -> FloatArray:
+        """The vector from which the next step begins."""
+        return self._x
 
     @property
     def kept(self) -> FloatArray:

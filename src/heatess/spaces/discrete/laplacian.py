@@ -141,7 +141,8 @@ class Laplacian:
         if self.whole:
             return self._cost.seconds_whole
         if self.smooth:
-            return self._filter(limit, count).seconds(self.size, self._matrix.nnz)
+            seconds = self._filter(limit, count).seconds(self.size, self._matrix.nnz)
+            return seconds if seconds <= _PATIENCE else math.inf
         if count > self.most or self.size > _LARGEST_SPARSE:
             return math.inf
         seconds = self._cost.seconds(max(count, 64))
@@ -159,7 +160,14 @@ class Laplacian:
         """All eigenpairs with eigenvalues up to *limit*, of which there should be about *count*, without factors."""
         if limit > self._reach:
             wanted = self._filter(limit, count)
-            self._announce(count, wanted.seconds(self.size, self._matrix.nnz))
+            seconds = wanted.seconds(self.size, self._matrix.nnz)
+            if seconds > _PATIENCE:
+                raise CostError(
+                    f"this scale needs about {count:,} eigenpairs of {self.size:,} nodes, more than fit in memory or "
+                    f"{_PATIENCE / 60:.0f} minutes; give coarser scales",
+                    seconds=seconds,
+                )
+            self._announce(count, seconds)
             found, mixed = smooth_eigenpairs(self._matrix, self._metric, wanted)
             share = _NOISE * math.sqrt(self.size)
             # What is mixed into a mode counts as far as heat is left in it.

@@ -117,18 +117,18 @@ class NodeSpace(Space):
 
     @cached_property
     def finest_of_nodes(self) -> float:
-        """The smallest time that the nodes resolve: their spacing and, without a flow, the most modes they can have.
+        """The smallest time that the nodes resolve: their spacing, and by Weyl's law the most modes they can have.
 
-        By Weyl's law, and made larger where the eigenvalues, counted, are more than it says, as beside a boundary.
+        Where these must be found, made larger if they, counted, are more than the law says, as beside a boundary.
         """
-        if self.flow is not None:
-            return self._finest
-        most = min(0.4 * self._laplacian.size, MOST_MODES)
+        most = 0.4 * self._laplacian.size
+        if self.flow is None:
+            most = min(most, MOST_MODES)
         ball = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
         largest = float(4 * math.pi**2 * (most / (ball * self.volume)) ** (2 / self.dim))
         of_modes = self.cutoff(1.0) / largest
         finest = max(self._finest, of_modes)
-        if most * (of_modes / finest) ** (self.dim / 2) < 0.6 * self._laplacian.most:
+        if self.flow is not None or most * (of_modes / finest) ** (self.dim / 2) < 0.6 * self._laplacian.most:
             return finest
         while (excess := self._laplacian.count(self.cutoff(finest)) / self._laplacian.most) > 1:
             finest *= 1.02 * excess ** (2 / self.dim)
