@@ -79,7 +79,7 @@ def test_graphs_by_runs_and_by_eigenpairs(kind, no_eigenpairs):
     assert (np.abs(np.expm1(found.log_mmd2 - known.log_mmd2)) <= found.mmd2_error + known.mmd2_error).all()
     assert_allclose(found.overlap, known.overlap, rtol=1e-10)
     assert_allclose(found.log_mmd2, known.log_mmd2, rtol=0, atol=1e-9)
-    assert_allclose(found.slope, known.slope, rtol=0, atol=1e-8)
+    assert_allclose(found.slope, known.slope, rtol=0, atol=1e-6)
     assert found.error.max() < 1e-8
 
 
@@ -127,7 +127,7 @@ def test_self_overlaps_lie_between_their_bounds(no_eigenpairs):
     starts = graph.functionals(points)
     for steps in (2, 3, 5, 8, 13):
         runs = graph.flow.local(starts, steps, steps)
-        lower, upper, _ = diagonals.brackets_of(runs, times)
+        lower, upper = diagonals.brackets_of(runs, times)[:2]
         sizes = np.asarray((starts**2).sum(axis=1))[:, None]
         assert (lower * sizes <= exact * (1 + 1e-12)).all()
         assert (upper * sizes >= exact * (1 - 1e-12)).all()
@@ -229,6 +229,23 @@ def test_gess_that_is_too_expensive_gets_a_wide_error(no_eigenpairs, monkeypatch
         warnings.simplefilter("error")
         finer = sums(graph, points, None, times[:1], Flows())
     assert_allclose(finer.overlap, known.overlap[:1], rtol=1e-3)
+
+
+@pytest.mark.parametrize("link", [1e-6, 1e-11, 1e-15])
+def test_links_too_weak_for_rounding_are_told(link, no_eigenpairs):
+    rng = np.random.default_rng(12)
+    links = sparse.block_diag([grid(10, 10), grid(10, 10)]).tolil()
+    links[0, 150] = links[150, 0] = link
+    graph = he.Graph(links.tocsr())
+    points, weights = rng.choice(200, 30, replace=False), rng.exponential(size=30)
+    times = np.geomspace(1, 0.1 / link, 8)
+    known = sums(graph, points, weights, times, Eigenmodes())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", he.PrecisionWarning)
+        found = sums(graph, points, weights, times, Flows())
+    assert (np.abs(found.overlap / known.overlap - 1) <= found.error + known.error).all()
+    off = np.abs(np.expm1(found.log_mmd2 - known.log_mmd2))
+    assert (off <= found.mmd2_error + known.mmd2_error).all()
 
 
 def test_uniform_measures(no_eigenpairs):

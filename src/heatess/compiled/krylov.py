@@ -236,12 +236,13 @@ def local(  # type: ignore[no-untyped-def]
 
 
 @compiled(nogil=True)
-def brackets(alpha, beta, steps, rates, lower, upper, slopes):  # type: ignore[no-untyped-def]
+def brackets(alpha, beta, steps, rates, lower, upper, slopes, blurs):  # type: ignore[no-untyped-def]
     """Gauss and Gauss-Radau rules for exp(-rate x) of one run, at several *rates*: bounds from below and from above.
 
-    The Radau rule has a node at zero. *slopes* are the derivatives of the Gauss rule in log rate.
+    The Radau rule has a node at zero. *slopes* are the derivatives of the Gauss rule in log rate, *blurs* what the
+    values move by, at most, if the matrix does by a unit.
     """
-    _sum(alpha[:steps].copy(), beta[:steps], rates, lower, slopes)
+    _sum(alpha[:steps].copy(), beta[:steps], rates, lower, slopes, blurs)
     for k in range(len(rates)):
         upper[k] = lower[k]
     if beta[steps - 1] == 0.0:  # nothing is left out
@@ -252,13 +253,13 @@ def brackets(alpha, beta, steps, rates, lower, upper, slopes):  # type: ignore[n
         return
     d = alpha[:rows].copy()
     d[rows - 1] = last
-    _sum(d, beta[:rows], rates, upper, np.empty(len(rates)))
+    _sum(d, beta[:rows], rates, upper, np.empty(len(rates)), np.empty(len(rates)))
     for k in range(len(rates)):
         upper[k] = max(upper[k], lower[k])
 
 
 @compiled(nogil=True)
-def _sum(d, beta, rates, sums, slopes):  # type: ignore[no-untyped-def]
+def _sum(d, beta, rates, sums, slopes, blurs):  # type: ignore[no-untyped-def]
     """The rule of the tridiagonal matrix with the diagonal *d*, which is used up, for exp(-rate x)."""
     size = len(d)
     e, z = np.zeros(size), np.zeros(size)
@@ -266,13 +267,14 @@ def _sum(d, beta, rates, sums, slopes):  # type: ignore[no-untyped-def]
     z[0] = 1.0
     nodes(d, e, z)
     for k in range(len(rates)):
-        total, slope = 0.0, 0.0
+        total, slope, blur = 0.0, 0.0, 0.0
         for j in range(size):
             exponent = rates[k] * max(d[j], 0.0)
             term = z[j] ** 2 * math.exp(-exponent)
             total += term
             slope -= term * exponent
-        sums[k], slopes[k] = total, slope
+            blur += z[j] ** 2 * rates[k] / max(1.0, 2 * exponent)
+        sums[k], slopes[k], blurs[k] = total, slope, blur
 
 
 @compiled(nogil=True, fastmath={"contract"})

@@ -21,7 +21,7 @@ from ..spaces.flow import Flow, LocalRuns
 PER_ENTRY, PER_NODE = 0.8e-9, 4e-9
 
 #: Seconds that the self-overlaps may take; coarse scales that would need more get a wide error.
-BUDGET = 20.0
+BUDGET = 12.0
 
 #: Hops of the ball per step of the run, on spaces where a multiplication reaches three.
 _SLACK = 0.75
@@ -84,9 +84,8 @@ class Diagonals:
     def at(self, part: slice) -> Span:
         """At some of the times."""
         times = self.times[part]
-        lower, upper, slope = brackets_of(self.runs, times)
-        noise = self.flow.noise * np.minimum(2 * times, 1e300)  # of exp(-2 t S), where S is off by so much
-        lower, upper = lower * (1 - noise), upper * (1 + noise)
+        lower, upper, slope, blur = brackets_of(self.runs, times)
+        lower, upper = lower - self.flow.noise * blur, upper + self.flow.noise * blur
         cut = 1 + self.cut[part]
         # The constant function alone adds one.
         lower = np.maximum(lower * self.sizes[:, None] / cut, 1.0)
@@ -99,21 +98,34 @@ class Diagonals:
         return max(1, _ENTRIES // len(self.sizes))
 
 
-def brackets_of(runs: LocalRuns, times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Gauss and Radau rules of all runs at all times, and the relative slope of the former; each (n, times)."""
+class Brackets(NamedTuple):
+    """Of all runs at all times, each (n, times): Gauss and Radau rules, and of the former the relative slope and blur.
+
+    The blur is what it moves by, at most, if the operator does by a unit.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    slope: FloatArray
+    blur: FloatArray
+
+
+def brackets_of(runs: LocalRuns, times: FloatArray) -> Brackets:
+    """See `Brackets`."""
     from ..compiled.krylov import brackets
 
-    found = np.empty((3, len(runs.alpha), len(times)))
+    lower, upper, slope, blur = np.empty((4, len(runs.alpha), len(times)))
     blocks = list(slices(len(runs.alpha), 64))
 
     def fill(_: int, rows: slice) -> None:
         for i in range(rows.start, rows.stop):
-            brackets(runs.alpha[i], runs.beta[i], runs.steps[i], 2 * times, found[0, i], found[1, i], found[2, i])
+            run = runs.alpha[i], runs.beta[i], runs.steps[i]
+            brackets(*run, 2 * times, lower[i], upper[i], slope[i], blur[i])
 
     share_out(blocks, fill, thread_count())
     with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.where(found[0] > 0, found[2] / found[0], 0.0)
-    return found[0], found[1], slope
+        slope = np.where(lower > 0, slope / lower, 0.0)
+    return Brackets(lower, upper, slope, blur)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +179,7 @@ def diagonals(flow: Flow, starts: Any, times: FloatArray, tolerance: FloatArray)
     steps = max(2, min(wanted, most))
     runs = flow.local(starts, steps, plan.hops(steps))
     for _ in range(4):
-        lower, upper, _ = brackets_of(runs, times)
+        lower, upper = brackets_of(runs, times)[:2]
         short = np.flatnonzero((upper > lower * (1 + tolerance)).any(axis=1))
         longer = math.ceil(_LONGER * steps)
         if not len(short) or longer > most or plan.seconds(longer) * len(short) / plan.atoms > BUDGET:
@@ -184,6 +196,6 @@ def _cut(plan: Plan, starts: Any, runs: LocalRuns, times: FloatArray) -> FloatAr
     some = np.unique(np.linspace(0, plan.atoms - 1, _WITNESSES).astype(np.intp))
     steps = runs.alpha.shape[1]
     wider = plan.flow.local(starts[some], steps, math.ceil(_WIDER * plan.hops(steps)))
-    one, other = brackets_of(runs.rows(some), times)[0], brackets_of(wider, times)[0]
+    one, other = brackets_of(runs.rows(some), times).lower, brackets_of(wider, times).lower
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(2 * np.nanmax(np.abs(one / other - 1), axis=0))

@@ -52,6 +52,9 @@ ACCURATE = 1e-12
 #: Error of gESS, beyond that of the mesh, from which there is a warning.
 DOUBT = 1e-3
 
+#: Nodes up to which eigenpairs can be waited for.
+FEW_NODES = 300_000
+
 #: Seconds that whoever waits is told of.
 WORTH_A_WORD = 4.0
 
@@ -198,7 +201,9 @@ class FlowOffer(Offer):
         else:
             warm += self.flow.combined(start, shares)
         change = flow - float((scaled * at.own_slope) @ (self.starts @ warm))
-        rounded = self.flow.noise * 2 * at.time * run.size**2 * math.exp(float(bracket.lower[0]))
+        # As `blur_of` says, and no more than that.
+        blur = rule.weights @ (rates / np.maximum(1.0, 2 * rates * rule.nodes))
+        rounded = self.flow.noise * run.size**2 * float(blur)
         return overlap, change / overlap, ((high - low) / 2 + rounded) / overlap + 16 * EPS
 
     def _say_what_is_vague(self, times: FloatArray, error: FloatArray, discretised: FloatArray) -> None:
@@ -206,12 +211,12 @@ class FlowOffer(Offer):
         if not vague.any():
             return
         worst, good = int(np.argmax(error)), times[~vague]
-        finer = f"give times up to {good.max():.3g}, " if len(good) else "give finer scales, "
+        finer = f"give times up to {good.max():.3g}" if len(good) else "give finer scales"
+        known = ", or make the space with modes= to wait for its eigenpairs" if self.flow.size <= FEW_NODES else ""
         warn(
             f"gESS on {self.question.measure.space!r} is known only to within {min(float(error[worst]), 99.0):.0%} at "
             f"time {times[worst]:.3g}, and not well at {int(vague.sum())} of {len(times)} scales: so many nodes matter "
-            f"for each of {self.atoms.n:,} atoms there; {finer}fewer atoms, or make the space with modes= to wait for "
-            "its eigenpairs; MMD^2 is not affected",
+            f"for each of {self.atoms.n:,} atoms there; {finer}, fewer atoms{known}; MMD^2 is not affected",
             PrecisionWarning,
         )
 
