@@ -131,7 +131,7 @@ def test_self_overlaps_lie_between_their_bounds(no_eigenpairs):
         sizes = np.asarray((starts**2).sum(axis=1))[:, None]
         assert (lower * sizes <= exact * (1 + 1e-12)).all()
         assert (upper * sizes >= exact * (1 - 1e-12)).all()
-    found = diagonals.diagonals(graph.flow, starts, times, np.full(6, 1e-9)).at(slice(None))
+    found = diagonals.diagonals(graph.flow, starts, times, np.full(6, 1e-9), 60.0).at(slice(None))
     assert_allclose(found.middle, exact, rtol=1e-9)
     change = pairs.functions**2 @ (
         np.exp(-2 * np.multiply.outer(pairs.values, times)) * -2 * np.multiply.outer(pairs.values, times)
@@ -214,7 +214,7 @@ def test_eigenpairs_by_a_smoothing_polynomial(monkeypatch):
 
 
 def test_gess_that_is_too_expensive_gets_a_wide_error(no_eigenpairs, monkeypatch):
-    monkeypatch.setattr(diagonals, "BUDGET", 0.0)
+    monkeypatch.setattr(flows, "BUDGET", 0.0)
     rng = np.random.default_rng(8)
     graph = he.Graph(grid(24, 24))
     points, times = rng.choice(576, 40, replace=False), np.array([0.01, 0.5, 5.0])

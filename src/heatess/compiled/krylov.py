@@ -9,8 +9,8 @@ import numpy as np
 from ..arrays import EPS
 from . import compiled
 
-#: Vectors that are filtered at once.
-COLUMNS = 8
+#: Vectors that are filtered at once, steps that follow each other closely, and rows that one of them takes at once.
+COLUMNS, _TOGETHER, _AT_ONCE = 8, 8, 1024
 
 #: A pivot below this share of the diagonal is rounding.
 _NOTHING = 1e-12
@@ -278,24 +278,34 @@ def _sum(d, beta, rates, sums, slopes, blurs):  # type: ignore[no-untyped-def]
 
 
 @compiled(nogil=True, fastmath={"contract"})
-def filtered(indptr, indices, data, low, high, degree, x):  # type: ignore[no-untyped-def]
-    """T_degree of a matrix whose eigenvalues from *low* to *high* become [-1, 1], times the columns of *x*, in place.
+def filtered(indptr, indices, data, band, low, high, degree, x):  # type: ignore[no-untyped-def]
+    """T_degree of a matrix whose eigenvalues from *low* to *high* become [-1, 1], times the columns of *x*.
 
     What belongs to them does not grow, and what belongs to eigenvalues below *low* does. There are `COLUMNS` columns.
+    No entry is more than *band* away from the diagonal, so that some steps can follow each other closely, each that
+    much behind the one before, while the rows that they share are in the cache.
     """
-    rows = x.shape[0]
-    before, now = np.zeros((rows, COLUMNS)), x.copy()
-    centre, scale = (low + high) / 2, 2 / (high - low)
-    for step in range(degree):
-        factor = scale if step == 0 else 2 * scale
-        for i in range(rows):
-            for c in range(COLUMNS):
-                before[i, c] = -before[i, c] - factor * centre * now[i, c]
-            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                entry, other = factor * data[k], np.uint64(indices[k])
-                for c in range(COLUMNS):
-                    before[i, c] += entry * now[other, c]
-        before, now = now, before
-    for i in range(rows):
+    rows, even, odd = x.shape[0], x.copy(), np.zeros(x.shape)
+    for first in range(0, degree, _TOGETHER):
+        together = min(_TOGETHER, degree - first)
+        for begin in range(0, rows + (together - 1) * band, _AT_ONCE):
+            for step in range(together):
+                start, stop = max(begin - step * band, 0), min(begin - step * band + _AT_ONCE, rows)
+                factor = 2 / (high - low) * (1 if first + step == 0 else 2)
+                if (first + step) % 2 == 0:
+                    _chebyshev(indptr, indices, data, factor, (low + high) / 2, even, odd, start, stop)
+                else:
+                    _chebyshev(indptr, indices, data, factor, (low + high) / 2, odd, even, start, stop)
+    return even if degree % 2 == 0 else odd
+
+
+@compiled(nogil=True, fastmath={"contract"})
+def _chebyshev(indptr, indices, data, factor, centre, now, before, start, stop):  # type: ignore[no-untyped-def]
+    """Some rows of T_(k + 1) = factor (matrix - centre) T_k - T_(k - 1), in place of T_(k - 1)."""
+    for i in range(start, stop):
         for c in range(COLUMNS):
-            x[i, c] = now[i, c]
+            before[i, c] = -before[i, c] - factor * centre * now[i, c]
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            entry, other = factor * data[k], np.uint64(indices[k])
+            for c in range(COLUMNS):
+                before[i, c] += entry * now[other, c]

@@ -20,9 +20,6 @@ from ..spaces.flow import Flow, LocalRuns
 #: Seconds of one entry of a sparse matrix in a product, and of one entry of the vectors in a step.
 PER_ENTRY, PER_NODE = 0.8e-9, 4e-9
 
-#: Seconds that the self-overlaps may take; coarse scales that would need more get a wide error.
-BUDGET = 12.0
-
 #: Hops of the ball per step of the run, on spaces where a multiplication reaches three.
 _SLACK = 0.75
 
@@ -157,22 +154,22 @@ class Plan:
         each: float = 0.8 * steps * nodes * (PER_ENTRY * self.flow.entries / self.flow.size + PER_NODE)
         return self.atoms * (each + 4e-8 * steps**2) / thread_count()
 
-    def affordable(self) -> int:
-        """The most steps within the budget; at least two."""
+    def affordable(self, budget: float) -> int:
+        """The most steps within so many seconds; at least two."""
         low, high = 2, 2
-        while self.seconds(high) < BUDGET and high < 4 * self.flow.size:
+        while self.seconds(high) < budget and high < 4 * self.flow.size:
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self.seconds(middle) < BUDGET else (low, middle)
+            low, high = (middle, high) if self.seconds(middle) < budget else (low, middle)
         return low
 
 
-def diagonals(flow: Flow, starts: Any, times: FloatArray, tolerance: FloatArray) -> Diagonals:
-    """Self-overlaps at increasing *times*, to a relative *tolerance* at each, as far as the budget goes."""
+def diagonals(flow: Flow, starts: Any, times: FloatArray, tolerance: FloatArray, budget: float) -> Diagonals:
+    """Self-overlaps at increasing *times*, to a relative *tolerance* at each, as far as so many seconds go."""
     plan = Plan.of(flow, starts)
     sizes = np.asarray((starts**2).sum(axis=1)).ravel()
-    most = plan.affordable()
+    most = plan.affordable(budget)
     wanted = max(
         steps_for(flow.top, float(time), 1e-3 * float(tol)) for time, tol in zip(times, tolerance, strict=True)
     )
@@ -182,7 +179,7 @@ def diagonals(flow: Flow, starts: Any, times: FloatArray, tolerance: FloatArray)
         lower, upper = brackets_of(runs, times)[:2]
         short = np.flatnonzero((upper > lower * (1 + tolerance)).any(axis=1))
         longer = math.ceil(_LONGER * steps)
-        if not len(short) or longer > most or plan.seconds(longer) * len(short) / plan.atoms > BUDGET:
+        if not len(short) or longer > most or plan.seconds(longer) * len(short) / plan.atoms > budget:
             break
         steps = longer
         runs = runs.replaced(short, flow.local(starts[short], steps, plan.hops(steps)))

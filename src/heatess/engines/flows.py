@@ -29,19 +29,23 @@ from ..progress import Progress, announce
 from ..spaces.capabilities import Modes, Rounding
 from ..spaces.flow import Flow, Run
 from .base import Answer, Engine, Offer, Question
-from .diagonals import BUDGET, PER_ENTRY, PER_NODE, Plan, diagonals, steps_for
+from .diagonals import PER_ENTRY, PER_NODE, Plan, diagonals, steps_for
 from .modes import SOON, Energies, blur_of, refuse_finer
 from .modes import density as density_of_modes
 from .quadrature import Bracket, heated
 
 #: Share of the discretisation error that the runs may add.
-SHARE = 0.02
+SHARE = 0.1
 
 #: Numbers of the vectors of a run that are kept at the atoms.
 KEPT = 2**26
 
 #: Longest run, and the first look at it.
 MOST_STEPS, FIRST_LOOK = 6000, 24
+
+#: Seconds that the self-overlaps may take, where eigenpairs could be had for the coarse scales, and where not: scales
+#: that would need more get a wide error.
+BUDGET, BUDGET_ALONE = 60.0, 8.0
 
 #: Seconds that count against an answer with a wide error: eigenpairs are preferred, if they can be had.
 VAGUE = 600.0
@@ -121,12 +125,17 @@ class FlowOffer(Offer):
         """Of the self-overlaps at each scale."""
         return [self._plan.seconds(steps) for steps in self._steps]
 
+    @cached_property
+    def _budget(self) -> float:
+        known = math.isfinite(self.modes.seconds(float(self.question.times[-1])))
+        return BUDGET if known else BUDGET_ALONE
+
     def seconds(self, first: int, end: int) -> float:
         """The run for MMD^2, the self-overlaps, and a run for each scale."""
         step = (PER_ENTRY * self.flow.entries + PER_NODE * self.flow.size) / min(thread_count(), 2)
         steps, own = self._steps[first:end], self._own_seconds[first:end]
-        vague = VAGUE * sum(seconds > BUDGET for seconds in own) / len(own)
-        return step * (steps[-1] + sum(steps)) + min(own[-1], BUDGET) + vague
+        vague = VAGUE * sum(seconds > self._budget for seconds in own) / len(own)
+        return step * (steps[-1] + sum(steps)) + min(own[-1], self._budget) + vague
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """One run for MMD^2, then scale after scale."""
@@ -137,7 +146,7 @@ class FlowOffer(Offer):
         discretised = self.modes.discretisation_error(times)
         power = self._power(times, tolerance)
         found = Overlaps.zeros(len(times))
-        own = diagonals(self.flow, self.starts, times, tolerance)
+        own = diagonals(self.flow, self.starts, times, tolerance, self._budget)
         for chunk in range(0, len(times), own.chunk):
             some = slice(chunk, min(chunk + own.chunk, len(times)))
             span = own.at(some)

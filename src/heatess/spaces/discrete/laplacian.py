@@ -14,7 +14,7 @@ from ...progress import announce
 from ..capabilities import Eigenpairs, Rounding
 from ..flow import Flow
 from .graded import graded_eigenpairs, links_of, relative_error, singular
-from .matrices import scaled, with_data
+from .matrices import same_pattern, scaled, with_data
 from .subspace import Wanted, smooth_eigenpairs
 
 TAIL = 1e-5  # share of the heat trace that the eigenpairs left out may hold
@@ -126,8 +126,11 @@ class Laplacian:
         if self._step:
             return None
         # M^(-1/2) = 1 - coupling / 2, to first order. Columns of a symmetric matrix are its rows.
-        half = None if self._coupling is None else with_data(self._coupling, -self._coupling.data / 2)
-        return Flow(self._matrix.T, half, self._root / math.sqrt(self.mass.sum()))
+        matrix, half = self._matrix.T, None
+        if self._coupling is not None:
+            alike = same_pattern(self._coupling, matrix)  # as on meshes without flipped edges: places are read once
+            half = with_data(matrix if alike else self._coupling, -self._coupling.data / 2)
+        return Flow(matrix, half, self._root / math.sqrt(self.mass.sum()))
 
     @property
     def smooth(self) -> bool:

@@ -62,17 +62,21 @@ class Wanted(NamedTuple):
 def smooth_eigenpairs(matrix: Any, metric: Any, wanted: Wanted) -> tuple[Eigenpairs, FloatArray]:
     """Eigenpairs of matrix v = lambda metric v up to the limit, and by how much others may be mixed into each."""
     from scipy.linalg import cholesky, eigh, solve_triangular
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     from ...compiled.krylov import COLUMNS, filtered
 
     size, width = matrix.shape[0], wanted.width
+    order = reverse_cuthill_mckee(matrix.T, symmetric_mode=True)  # CSR: columns of a symmetric matrix are its rows
+    banded = matrix.T[order][:, order].tocsr()
+    band = int(np.abs(np.repeat(np.arange(size), np.diff(banded.indptr)) - banded.indices).max())
     functions = np.random.default_rng(0).standard_normal((size, width))
 
     def smooth(_: int, part: slice) -> None:
-        block = np.ascontiguousarray(functions[:, part])
-        edge = _EDGE * wanted.limit
-        filtered(matrix.indptr, matrix.indices, matrix.data, edge, wanted.top, wanted.degree, block)
-        functions[:, part] = block / np.linalg.norm(block, axis=0)
+        edge, block = _EDGE * wanted.limit, functions[order, part]
+        parts = banded.indptr, banded.indices, banded.data, band
+        found = filtered(*parts, edge, wanted.top, wanted.degree, block)
+        functions[order, part] = found / np.linalg.norm(found, axis=0)
 
     for _ in range(_PASSES):
         share_out(list(slices(width, COLUMNS)), smooth, thread_count())
