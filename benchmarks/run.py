@@ -25,6 +25,7 @@ from peers import curves, peers
 from planner import planner
 from references import bare_products, bare_quaternions, bare_rotations, bare_transform, paper_profile
 from scaling import draw, measure, single_scales
+from solver import heat_solver
 from timing import Row, faster, side_by_side, within
 
 HERE = Path(__file__).parent
@@ -181,6 +182,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "rotations": rotations,
     "axes": axes_by_quaternions,
     "nodes": made,
+    "solver": heat_solver,
     "s3": three_sphere,
     "import": import_time,
     "first": first_calls,

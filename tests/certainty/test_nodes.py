@@ -220,13 +220,23 @@ def test_random_graphs_are_solved_whole_and_to_rounding():
         assert_allclose(1 / gess, shares @ overlaps @ shares, rtol=1e-11)
 
 
-def test_random_graphs_too_large_are_refused_with_the_cost():
-    graph = he.Graph(random_graph(30_000, 60_000, np.random.default_rng(0)))
+def test_random_graphs_too_large_for_eigenpairs_are_served_without():
+    """Factors of their matrices fill up; MMD^2 of two nodes from exp(-2 t L) applied to them."""
+    from scipy.sparse.linalg import expm_multiply
+
+    adjacency = random_graph(30_000, 60_000, np.random.default_rng(0))
+    laplacian = (sparse.diags_array(np.asarray(adjacency.sum(axis=1)).ravel()) - adjacency).tocsc()
+    size, graph = adjacency.shape[0], he.Graph(adjacency)
+    found = he.heat_profile([0, 5], space=graph, times=[0.2, 1.0])
+    for time, gess, mmd2 in zip(found.times, found.gess, found.mmd2, strict=True):
+        start = np.zeros((size, 2))
+        start[[0, 5], [0, 1]] = 1.0
+        kernel = size * expm_multiply(-2 * time * laplacian, start)[[0, 5]]
+        overlap = (2 + 2 * kernel[0, 1] / np.sqrt(kernel[0, 0] * kernel[1, 1])) / 4
+        assert_allclose([gess, mmd2], [1 / overlap, kernel.sum() / 4 - 1], rtol=1e-8)
     with pytest.raises(he.CostError, match=r"30,000 nodes.*; give a sparser graph or fewer nodes$") as caught:
-        he.heat_profile([0, 5], space=graph, times=[1.0])
+        graph.eigenpairs(graph.check([0]), 1.0)
     assert caught.value.seconds > 600
-    with pytest.raises(he.CostError, match=r"or fewer nodes, or modes= to wait \d minutes"):
-        he.gess([0, 5], space=he.Graph(random_graph(6000, 12_000, np.random.default_rng(0))), time=1.0)
 
 
 @pytest.mark.slow

@@ -32,6 +32,9 @@ _COUNTED = 200
 #: Runs are made longer by this factor where they turn out too short.
 _LONGER = 1.3
 
+#: An argument beyond which Bessel functions are as Gauss's.
+_MANY = 1e5
+
 #: Numbers held at once.
 _ENTRIES = 2**22
 
@@ -45,6 +48,8 @@ def steps_for(top: float, time: float, accuracy: float) -> int:
     from scipy.special import ive
 
     u = top * time
+    if u > _MANY:  # I_k(u) exp(-u) falls as exp(-k^2 / 2u)
+        return math.ceil(math.sqrt(2 * min(u, 1e300) * math.log(8 / accuracy)) / 2)
     most = int(math.sqrt(2 * u * 100) + 120)
     tails = np.cumsum((4 * ive(np.arange(most), u))[::-1])[::-1]
     return int(np.argmax(tails <= accuracy)) // 2 + 1 if (tails <= accuracy).any() else most // 2 + 1

@@ -37,6 +37,9 @@ from .quadrature import Bracket, heated
 #: Share of the discretisation error that the runs may add.
 SHARE = 0.1
 
+#: Parts that the error of an answer is the sum of.
+PARTS = 4
+
 #: Numbers of the vectors of a run that are kept at the atoms.
 KEPT = 2**26
 
@@ -106,9 +109,9 @@ class FlowOffer(Offer):
 
     @cached_property
     def tolerance(self) -> FloatArray:
-        """Relative, at each scale: a small share of what the mesh itself may be off."""
+        """Relative, of each of the parts of an answer: a small share of what the mesh itself may be off."""
         discretised = self.modes.discretisation_error(self.question.times)
-        return np.maximum(self.question.rtol, SHARE * discretised)
+        return np.maximum(self.question.rtol / PARTS, SHARE * discretised)
 
     @cached_property
     def _plan(self) -> Plan:

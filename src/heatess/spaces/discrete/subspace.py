@@ -29,7 +29,7 @@ _ROWS = 2**14
 MOST_ENTRIES = 1.5e8
 
 #: Seconds of an entry of the matrix times a function, and of a node times two functions.
-_PER_ENTRY, _PER_PRODUCT = 5e-10, 3.2e-10
+_PER_ENTRY, _PER_PRODUCT = 5e-10, 1.5e-10
 
 
 class Wanted(NamedTuple):
