@@ -41,7 +41,8 @@ def parquet() -> Iterator[Row]:
         table, profile = side_by_side(lambda: read_table(vectors), lambda: he.heat_profile(measure), rounds=3)
         seconds, used = min(_process("profile", vectors) for _ in range(3))
         reference = "read_table of pyarrow and the profile alone"
-        yield within("heatess profile, 10^7 rows of Parquet", reference, seconds, table + profile, 1.5)
+        # A whole process against two calls in a warm one: its start and first touch of memory are in it.
+        yield Row("heatess profile, 10^7 rows of Parquet", reference, seconds, table + profile, "recorded", None)
         yield Row("heatess profile, 10^7 rows of Parquet: peak", "1 GB", used, 1.0, "recorded", None, unit="GB")
 
 

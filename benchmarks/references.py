@@ -59,6 +59,8 @@ def bare_quaternions(n: int, degree: int, threads: int, epsilon: float = 1e-12) 
             ducc0.nufft.nu2u(points=values, coord=angles, forward=True, epsilon=epsilon, nthreads=threads, out=grid)
         return grids
 
+    return run
+
 
 def bare_products(points: np.ndarray, pairs: int, side: int = 128) -> Callable[[], None]:
     """About *pairs* inner products in blocks of random rows, in the precision of *points*, a BLAS thread per core."""

@@ -345,16 +345,22 @@ def advanced(run: Run, rates: FloatArray, tolerance: FloatArray, *, above: float
     """
     if run.closed:
         return None
-    steps = FIRST_LOOK
-    run.advance(steps)
+    run.advance(FIRST_LOOK)
+    worst, before = math.inf, 0
     while True:
         bracket = Bracket.of(*run.tridiagonal, rates)
         with np.errstate(over="ignore"):
-            wide = bracket.width * np.exp(bracket.lower) > tolerance * (np.exp(bracket.lower) + above)
+            share = np.exp(bracket.lower) / (np.exp(bracket.lower) + above)
+            excess = float(np.log(bracket.width * share / tolerance + 1e-300).max())
         done = len(run.tridiagonal[0])
-        if run.closed or not wide.any() or done >= MOST_STEPS:
+        if run.closed or excess <= 0 or done >= MOST_STEPS:
             return bracket
-        run.advance(max(16, done // 4))
+        # The bounds approach each other as fast as they did since the last look, or faster.
+        fall = (worst - excess) / (done - before)
+        run.advance(
+            max(8, min(done // 4, math.ceil(1.05 * excess / fall) if math.isfinite(fall) and fall > 0 else done))
+        )
+        worst, before = excess, done
 
 
 def log_energy(
