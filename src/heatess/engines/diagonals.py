@@ -20,6 +20,9 @@ from ..spaces.flow import Flow, LocalRuns
 #: Seconds of one entry of a sparse matrix in a product, and of one entry of the vectors in a step.
 PER_ENTRY, PER_NODE = 0.8e-9, 4e-9
 
+#: Seconds of one entry that is copied into a ball, from anywhere in memory.
+PER_FOUND = 2e-8
+
 #: Hops of the ball per step of the run, on spaces where a multiplication reaches three.
 _SLACK = 0.75
 
@@ -156,7 +159,8 @@ class Plan:
         # Beyond what was counted, balls grow as they did last, up to the whole.
         growth = math.log(self.balls[_COUNTED] / self.balls[_COUNTED // 2], 2) if hops > _COUNTED else 0.0
         nodes = min(known * max(hops / _COUNTED, 1.0) ** growth, float(self.flow.size))
-        each: float = 0.8 * steps * nodes * (PER_ENTRY * self.flow.entries / self.flow.size + PER_NODE)
+        entries = nodes * self.flow.entries / self.flow.size
+        each: float = 0.8 * steps * (PER_ENTRY * entries + PER_NODE * nodes) + PER_FOUND * entries
         return self.atoms * (each + 4e-8 * steps**2) / thread_count()
 
     def affordable(self, budget: float) -> int:

@@ -349,9 +349,10 @@ def advanced(run: Run, rates: FloatArray, tolerance: FloatArray, *, above: float
     worst, before = math.inf, 0
     while True:
         bracket = Bracket.of(*run.tridiagonal, rates)
-        with np.errstate(over="ignore"):
-            share = np.exp(bracket.lower) / (np.exp(bracket.lower) + above)
-            excess = float(np.log(bracket.width * share / tolerance + 1e-300).max())
+        with np.errstate(divide="ignore", under="ignore"):
+            beside = np.logaddexp(bracket.lower, math.log(above) if above else -np.inf)
+            share = np.exp(np.where(np.isneginf(beside), 0.0, bracket.lower - beside))
+            excess = float(np.log(np.minimum(bracket.width, 1e200) * share / tolerance + 1e-300).max())
         done = len(run.tridiagonal[0])
         if run.closed or excess <= 0 or done >= MOST_STEPS:
             return bracket
