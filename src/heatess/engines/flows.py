@@ -183,14 +183,17 @@ class FlowOffer(Offer):
             power_there, potential = power.there(place), power.potential(place, self.starts)
         else:
             return self._own_run(at)
-        second = float(np.abs(uneven).max()) ** 2
-        if second > at.tolerance:
+        most = float(np.abs(uneven).max())
+        if most**2 > at.tolerance:
             return self._own_run(at)
         overlap = scale**2 * (power_there + 2 * float((weights * uneven) @ potential))
         change = 0.0 if power is None else power.change(place)
         change = scale**2 * change - overlap * float(weights @ at.own_slope)
-        error = second if power is None else second + float(power.absolute_error[place]) / power_there
-        return overlap, change / overlap, error
+        if power is None:
+            return overlap, change / overlap, most**2
+        # The vector exp(-2 t S) v is known to about the root of what its product with v is known to.
+        vector = 2 * most * math.sqrt(float(power.bracket.width[place]))
+        return overlap, change / overlap, most**2 + vector + float(power.absolute_error[place]) / power_there
 
     def _own_run(self, at: At) -> tuple[float, float, float]:
         weights, rates = self.atoms.weights, np.array([2 * at.time])
