@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from heatess.cli import main
 
-PAGE = Path(__file__).parent.parent / "docs" / "quickstart.md"
+PAGE = Path(__file__).parent.parent / "docs" / "start" / "quickstart.md"
 
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the documentation is not in this distribution")
 
