@@ -11,7 +11,7 @@ help:
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measure the speed contract"
 	@echo "make search look for numbers outside their stated error, in 20,000 random cases: about 20 minutes"
-	@echo "make docs   check that the documentation's links and examples hold"
+	@echo "make docs   build the documentation site into docs/_build/html, and check its links"
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -39,8 +39,14 @@ bench: .venv/ready
 search: .venv/ready
 	$(BIN)/python tests/certainty/search.py $(ARGS)
 
-docs: .venv/ready
-	$(BIN)/python -m pytest -q tests/test_docs.py
+.venv/docs-ready: .venv/ready
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
+docs: .venv/docs-ready
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+	@echo "The site is docs/_build/html/index.html."
 
 clean:
-	rm -rf .venv heatess-demo heatess-paper .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv docs/_build docs/gallery docs/reference/generated heatess-demo heatess-paper .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .scales import OverScales
     from .spectrum import PowerSpectrum
 
+__all__ = ["compare", "draw_profile", "draw_spectrum", "sky"]
+
 #: Okabe-Ito colours, which stay distinct for colour-blind readers, and dash patterns.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", (0, (6, 2)), (0, (2, 1.4)), (0, (7, 2, 1.5, 2)), (0, (4, 1.2, 1.2, 1.2, 1.2, 1.2)))

@@ -1,0 +1,204 @@
+"""Parts of pages that are made from the source, as Markdown, and docstrings as markup. Needs no Sphinx."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+import heatess
+from heatess.cli import main
+from heatess.readers import COMPRESSED, FORMATS
+from heatess.results import Result
+
+DOCS = Path(__file__).resolve().parent.parent
+
+
+def command_line() -> str:
+    """Every command of heatess, its arguments, and its options with their defaults."""
+    with click.Context(main, info_name="heatess") as parent:
+        commands = [(name, main.get_command(parent, name)) for name in main.list_commands(parent)]
+        return "\n".join(_command(name, command, parent) for name, command in commands if command is not None)
+
+
+def _command(name: str, command: click.Command, parent: click.Context) -> str:
+    with click.Context(command, info_name=name, parent=parent) as context:
+        usage = " ".join([f"heatess {name}", *command.collect_usage_pieces(context)])
+        options = [option for option in command.get_params(context) if isinstance(option, click.Option)]
+        rows = [_row(option, context) for option in options if not option.hidden]
+    lines = [f"## heatess {name}", "", f"```text\n{usage}\n```", "", _paragraphs(command.help or ""), ""]
+    if rows:
+        lines += ["| option | meaning | default |", "|---|---|---|", *rows, ""]
+    if command.epilog:
+        examples = [line.strip() for line in command.epilog.splitlines() if line.startswith("  ")]
+        lines += ["Examples:", "", "```sh", *examples, "```", ""]
+    return "\n".join(lines)
+
+
+def _row(option: click.Option, context: click.Context) -> str:
+    record = option.get_help_record(context)
+    names, text = record if record is not None else (", ".join(option.opts), option.help or "")
+    default = re.search(r"\s*\[(?:default: )?([^\]]*)\]$", text)
+    if default is not None:
+        text = text[: default.start()]
+    shown = default[1] if default is not None else ""
+    return f"| `{_in_table(names)}` | {_in_table(_plain(text))} | {_in_table(_plain(shown))} |"
+
+
+def _in_table(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|")
+
+
+def _plain(text: str) -> str:
+    """Text in which no sign has a meaning in Markdown; options are in code font."""
+    text = re.sub(r"([*_<>\[\]])", r"\\\1", text)
+    return re.sub(r"(?<![\w`-])(--[a-z][\w-]*)", r"`\1`", text)
+
+
+def _paragraphs(text: str) -> str:
+    return "\n\n".join(_plain(" ".join(block.split())) for block in text.replace("\b", "").split("\n\n"))
+
+
+def suffixes() -> str:
+    """The table of file suffixes, by the module that reads them."""
+    families = defaultdict(list)
+    for suffix, family in FORMATS.items():
+        families[family].append(suffix)
+    rows = [f"| {KINDS[family]} | {' '.join(f'`{name}`' for name in names)} |" for family, names in families.items()]
+    packed = " ".join(f"`{name}`" for name in COMPRESSED)
+    table = "\n".join(["| kind | suffixes |", "|---|---|", *rows])
+    return f"{table}\n\nText and JSON may be compressed: {packed}. FITS files may end in `.fits.gz`."
+
+
+#: What each module of `heatess.readers` reads, and what it needs.
+KINDS = {
+    "text": "CSV and other text; TUM trajectories",
+    "arrays": "NumPy arrays",
+    "parquet": "Parquet and GeoParquet (extra `table`)",
+    "arrow": "Arrow and Feather (extra `table`)",
+    "jsons": "JSON, JSON lines, GeoJSON",
+    "fits": "FITS tables and HEALPix maps (extra `sky`)",
+    "votable": "VOTable and ECSV (extra `sky`)",
+    "hdf5": "HDF5 posterior samples (extra `hdf5`)",
+    "netcdf": "NetCDF of ArviZ (extra `netcdf`)",
+    "star": "RELION star files (extra `star`)",
+    "mesh": "meshes (extra `mesh`)",
+}
+
+
+def result_classes() -> list[type[Result]]:
+    """The public classes whose results become JSON."""
+    public = (getattr(heatess, name) for name in heatess.__all__)
+    return [item for item in public if isinstance(item, type) and issubclass(item, Result)]
+
+
+def schemas() -> str:
+    """The columns and single values of each kind of result."""
+    return "\n".join(_schema(item) for item in result_classes())
+
+
+def _schema(item: type[Result]) -> str:
+    rows = [f"| `{name}` | list, one entry per {item.row_name} |" for name in item.columns]
+    rows += [f"| `{name}` | single value |" for name in item.facts]
+    head = [f"## {item.__name__}", "", f'`"schema": "{item.schema}"`', "", "| key | form |", "|---|---|"]
+    return "\n".join([*head, *rows, ""])
+
+
+_SECTIONS = re.compile(r"^(Parameters|Attributes|Returns|Raises|Warns|Yields|Notes|Examples|References|See Also)$")
+
+
+def as_markup(lines: list[str]) -> list[str]:
+    """A plain docstring as reStructuredText.
+
+    Indented formulas become literal blocks, and signs that markup would take for its own are escaped. Parameters and
+    examples are left to numpydoc.
+
+    >>> as_markup(["The length", "", "    R = |x|", "", "of |x|."])
+    ['The length', '', '.. code-block:: text', '', '    R = |x|', '', 'of \\\\|x\\\\|.']
+    """
+    return list(_marked(lines))
+
+
+def _marked(lines: list[str]) -> Iterator[str]:
+    formulas, literal, before = True, False, ""
+    for line in lines:
+        text = line.strip()
+        if _SECTIONS.match(text) and line == text:
+            formulas = text == "Notes"
+        if literal and text and not line.startswith("    "):
+            literal = False
+        doctest = text.startswith((">>>", "..."))
+        starts = formulas and line.startswith("    ") and not before and not literal and not doctest
+        if starts:
+            literal = True
+            yield ".. code-block:: text"
+            yield ""
+        yield line if literal or doctest else _escaped(line)
+        before = text
+
+
+def _escaped(line: str) -> str:
+    parts = re.split(r"(`[^`]*`)", line)
+    return "".join(part if place % 2 else re.sub(r"(\||(?<=\w)_(?!\w)|\*(?=\*))", r"\\\1", part) for place, part in enumerate(parts))
+
+
+def public_modules() -> dict[str, Any]:
+    """The modules with public functions, by name."""
+    from importlib import import_module
+
+    names = ("samplers", "baselines", "asymptotics", "plot", "distributed")
+    return {name: import_module(f"heatess.{name}") for name in names}
+
+
+
+def public_names(module: Any) -> list[str]:
+    """What a module offers: its `__all__` or, without one, the functions and classes it defines itself."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    own = (name for name, item in vars(module).items() if getattr(item, "__module__", "") == module.__name__)
+    return [name for name in own if not name.startswith("_") and callable(getattr(module, name))]
+
+
+#: The order in which pages are listed; those that are not named here follow.
+ORDER = {
+    "guides": (
+        "choose-a-scale what-is-a-good-gess weights from-csv-to-report particle-filters sky-maps embeddings "
+        "rotations-and-poses torsions meshes many-files-and-clusters tests-and-bands report inference scaling"
+    ).split(),
+    "explanation": "idea mathematics what-you-use-now certainty architecture extending".split(),
+}
+
+
+def guides() -> str:
+    """The list of guides."""
+    return _pages("guides")
+
+
+def explanation() -> str:
+    """The list of explanations."""
+    return _pages("explanation")
+
+
+def _pages(folder: str) -> str:
+    there = {path.stem for path in (DOCS / folder).glob("*.md")} - {"index"}
+    order = [name for name in ORDER[folder] if name in there]
+    listed = "\n".join([*order, *sorted(there - set(order))])
+    return f"```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+
+
+_OUTWARD = re.compile(r"(?<!!)\[([^\]`]*)\]\(((?:\.\./)+[^)#\s]+)\)")
+
+
+def outward_links(text: str, page: Path) -> str:
+    """Links to files of the repository that are no part of the site, as files to download."""
+
+    def replaced(found: re.Match[str]) -> str:
+        file = (page.parent / found[2]).resolve()
+        outside = file.is_file() and not file.is_relative_to(DOCS)
+        return f"{{download}}`{found[1]} <{found[2]}>`" if outside else found[0]
+
+    return _OUTWARD.sub(replaced, text)

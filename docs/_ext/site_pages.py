@@ -1,0 +1,44 @@
+"""The Sphinx side of generated text: parts of pages that come from the source, and docstrings as plain text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import generated
+from pygments.lexers.special import TextLexer
+
+MARK = re.compile(r"<!-- generated: (\w+) -->")
+
+_PLACEHOLDER = "# Gallery\n\nThe examples of the gallery are not part of this checkout.\n"
+
+
+def insert_generated(app: Any, name: str, source: list[str]) -> None:
+    """Replace each `<!-- generated: part -->` by what `generated.part()` writes, and links that leave the site."""
+    source[0] = generated.outward_links(source[0], Path(app.env.doc2path(name)))
+    source[0] = MARK.sub(lambda found: str(getattr(generated, found[1])()), source[0])
+
+
+def as_markup(app: Any, kind: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Make reStructuredText of a docstring written as plain text: formulas stay as they are, bars are bars."""
+    lines[:] = generated.as_markup(lines)
+
+
+def write_placeholder(app: Any) -> None:
+    """Write a page for the gallery where there are no examples, so that links to it hold."""
+    page = Path(app.srcdir) / "gallery" / "index.md"
+    if "sphinx_gallery.gen_gallery" in app.extensions:
+        page.unlink(missing_ok=True)
+    else:
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(_PLACEHOLDER, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect all of it."""
+    app.add_lexer("csv", TextLexer)
+    app.connect("builder-inited", write_placeholder, priority=100)
+    app.connect("source-read", insert_generated)
+    app.connect("autodoc-process-docstring", as_markup, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
