@@ -1,6 +1,6 @@
 """Check the built site: every internal link and anchor leads somewhere, and no page loads anything from elsewhere.
 
-    python docs/check_links.py docs/_build/html
+python docs/check_links.py docs/_build/html
 """
 
 from __future__ import annotations

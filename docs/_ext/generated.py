@@ -143,7 +143,10 @@ def _marked(lines: list[str]) -> Iterator[str]:
 
 def _escaped(line: str) -> str:
     parts = re.split(r"(`[^`]*`)", line)
-    return "".join(part if place % 2 else re.sub(r"(\||(?<=\w)_(?!\w)|\*(?=\*))", r"\\\1", part) for place, part in enumerate(parts))
+    return "".join(
+        part if place % 2 else re.sub(r"(\||(?<=\w)_(?!\w)|\*(?=\*))", r"\\\1", part)
+        for place, part in enumerate(parts)
+    )
 
 
 def public_modules() -> dict[str, Any]:
@@ -152,7 +155,6 @@ def public_modules() -> dict[str, Any]:
 
     names = ("samplers", "baselines", "asymptotics", "plot", "distributed")
     return {name: import_module(f"heatess.{name}") for name in names}
-
 
 
 def public_names(module: Any) -> list[str]:

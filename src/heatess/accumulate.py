@@ -137,7 +137,13 @@ class Accumulator:
         return self._sums.checked().ess
 
     def add(self, points: Any, weights: ArrayLike | None = None, *, log_weights: ArrayLike | None = None) -> Self:
-        """Add atoms, and return the accumulator itself. Without weights each atom weighs 1."""
+        """Add atoms, and return the accumulator itself. Without weights each atom weighs 1.
+
+        >>> import heatess as he
+        >>> cloud = he.samplers.uniform(1000, rng=0)
+        >>> he.Accumulator(max_degree=50).add(cloud).add(cloud)
+        Accumulator(Sphere(2), max_degree=50, n=2000)
+        """
         if isinstance(points, Measure):
             raise InputError(
                 "points are a Measure, whose weights are normalised, so that those of several parts are not on one "
@@ -176,7 +182,13 @@ class Accumulator:
         resolutions: ArrayLike | None = None,
         rtol: float = 1e-8,
     ) -> HeatProfile:
-        """The heat profile of all atoms seen; refused where the degree does not certify *rtol*."""
+        """The heat profile of all atoms seen; refused where the degree does not certify *rtol*.
+
+        >>> import heatess as he
+        >>> parts = he.Accumulator(max_degree=160).add(he.samplers.fibonacci(300))
+        >>> parts.profile(angles=[5, 20]).gess.round(2)
+        array([294.92,  33.16])
+        """
         check_rtol(rtol)
         self._sums.checked()
         return self.profile_at(scales.resolve(self.known_space, angles, times, resolutions), rtol)
@@ -209,6 +221,13 @@ class Accumulator:
 
         A state file is replaced; any other file is not, so that data is never lost to a wrong name. Of a symbolic link
         the file that it points to is meant.
+
+        >>> import heatess as he
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "state.npz"
+        >>> he.Accumulator(max_degree=50).add(he.samplers.fibonacci(300)).save(path)
+        >>> he.Accumulator.load(path)
+        Accumulator(Sphere(2), max_degree=50, n=300)
         """
         target, content = check_replaceable(path), self._content()
         with atomic_path(target) as draft, draft.open("wb") as stream:
@@ -217,7 +236,14 @@ class Accumulator:
             os.fsync(stream.fileno())
 
     def checksum(self) -> str:
-        """A digest of the state: equal for two parts only if they are the same, or copies of each other."""
+        """A digest of the state: equal for two parts only if they are the same, or copies of each other.
+
+        >>> import heatess as he
+        >>> import copy
+        >>> one = he.Accumulator(max_degree=50).add(he.samplers.fibonacci(300))
+        >>> copy.copy(one).checksum() == one.checksum(), (one + one).checksum() == one.checksum()
+        (True, False)
+        """
         return checksum(self._content())
 
     def _content(self) -> dict[str, Any]:
@@ -232,6 +258,13 @@ class Accumulator:
         """Read a state written by `save`; one on a *space* of your own needs that space as well.
 
         A file that was changed or damaged is refused: by its checksum, and by what its numbers must fulfil.
+
+        >>> import heatess as he
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "state.npz"
+        >>> he.Accumulator(max_degree=50).add(he.samplers.fibonacci(300)).save(path)
+        >>> he.Accumulator.load(path).profile(angles=[30]).gess.round(2)
+        array([14.93])
         """
         if space is not None and not isinstance(space, Space):
             raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")

@@ -26,6 +26,11 @@ class SmallTimeLaw(Frozen):
     """The three forms of the small-time law, one entry per time; they agree up to O(t^2), relatively.
 
     `power` is A (inf where it overflows), `divergence` is D2 = log A and `volume` is U2 = 1/A.
+
+    >>> import heatess as he
+    >>> law = he.asymptotics.small_time(he.samplers.fibonacci(300), times=[1e-5])
+    >>> law.power.round(3)
+    array([166.668])
     """
 
     times: FloatArray

@@ -11,6 +11,13 @@ class InputError(ValueError):
     """Bad data or a bad argument: what was expected, what was found, where, and what to do.
 
     `row` is the first row of the data that is wrong, counted from 0; None if no single row is.
+
+    >>> import heatess as he
+    >>> try:
+    ...     he.gess([[0, 0, 1], [0, 0, 2]], angle=5)
+    ... except he.InputError as error:
+    ...     print(error.row)
+    1
     """
 
     def __init__(self, message: str, *, row: int | None = None) -> None:
@@ -19,11 +26,25 @@ class InputError(ValueError):
 
 
 class InputTypeError(InputError, TypeError):
-    """Bad data of the wrong kind altogether: strings, complex numbers, Python objects."""
+    """Bad data of the wrong kind altogether: strings, complex numbers, Python objects.
+
+    >>> import heatess as he
+    >>> he.gess([["a", "b", "c"]], angle=5)
+    Traceback (most recent call last):
+        ...
+    heatess.errors.InputTypeError: points must be real numbers, but have dtype <U1 ...
+    """
 
 
 class ScaleError(InputError):
-    """Angles, times or resolutions that cannot be used, rather than data that cannot."""
+    """Angles, times or resolutions that cannot be used, rather than data that cannot.
+
+    >>> import heatess as he
+    >>> he.gess([[0, 0, 1]], angle=-5)
+    Traceback (most recent call last):
+        ...
+    heatess.errors.ScaleError: angles must be positive and finite, but entry 0 is -5; remove or correct it
+    """
 
 
 class PrecisionError(ArithmeticError):
@@ -31,6 +52,14 @@ class PrecisionError(ArithmeticError):
 
     `reached` is the relative accuracy that can be certified at the scales asked for, `needed` the degree or number of
     levels that would do, and `finest` the finest time that can be certified; None where they are not known.
+
+    >>> import heatess as he
+    >>> part = he.Accumulator(max_degree=20).add(he.samplers.fibonacci(100))
+    >>> try:
+    ...     part.profile(angles=[5])
+    ... except he.PrecisionError as error:
+    ...     print(error.needed)
+    124
     """
 
     def __init__(
@@ -41,7 +70,16 @@ class PrecisionError(ArithmeticError):
 
 
 class CostError(RuntimeError):
-    """No engine would finish in reasonable time; `seconds` is the estimate on two cores. The message names ways out."""
+    """No engine would finish in reasonable time; `seconds` is the estimate on two cores. The message names ways out.
+
+    >>> import numpy as np
+    >>> import heatess as he
+    >>> try:
+    ...     he.gess(np.zeros((300_000, 30)), np.ones(300_000), space=he.Torus(30), time=0.01)
+    ... except he.CostError as error:
+    ...     print(error.seconds > 3600)
+    True
+    """
 
     def __init__(self, message: str, *, seconds: float | None = None) -> None:
         super().__init__(message)
@@ -49,19 +87,55 @@ class CostError(RuntimeError):
 
 
 class PrecisionWarning(UserWarning):
-    """A number is less certain than it was asked to be; the message says how certain it is."""
+    """A number is less certain than it was asked to be; the message says how certain it is.
+
+    >>> import itertools, warnings
+    >>> import numpy as np
+    >>> import heatess as he
+    >>> cell = np.vstack([np.eye(4), -np.eye(4), list(itertools.product((0.5, -0.5), repeat=4))])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = he.heat_profile(cell, angles=[90], method="pairwise")
+    >>> str(caught[0].message).endswith("gess is not affected")
+    True
+    """
 
 
 class CalibrationWarning(UserWarning):
-    """A confidence band or a test rests on assumptions that these data may not meet; the message says which."""
+    """A confidence band or a test rests on assumptions that these data may not meet; the message says which.
+
+    >>> import heatess as he
+    >>> import warnings
+    >>> import numpy as np
+    >>> cloud = np.repeat(he.samplers.uniform(50, rng=0), 2, axis=0)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = he.population_profile(cloud, angles=[20])
+    >>> caught[0].category.__name__
+    'CalibrationWarning'
+    """
 
 
 class ScaleWarning(UserWarning):
-    """A scale was given in a unit that misleads on this space."""
+    """A scale was given in a unit that misleads on this space.
+
+    >>> import heatess as he
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = he.gess(he.samplers.uniform(10, 50, rng=0), angle=20)
+    >>> caught[0].category.__name__
+    'ScaleWarning'
+    """
 
 
 class MissingExtraError(ImportError):
-    """An optional dependency is not installed; the message is the install line."""
+    """An optional dependency is not installed; the message is the install line.
+
+    >>> import heatess as he
+    >>> issubclass(he.MissingExtraError, ImportError)
+    True
+    """
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

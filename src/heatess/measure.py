@@ -142,7 +142,13 @@ class Measure:
         log_weights: ArrayLike | str | None = None,
         space: Space | None = None,
     ) -> Measure:
-        """*points* themselves if they are a Measure already, else a new one."""
+        """*points* themselves if they are a Measure already, else a new one.
+
+        >>> import heatess as he
+        >>> pair = he.Measure([[0, 0, 1], [0, 1, 0]])
+        >>> he.Measure.of(pair) is pair
+        True
+        """
         if not isinstance(points, Measure):
             made = cls.__new__(cls)
             made._fill(points, weights, log_weights, space)
@@ -181,12 +187,22 @@ class Measure:
         return Measure.trusted(self.space, self.points, _normalised(None, None, self.n))
 
     def support(self) -> Measure:
-        """The same measure without its atoms of zero weight."""
+        """The same measure without its atoms of zero weight.
+
+        >>> import heatess as he
+        >>> he.Measure([[0, 0, 1], [0, 1, 0]], [1, 0]).support()
+        Measure(Sphere(2), n=1, ess=1)
+        """
         kept = self.weights > 0
         return self if kept.all() else Measure.trusted(self.space, self.points[kept], self.weights[kept])
 
     def coalesced(self) -> Measure:
-        """The same measure with exact duplicates merged and atoms of zero weight dropped."""
+        """The same measure with exact duplicates merged and atoms of zero weight dropped.
+
+        >>> import heatess as he
+        >>> he.Measure([[0, 0, 1], [0, 0, 1], [0, 1, 0]]).coalesced().weights.round(3)
+        array([0.667, 0.333])
+        """
         support = self.support()
         if support.n == 1:
             return support

@@ -61,6 +61,13 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
         Which curve to draw.
     **style
         Passed to `Axes.plot`: label, color, linewidth and so on.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> ax = he.plot.draw_profile(he.heat_profile(he.samplers.fibonacci(300)))
+    >>> ax.get_xscale()
+    'log'
     """
     if not isinstance(quantity, str) or quantity not in QUANTITIES:
         raise InputError(f"quantity must be one of {', '.join(QUANTITIES)}, but found {arrays.shown(quantity)}")
@@ -91,6 +98,11 @@ def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any)
 
     The reference line is 1 / ESS, the value of equal independent uniform atoms at every degree. Levels without energy
     are marked at the bottom of the Axes. Parameters are as in `draw_profile`.
+
+    >>> import heatess as he
+    >>> ax = he.plot.draw_spectrum(he.power_spectrum(he.samplers.uniform(300, rng=0), max_degree=20))
+    >>> ax.get_yscale()
+    'log'
     """
     ax = new_axes(ax)
     from matplotlib.ticker import MaxNLocator

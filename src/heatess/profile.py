@@ -32,7 +32,13 @@ _CURVES = ("times", "angles", "resolutions", "gess", "volume", "divergence", "mm
 
 @dataclass(frozen=True)
 class ProfilePoint:
-    """One scale of a `HeatProfile`; the fields are its attributes at that scale."""
+    """One scale of a `HeatProfile`; the fields are its attributes at that scale.
+
+    >>> import heatess as he
+    >>> point = he.heat_profile(he.samplers.fibonacci(30)).at(angle=15)
+    >>> round(point.gess, 1), round(point.volume, 3)
+    (29.7, 0.506)
+    """
 
     time: float
     angle: float
@@ -71,6 +77,15 @@ class HeatProfile(scales.OverScales):
         Ordinary effective sample size, 1 / sum w_i^2, and number of atoms.
     space, method : Space, str
         The manifold, and the engines that ran, for instance "spectral" or "local+spectral".
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> profile = he.heat_profile(he.samplers.fibonacci(300), angles=[2, 10, 60])
+    >>> profile.gess.round(1)
+    array([300. , 131.1,   4. ])
+    >>> profile.volume.round(4)
+    array([0.0914, 0.9959, 1.    ])
     """
 
     times: FloatArray
@@ -178,7 +193,13 @@ class HeatProfile(scales.OverScales):
         return np.zeros(len(self.times)) if modes is None else modes.discretisation_error(self.times)
 
     def to_xarray(self) -> Any:
-        """An xarray Dataset over the dimension `angle`, with times and resolutions as coordinates."""
+        """An xarray Dataset over the dimension `angle`, with times and resolutions as coordinates.
+
+        >>> import heatess as he
+        >>> found = he.heat_profile(he.samplers.fibonacci(300), angles=[10, 60]).to_xarray()
+        >>> found.gess.sel(angle=60).round(2).item()
+        4.0
+        """
         try:
             import xarray
         except ImportError:
@@ -194,13 +215,25 @@ class HeatProfile(scales.OverScales):
         """Write the curves and tables of this profile as one HTML file, and return its path.
 
         A profile has no atoms: `heatess.report(measure, path)` shows them too.
+
+        >>> import heatess as he
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> he.heat_profile(he.samplers.fibonacci(300)).report(path, name="even").name
+        'report.html'
         """
         from .reporting import report
 
         return report(self, path, names=name)
 
     def plot(self, ax: Axes | None = None, *, quantity: str = "gess", **style: Any) -> Axes:
-        """Draw one curve against the scale and return the Axes; see `heatess.plot.draw_profile`."""
+        """Draw one curve against the scale and return the Axes; see `heatess.plot.draw_profile`.
+
+        >>> import heatess as he
+        >>> ax = he.heat_profile(he.samplers.fibonacci(300)).plot(quantity="volume")
+        >>> ax.get_ylabel()
+        'occupied volume (fraction of the space)'
+        """
         from .plot import draw_profile
 
         return draw_profile(self, ax, quantity=quantity, **style)

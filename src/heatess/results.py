@@ -78,16 +78,37 @@ class Result(Frozen):
         return {name: plain_value(getattr(self, name)) for name in self.facts}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values: arrays as lists, the space as its repr, and the schema's name."""
+        """Plain Python values: arrays as lists, the space as its repr, and the schema's name.
+
+        >>> import heatess as he
+        >>> found = he.heat_profile(he.samplers.fibonacci(300), angles=[10, 60]).to_dict()
+        >>> found["schema"], found["angles"], found["n"]
+        ('heatess.profile/1', [10.0, 60.0], 300)
+        """
         columns = {name: self._column(name).tolist() for name in self.columns}
         return {"schema": self.schema, **columns, **self._facts()}
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """`to_dict` as JSON; nan and infinities become null."""
+        """`to_dict` as JSON; nan and infinities become null.
+
+        >>> import heatess as he
+        >>> he.power_spectrum([[0, 0, 1], [0, 0, -1]], max_degree=2).to_json()[:60]
+        '{"schema": "heatess.spectrum/1", "degrees": [0, 1, 2], "eige'
+        """
         return json.dumps(_finite(self.to_dict()), indent=indent, allow_nan=False)
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row per entry of the columns; single values are in its `attrs`."""
+        """A pandas DataFrame, one row per entry of the columns; single values are in its `attrs`.
+
+        >>> import heatess as he
+        >>> frame = he.heat_profile(he.samplers.fibonacci(300), angles=[10, 60]).to_frame()
+        >>> frame[["angles", "gess"]].round(2)
+           angles   gess
+        0    10.0  131.1
+        1    60.0    4.0
+        >>> frame.attrs["n"]
+        300
+        """
         try:
             import pandas
         except ImportError:

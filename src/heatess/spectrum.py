@@ -47,6 +47,15 @@ class PowerSpectrum(Result):
         B_l, and zero for the uniform law; on a homogeneous space at most N_l, which a single atom reaches.
     ess, n, space : float, int, Space
         As for `HeatProfile`; equal independent atoms have B_l near N_l / n.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> spectrum = he.power_spectrum(he.samplers.von_mises_fisher(1000, [0, 0, 1], 10, rng=0), max_degree=8)
+    >>> spectrum
+    PowerSpectrum(Sphere(2), n=1000, ess=1000: B_1=2.435, B_2=2.684, B_3=2.043, ... B_8)
+    >>> round(spectrum.resultant_length, 2)
+    0.9
     """
 
     degrees: IntArray
@@ -73,7 +82,13 @@ class PowerSpectrum(Result):
         return float(self.energies[2]) if self.space.directional else math.nan
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
-        """Draw the energies per mode against the degree and return the Axes."""
+        """Draw the energies per mode against the degree and return the Axes.
+
+        >>> import heatess as he
+        >>> ax = he.power_spectrum(he.samplers.uniform(300, rng=0), max_degree=20).plot()
+        >>> ax.get_yscale()
+        'log'
+        """
         from .plot import draw_spectrum
 
         return draw_spectrum(self, ax, **style)

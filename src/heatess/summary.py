@@ -37,6 +37,13 @@ class Summary:
         One entry per scale; the diversity is nan where the overlap depends on more than an angle.
     pareto_k : float
         Tail index of the weights, see `pareto_k`; nan if they are equal or too few for a tail.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> found = he.summarize(he.samplers.fibonacci(30), angles=[15, 45])
+    >>> round(found.gess[0], 1), round(found.gess[1], 1)
+    (29.7, 6.8)
     """
 
     n: int
@@ -51,7 +58,14 @@ class Summary:
     pareto_k: float = math.nan
 
     def to_dict(self) -> dict[str, float]:
-        """A flat dictionary, with the keys of the paper's tables, R, B2, ESS, ESS_H, gESS(15deg), ..., and k."""
+        """A flat dictionary, with the keys of the paper's tables, R, B2, ESS, ESS_H, gESS(15deg), ..., and k.
+
+        >>> import heatess as he
+        >>> found = he.summarize(he.samplers.fibonacci(30), angles=[15]).to_dict()
+        >>> {name: round(value, 2) for name, value in found.items()}
+        {'n': 30, 'R': 0.01, 'B2': 0.0, 'ESS': 30.0, 'ESS_H': 30.0, 'gESS(15deg)': 29.7, 'D_LC(15deg)': 29.71, 'k':
+        nan}
+        """
         row = {"n": self.n, "R": self.resultant_length, "B2": self.bingham_energy}
         row |= {"ESS": self.ess, "ESS_H": self.perplexity_ess}
         for name, values in (("gESS", self.gess), ("D_LC", self.leinster_cobbold)):

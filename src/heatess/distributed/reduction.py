@@ -74,7 +74,15 @@ def profile_collection(
     progress: bool,
     **grid: ArrayLike | None,
 ) -> HeatProfile:
-    """`heat_profile` of a dask array, or of a dask data frame whose columns are coordinates."""
+    """`heat_profile` of a dask array, or of a dask data frame whose columns are coordinates.
+
+    >>> import heatess as he
+    >>> import dask.array as da
+    >>> cloud = he.samplers.fibonacci(300)
+    >>> parts = da.from_array(cloud, chunks=(100, 3))
+    >>> he.heat_profile(parts, angles=[10, 60]).gess.round(2)
+    array([131.1,   4. ])
+    """
     parts = Partitions.of(points, weights, log_weights)
     found = space_of(parts.width, space)
     if pairs is not None:

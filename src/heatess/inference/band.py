@@ -29,6 +29,15 @@ class Band(Frozen):
         Ends of intervals that each hold the truth with the band's level, one scale at a time.
     simultaneous_lower, simultaneous_upper : ndarray
         Ends of wider intervals, which hold the truth at all scales at once with that level.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> places = he.population_profile(he.samplers.uniform(300, rng=1), angles=[20, 40]).places
+    >>> places.estimate.round(1)
+    array([32.6,  8.5])
+    >>> places.lower.round(1), places.upper.round(1)
+    (array([30.8,  8. ]), array([33.2,  8.5]))
     """
 
     estimate: FloatArray
@@ -48,7 +57,13 @@ class Band(Frozen):
         return self.estimate[place]
 
     def rows(self, places: Any) -> Band:
-        """The same at some of the scales."""
+        """The same at some of the scales.
+
+        >>> import heatess as he
+        >>> places = he.population_profile(he.samplers.uniform(300, rng=1), angles=[20, 40]).places
+        >>> places.rows([1]).estimate.round(1)
+        array([8.5])
+        """
         return Band(self.estimate[places], *(getattr(self, end)[places] for end in ENDS))
 
 

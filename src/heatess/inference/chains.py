@@ -41,6 +41,15 @@ class ChainEss(OverScales):
         Number of draws in all chains, and number of chains.
     space : Space
         The manifold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import heatess as he
+    >>> walk = np.cumsum(np.random.default_rng(0).normal(size=2000))
+    >>> he.chain_ess(walk, space=he.Circle(units="rad"), angles=[30, 120])
+    ChainEss(Circle(units='rad'), n=2000 draws in 1 chain: worth 982.6 at angle 30 degrees to 507.9 at angle 120
+    degrees)
     """
 
     times: FloatArray
@@ -58,7 +67,15 @@ class ChainEss(OverScales):
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "ess", "autocorrelation_times")
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
-        """Draw the effective number of draws against the scale and return the Axes."""
+        """Draw the effective number of draws against the scale and return the Axes.
+
+        >>> import numpy as np
+        >>> import heatess as he
+        >>> walk = np.cumsum(np.random.default_rng(0).normal(size=2000))
+        >>> ax = he.chain_ess(walk, space=he.Circle(units="rad")).plot()
+        >>> ax.get_ylabel()
+        'effective number of draws'
+        """
         from .drawing.thinning import draw_chain
 
         return draw_chain(self, ax, **style)

@@ -85,7 +85,13 @@ class ResamplingCriterion:
             raise InputTypeError(f"points must be a function of the particles, but is {shown(self.points)}")
 
     def ratio(self, particles: Any, weights: ArrayLike | None = None, *, log_weights: ArrayLike | None = None) -> float:
-        """GESS over what it would be for equal weights; *particles* are points, or an object that has weights too."""
+        """GESS over what it would be for equal weights; *particles* are points, or an object that has weights too.
+
+        >>> import heatess as he
+        >>> particles = he.samplers.von_mises_fisher(500, [0, 0, 1], 50.0, rng=0)
+        >>> round(he.ResamplingCriterion(he.Sphere(2), angle=8).ratio(particles), 6)
+        1.0
+        """
         found = _Particles(particles, weights, log_weights)
         if weights is None and log_weights is None:
             found = _of_object(particles)

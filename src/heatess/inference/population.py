@@ -73,6 +73,15 @@ class PopulationProfile(scales.OverScales):
         Why there are no bands; lower and upper ends are then nan. None if there are.
     space : Space
         The manifold.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> law = he.population_profile(he.samplers.tetrahedral(600, 40.0, rng=0), angles=[1, 5, 20])
+    >>> law.places.estimate.round(1)
+    array([1434.6,   57.2,    7.3])
+    >>> round(law.resolution_limit, 1)
+    1.5
     """
 
     times: FloatArray
@@ -131,7 +140,13 @@ class PopulationProfile(scales.OverScales):
         return replace(self, times=self.times[one], angles=self.angles[one], _resolutions=of_resolutions, **bands)
 
     def plot(self, ax: Axes | None = None, *, quantity: str = "places", **style: Any) -> Axes:
-        """Draw one estimate with both its bands against the scale; see `heatess.inference.drawing.draw_population`."""
+        """Draw one estimate with both its bands against the scale; see `heatess.inference.drawing.draw_population`.
+
+        >>> import heatess as he
+        >>> ax = he.population_profile(he.samplers.uniform(300, rng=1)).plot()
+        >>> ax.get_xscale()
+        'log'
+        """
         from .drawing.population import draw_population
 
         return draw_population(self, ax, quantity=quantity, **style)

@@ -63,6 +63,15 @@ class Thinned(Result):
         Numbers of atoms before and after.
     time, space : float, Space
         The scale, and the manifold.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> few = he.thin(he.samplers.fibonacci(500), size=60, angle=30)
+    >>> few.size, round(few.bound, 3)
+    (60, 0.078)
+    >>> round(he.gess(few.measure, angle=30), 2), round(he.gess(he.samplers.fibonacci(500), angle=30), 2)
+    (14.9, 14.93)
     """
 
     indices: IntArray
@@ -104,7 +113,14 @@ class Thinned(Result):
         return f"Thinned({self.space!r}: {count}; gESS within {change} {where})"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw gESS before and after against the scale, and what the bound allows; return the Axes."""
+        """Draw gESS before and after against the scale, and what the bound allows; return the Axes.
+
+        >>> import heatess as he
+        >>> few = he.thin(he.samplers.fibonacci(500), size=60, angle=30)
+        >>> ax = few.plot()
+        >>> ax.get_xscale()
+        'log'
+        """
         from .drawing.thinning import draw_thinned
 
         return draw_thinned(self, ax)

@@ -58,6 +58,15 @@ class TwoSampleTest(OverScales):
         How many times the samples were resampled; "fixed", by permutation, or "importance", by multipliers.
     space : Space
         The manifold.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> wide = he.samplers.von_mises_fisher(100, [0, 0, 1], 5, rng=0)
+    >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
+    >>> test = he.two_sample_test(wide, narrow, angles=[10, 20, 40], rng=2)
+    >>> round(test.pvalue, 3), test.scale_in_words(test.clearest)
+    (0.002, '20 degrees')
     """
 
     times: FloatArray
@@ -84,12 +93,26 @@ class TwoSampleTest(OverScales):
         return int(np.argmax(self.statistics))
 
     def scale_in_words(self, row: int) -> str:
-        """One of the scales: its angle or, above ten dimensions, its resolution."""
+        """One of the scales: its angle or, above ten dimensions, its resolution.
+
+        >>> import heatess as he
+        >>> wide = he.samplers.von_mises_fisher(100, [0, 0, 1], 5, rng=0)
+        >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
+        >>> he.two_sample_test(wide, narrow, angles=[10, 20], rng=2).scale_in_words(1)
+        '20 degrees'
+        """
         value = self.resolutions[row] if self.space.dim > ANGLE_DIMENSION else self.angles[row]
         return f"{value:.3g} degrees" if self.space.angular else f"{value:.3g}"
 
     def span_in_words(self) -> str:
-        """The range of the scales."""
+        """The range of the scales.
+
+        >>> import heatess as he
+        >>> wide = he.samplers.von_mises_fisher(100, [0, 0, 1], 5, rng=0)
+        >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
+        >>> he.two_sample_test(wide, narrow, angles=[10, 20], rng=2).span_in_words()
+        'at 2 scales from 10 to 20 degrees'
+        """
         first, last = int(np.argmin(self.times)), int(np.argmax(self.times))
         if first == last:
             return f"at {self.scale_in_words(first)}"
@@ -97,7 +120,15 @@ class TwoSampleTest(OverScales):
         return f"at {len(self.times)} scales from {start} to {self.scale_in_words(last)}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the statistic and the p-value of each scale, and return the Axes."""
+        """Draw the statistic and the p-value of each scale, and return the Axes.
+
+        >>> import heatess as he
+        >>> wide = he.samplers.von_mises_fisher(100, [0, 0, 1], 5, rng=0)
+        >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
+        >>> ax = he.two_sample_test(wide, narrow, angles=[10, 20, 40], rng=2).plot()
+        >>> ax.get_xscale()
+        'log'
+        """
         from .drawing.two_samples import draw_two_sample_test
 
         return draw_two_sample_test(self, ax)

@@ -76,6 +76,13 @@ class UniformityTest(scales.OverScales):
         What the weights were taken for.
     ess, n, space : float, int, Space
         As for `HeatProfile`.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> test = he.uniformity_test(he.samplers.von_mises_fisher(300, [0, 0, 1], 1.0, rng=1))
+    >>> f"{test.pvalue:.0e}", test.method
+    ('4e-14', 'limit')
     """
 
     schema: ClassVar[str] = "heatess.uniformity/1"
@@ -109,12 +116,24 @@ class UniformityTest(scales.OverScales):
     _resolutions: FloatArray | None = field(default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, with the low degrees under "degrees"."""
+        """Plain Python values, with the low degrees under "degrees".
+
+        >>> import heatess as he
+        >>> test = he.uniformity_test(he.samplers.fibonacci(100))
+        >>> test.to_dict()["degrees"]["degrees"]
+        [1, 2, 3]
+        """
         degrees = {name: np.asarray(column).tolist() for name, column in self.degrees._asdict().items()}
         return {**super().to_dict(), "degrees": degrees}
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the p-values against the scale, with the low degrees and the combined p-value; return the Axes."""
+        """Draw the p-values against the scale, with the low degrees and the combined p-value; return the Axes.
+
+        >>> import heatess as he
+        >>> ax = he.uniformity_test(he.samplers.uniform(300, rng=1)).plot()
+        >>> ax.get_xscale()
+        'log'
+        """
         from .drawing.uniformity import draw_uniformity
 
         return draw_uniformity(self, ax)

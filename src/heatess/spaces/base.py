@@ -33,6 +33,16 @@ class Space(ABC):
     Capabilities are objects, or None where a space has not got one. A homogeneous space whose heat kernel depends on
     the distance alone needs `check`, `distance`, `series` and `pair_kernel`; all else follows from them or makes it
     faster.
+
+    >>> import heatess as he
+    >>> import numpy as np
+    >>> sphere = he.Sphere(2)
+    >>> sphere.dim, round(sphere.volume / np.pi, 6)
+    (2, 4.0)
+    >>> round(float(np.degrees(sphere.distance([0, 0, 1], [0, 1, 0]))), 6)
+    90.0
+    >>> sphere.uniform(5, np.random.default_rng(0)).shape
+    (5, 3)
     """
 
     #: True when distances are angles, so that scales are given in degrees.
