@@ -1,0 +1,103 @@
+"""Every guide prints what it shows: Python blocks are run in order, and commands in a terminal of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from test_quickstart import Block, Terminal, check_printed, commands
+
+DOCS = Path(__file__).parent.parent / "docs"
+GUIDES = (
+    "choose-a-scale",
+    "what-is-a-good-gess",
+    "weights",
+    "from-csv-to-report",
+    "particle-filters",
+    "sky-maps",
+    "embeddings",
+    "rotations-and-poses",
+    "torsions",
+    "meshes",
+    "many-files-and-clusters",
+    "tests-and-bands",
+)
+PAGES = [f"guides/{name}" for name in GUIDES] + ["explanation/idea", "explanation/mathematics"]
+#: Packages that a page needs beyond the core.
+NEEDS = {"guides/sky-maps": "astropy_healpix", "guides/many-files-and-clusters": "dask"}
+
+pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not in this distribution")
+
+
+class Seen(NamedTuple):
+    """One block of a page, what it printed, and what the page shows after it."""
+
+    line: int
+    printed: str
+    shown: str | None
+
+
+def blocks(page: str) -> list[Block]:
+    found, end = [], 0
+    for match in re.finditer(r"^```(\w*)\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE):
+        found.append(Block(match[1], match[2], page.count("\n", 0, match.start()) + 1, page[end : match.start()]))
+        end = match.end()
+    return found
+
+
+def run_python(page: str) -> list[Seen]:
+    """What the Python blocks of a page print, each beside the text block that follows it."""
+    names: dict[str, Any] = {}
+    listed, seen = blocks(page), []
+    for block, after in zip(listed, [*listed[1:], None], strict=True):
+        if block.kind == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile("\n" * block.line + block.text, "page", "exec"), names)
+            follows = after is not None and after.kind == "text" and not after.before.strip()
+            seen.append(Seen(block.line, printed.getvalue(), after.text if after and follows else None))
+    return seen
+
+
+@pytest.fixture(params=PAGES)
+def page(request, tmp_path):
+    needed = NEEDS.get(request.param)
+    if needed and importlib.util.find_spec(needed) is None:
+        pytest.skip(f"{request.param} needs {needed}")
+    with contextlib.chdir(tmp_path):
+        yield (DOCS / f"{request.param}.md").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_what_its_blocks_print(page):
+    for seen in run_python(page):
+        shown = "" if seen.shown is None else seen.shown
+        assert seen.printed == shown, f"line {seen.line} prints\n{seen.printed}\nbut the page shows\n{shown}"
+
+
+def test_the_page_shows_what_its_commands_print(page):
+    terminal = Terminal()
+    for block in blocks(page):
+        if block.kind == "csv":
+            [name] = re.findall(r"Save this as `([\w.-]+)`", block.before)
+            Path(name).write_text(block.text, encoding="utf-8")
+        elif block.kind == "console":
+            for command, shown in commands(block):
+                check_printed(terminal.run(command), shown, f"line {block.line}: {command}")
+
+
+def test_every_text_block_follows_a_block_that_prints_it(page):
+    listed = blocks(page)
+    assert {block.kind for block in listed} <= {"python", "text", "csv", "console", "sh"}
+    for before, block in zip([None, *listed], listed, strict=False):
+        if block.kind == "text":
+            assert before is not None and before.kind == "python" and not block.before.strip(), f"line {block.line}"
+
+
+def test_a_wrong_number_on_a_page_would_be_seen():
+    page = "```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n"
+    [seen] = run_python(page)
+    assert (seen.printed, seen.shown) == ("2\n", "3\n")
