@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -16,6 +16,9 @@ from ..progress import Progress
 from ..spaces.capabilities import ZonalPairs
 
 TILE = 1024
+
+#: Values of a function at an array of distances, in a new array.
+OfDistance = Callable[[FloatArray], FloatArray]
 
 #: Close pairs handled at once.
 BATCH = 2_000_000
@@ -51,12 +54,25 @@ def close_pairs(
             yield kernel.distance(left[i[part]], right[j[part]]) ** 2, weights
 
 
-def gaussian_sums(atoms: Measure, kernel: ZonalPairs, lengths: FloatArray) -> FloatArray:
-    """sum_ij w_i w_j exp(-(d(x_i, x_j) / length)^2) over all pairs, for each length."""
-    total = np.zeros(len(lengths))
+def distance_sums(atoms: Measure, kernel: ZonalPairs, functions: Sequence[OfDistance]) -> FloatArray:
+    """sum w_i w_j f(d(x_i, x_j)) over all pairs i != j, for each function f."""
+    total = np.zeros(len(functions))
     for rows, columns in tiles(atoms.n):
         distances = kernel.distances(kernel.rows(atoms.points, rows), kernel.rows(atoms.points, columns))
-        for k, length in enumerate(lengths):
-            share = atoms.weights[rows] @ np.exp(-((distances / length) ** 2)) @ atoms.weights[columns]
+        for k, function in enumerate(functions):
+            values = function(distances)
+            if rows == columns:
+                np.fill_diagonal(values, 0.0)
+            share = atoms.weights[rows] @ values @ atoms.weights[columns]
             total[k] += share if rows == columns else 2 * share
     return total
+
+
+def gaussian_sums(atoms: Measure, kernel: ZonalPairs, lengths: FloatArray) -> FloatArray:
+    """sum_ij w_i w_j exp(-(d(x_i, x_j) / length)^2) over all i and j, equal ones too, for each length."""
+
+    def gaussian(length: float) -> OfDistance:
+        return lambda distances: np.exp(-((distances / length) ** 2))
+
+    own = float(atoms.weights @ atoms.weights)
+    return own + distance_sums(atoms, kernel, [gaussian(length) for length in lengths.tolist()])

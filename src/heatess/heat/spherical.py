@@ -103,6 +103,16 @@ class SphereSeries(Series):
         return SmallTime(polynomial, slope, density, small.error, self.radius * small.reach)
 
 
+def mean_chord(dim: int) -> float:
+    """E |X - Y| of independent uniform points of the unit sphere: 2^m G((m+1)/2)^2 / (sqrt(pi) G(m + 1/2)), G = Gamma.
+
+    >>> round(mean_chord(2), 12), round(mean_chord(1), 12)  # 4/3 and 4/pi
+    (1.333333333333, 1.273239544735)
+    """
+    logs = 2 * math.lgamma((dim + 1) / 2) - math.lgamma(dim + 0.5)
+    return math.exp(logs + dim * math.log(2)) / math.sqrt(math.pi)
+
+
 def _with_antipode(small: SmallTime, m: int, time: float) -> SmallTime:
     """With the geodesic to the antipode, of length pi - distance, in the error."""
     reach = min(small.reach, _REACH)

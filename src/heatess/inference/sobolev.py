@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import FloatArray, numeric_array, shown
 from ..errors import InputError
 from ..heat.series import Series
-from ..heat.spherical import SphereSeries
+from ..heat.spherical import SphereSeries, mean_chord
 from ..spaces.base import Space
 
 #: Levels of the limit law of a statistic with infinitely many.
@@ -148,12 +148,6 @@ def _gine_factor(p: int) -> float:
     return (p - 1) / 4 * math.exp(2 * (math.lgamma((p - 1) / 2) - math.lgamma(p / 2)))
 
 
-def _mean_chord(p: int) -> float:
-    """E |X - Y| of independent uniform points."""
-    logs = math.lgamma(p / 2) * 2 - math.lgamma((p - 1) / 2 + p / 2) - math.lgamma(0.5)
-    return float(2 ** (p - 1) * math.exp(logs))
-
-
 def _parabola(turns: FloatArray) -> FloatArray:
     """The second Bernoulli polynomial, periodic: sum over k >= 1 of cos(2 pi k u) / (pi k)^2."""
     u = turns % 1.0
@@ -185,7 +179,7 @@ _SERIES: dict[str, tuple[str, Callable[[Any, int], FloatArray], Callable[[FloatA
         lambda degrees, p: 4 * _ajne(degrees, p) + _gine(degrees, p),
         lambda angle, p: 4 * _ajne_psi(angle, p) + _gine_psi(angle, p),
     ),
-    "bakshaev": ("Bakshaev", _bakshaev, lambda angle, p: _mean_chord(p) - 2 * np.sin(angle / 2)),
+    "bakshaev": ("Bakshaev", _bakshaev, lambda angle, p: mean_chord(p - 1) - 2 * np.sin(angle / 2)),
     "watson": ("Watson", lambda degrees, p: 1 / (2 * math.pi * degrees) ** 2, _watson_psi),
     "rothman": (
         "Rothman",
