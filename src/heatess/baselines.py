@@ -23,7 +23,7 @@ _MOST_EXPONENT, _LEVELS = 150.0, 256
 _PAIR_ATOMS, _LEAST_SHARE = 4096, 1e-3
 
 #: Rounding of a sum over pairs of chords, at most; and the relative uncertainty that is worth a warning.
-_ROUNDING, _DOUBT = 1e-14, 1e-4
+_ROUNDING, _DOUBT = 1e-14, 1e-6
 
 
 def ess(weights: ArrayLike) -> float:
