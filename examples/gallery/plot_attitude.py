@@ -1,0 +1,63 @@
+"""
+Did a calibration turn the sensor far enough?
+=============================================
+
+To calibrate an inertial sensor, one turns it by hand into as many attitudes as possible. A log of ten seconds has 500
+rows. How many different attitudes are in it, and which part of all attitudes has been visited?
+
+Data: attitude of an x-IMU3, from the tests of scikit-kinematics (BSD licence); see data/SOURCES.md.
+"""
+
+# %%
+# Names qw, qx, qy, qz say which number is the scalar. Their length is 1 only up to 0.0001, as the sensor wrote six
+# digits; they are scaled because `normalize` asks for it.
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from scipy.spatial.transform import Rotation
+
+import heatess as he
+
+here = Path(__file__).parent if "__file__" in globals() else Path.cwd()
+file = here / "data" / "imu_attitude.csv"
+log = he.read(file, normalize=True)
+seconds = pd.read_csv(file)["time_us"].to_numpy() / 1e6
+print(log)
+
+# %%
+# Count attitudes that differ by about 10 degrees, in what has been logged so far. Time at rest adds rows, but no
+# attitudes.
+
+lengths = np.arange(10, log.n + 1, 10)
+visited = [he.gess(log.points[:length], space=log.space, angle=10) for length in lengths]
+
+# %%
+# Left: where the three axes of the sensor pointed. Right: how the number of attitudes grows.
+
+turns = Rotation.from_quat(log.points).as_matrix()
+fig = plt.figure(figsize=(9, 4), layout="constrained")
+left, right = fig.add_subplot(1, 2, 1, projection="mollweide"), fig.add_subplot(1, 2, 2)
+for axis, name in enumerate("xyz"):
+    east, north, up = turns[:, :, axis].T
+    left.plot(np.arctan2(north, east), np.arcsin(up), ".", markersize=3, color=he.plot.COLORS[axis], label=name)
+left.set(xticklabels=[], yticklabels=[], title="directions of the axes x, y, z")
+left.grid(alpha=0.4)
+left.legend(frameon=False, loc="lower right", markerscale=3)
+right.plot(seconds[lengths - 1], visited, color=he.plot.COLORS[0])
+right.set(xlabel="seconds", ylabel="attitudes that differ (gESS at 10 degrees)", ylim=0)
+plt.show()
+
+# %%
+# The part of all attitudes that the log covers, at three angles:
+
+profile = he.heat_profile(log, angles=[10, 30, 90])
+for angle, gess, volume in zip(profile.angles, profile.gess, profile.volume, strict=True):
+    print(f"{angle:3.0f} deg: {gess:6.2f} attitudes, {100 * volume:.1f} % of all")
+
+# %%
+# The answer:
+
+print(f"{log.n} rows are {visited[-1]:.0f} attitudes at 10 degrees, {100 * profile.volume[0]:.1f} % of all: turn it further.")

@@ -1,0 +1,67 @@
+"""
+How many characters does Les Miserables have?
+=============================================
+
+Knuth listed which characters of Hugo's novel appear together, and how often. There are 77, but most belong to a small
+circle. With heat spreading from each character to those whom he or she meets: how many can be told apart?
+
+Data: D. E. Knuth, The Stanford GraphBase (1993), from the package networkx.
+"""
+
+# %%
+# Nodes are characters, and edges are weighted by the number of chapters that two of them share. The weight of a
+# character is the number of appearances with others.
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+
+import heatess as he
+
+network = nx.les_miserables_graph()
+names = list(network)
+meetings = nx.to_numpy_array(network)
+novel = he.Graph(meetings)
+characters = he.Measure(np.arange(len(names)), meetings.sum(axis=1), space=novel)
+print(characters)
+
+# %%
+# One unit of time is the time in which heat goes from a character to one met once. Characters who often meet are soon
+# one.
+
+times = np.geomspace(0.001, 10, 40)
+profile = he.heat_profile(characters, times=times)
+for time in (0.01, 0.1, 1.0):
+    print(f"t = {time:<5g} gESS {he.gess(characters, time=time):.2f}")
+
+# %%
+# Who has company, and who stands alone? `redundancy` is the part of a character that others say too.
+
+company = he.redundancy(characters, time=0.1)
+order = np.argsort(company)
+print("alone:  ", ", ".join(names[k] for k in order[:4]))
+print("in company:", ", ".join(names[k] for k in order[::-1][:4]))
+
+# %%
+# The network, coloured by redundancy, and the number of characters at all times.
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4.6), width_ratios=(1.3, 1), layout="constrained")
+place = nx.spring_layout(network, seed=3, weight=None, iterations=200)
+size = 6 * meetings.sum(axis=1)
+nx.draw_networkx_edges(network, place, ax=left, edge_color="#bbbbbb", width=0.6)
+dots = nx.draw_networkx_nodes(network, place, ax=left, node_size=size, node_color=company, cmap="cividis")
+major = {name: name for name in names if meetings[names.index(name)].sum() > 55}
+nx.draw_networkx_labels(network, place, major, ax=left, font_size=8)
+left.set_axis_off()
+fig.colorbar(dots, ax=left, label="redundancy at t = 0.1", shrink=0.7)
+right.plot(times, profile.gess, color=he.plot.COLORS[0])
+right.axhline(profile.ess, color=he.plot.COLORS[1], linestyle="--", label=f"ESS = {profile.ess:.1f}")
+right.set(xscale="log", yscale="log", xlabel="time of spreading, t", ylabel="gESS")
+right.set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
+right.legend(frameon=False)
+plt.show()
+
+# %%
+# The answer:
+
+print(f"{len(names)} characters count as {profile.ess:.1f} by weight, and as {he.gess(characters, time=0.1):.1f} at t = 0.1.")
