@@ -13,7 +13,7 @@ ROOT = Path(heatess.__file__).parent
 
 #: From the bottom up. A module may import its own layer and those below, lazily or for types as well.
 LAYERS = [
-    {"errors", "arrays", "blocks", "progress", "files", "directions", "results"},
+    {"errors", "arrays", "blocks", "progress", "files", "directions", "results", "tensors", "quantities"},
     {"heat"},
     {"compiled"},
     {"transforms"},

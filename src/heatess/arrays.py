@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError, InputTypeError
+from .quantities import in_unit
+from .tensors import plain
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -24,8 +26,10 @@ EXACT_INTEGERS = 2.0**53
 def numeric_array(values: Any, name: str) -> NDArray[Any]:
     """*values* as a real numeric array, or an `InputTypeError` that says what they are.
 
-    Columns of lists (pandas, polars, pyarrow) become rows; float32 and float16 are kept as they are.
+    Columns of lists (pandas, polars, pyarrow) become rows; float32 and float16 are kept as they are. Tensors of other
+    packages are taken; a unit of astropy is refused, because a number in another unit would be another number.
     """
+    values = in_unit(plain(values, name), "", name)
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
         raise InputError(f"{name}: row {row} is masked; drop or fill masked rows first", row=row)

@@ -10,6 +10,7 @@ import numpy as np
 from .arrays import FloatArray, numeric_array
 from .blocks import map_rows, span
 from .errors import InputError
+from .quantities import has_unit, in_unit
 
 #: Angles whose vectors are made at a time, in the second-level cache.
 _ROWS = 16_384
@@ -146,13 +147,11 @@ class _Angle(NamedTuple):
 def _angles(named: dict[str, Any], units: str | None) -> list[_Angle]:
     """Finite angles, all of one shape."""
     found: list[_Angle] = []
-    if units is not None or not all(hasattr(value, "to_value") for value in named.values()):
+    if units is not None or not all(map(has_unit, named.values())):
         check_units(units)
     for name, value in named.items():
-        own = hasattr(value, "to_value")
-        array = np.atleast_1d(numeric_array(value.to_value("rad") if own else value, name)).astype(
-            np.float64, copy=False
-        )
+        own = has_unit(value)
+        array = np.atleast_1d(numeric_array(in_unit(value, "rad", name), name)).astype(np.float64, copy=False)
         first = found[0].values if found else array
         if first.shape != array.shape or array.ndim > 2:
             shapes = " and ".join(str(other.shape) for other in (first, array))

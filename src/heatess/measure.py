@@ -14,6 +14,7 @@ from .arrays import FloatArray, numeric_array, shown
 from .blocks import ROWS, map_rows, slices, span
 from .directions import from_lonlat
 from .errors import InputError
+from .quantities import has_unit
 from .spaces.base import Space
 from .spaces.rotations import Rotations
 from .spaces.shapes import are_rotations
@@ -22,6 +23,7 @@ from .tables.frames import frame_table
 from .tables.meaning import Reading
 from .tables.table import Table
 from .tables.take import Origin, Taken, at_place, take
+from .tensors import plain
 
 #: The default spaces of the last few dimensions, with the tables they have made.
 _sphere = lru_cache(maxsize=8)(Sphere)
@@ -69,6 +71,7 @@ class Measure:
         log_weights: ArrayLike | str | None = None,
         space: Space | None = None,
     ) -> None:
+        points = plain(points, "points")
         self._fill(points, weights, log_weights, space)
         if isinstance(points, np.ndarray) and np.may_share_memory(points, self.points):
             self.__dict__["points"] = self.points.copy()  # so that later changes of the array do not change the measure
@@ -151,7 +154,7 @@ class Measure:
         """
         if not isinstance(points, Measure):
             made = cls.__new__(cls)
-            made._fill(points, weights, log_weights, space)
+            made._fill(plain(points, "points"), weights, log_weights, space)
             return made
         if weights is not None or log_weights is not None:
             raise InputError("points are a Measure, which has weights of its own; leave out weights= and log_weights=")
@@ -336,6 +339,8 @@ def _refuse_weight(values: FloatArray, name: str, bad: NDArray[np.bool_]) -> Non
 
 
 def _column(values: Any, name: str, n: int | None) -> FloatArray:
+    if name == "weights" and has_unit(values):
+        values = np.asarray(getattr(values, "value", values))  # a common unit cancels when weights are normalised
     array = numeric_array(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .arrays import FloatArray, numeric_array
 from .errors import ScaleError, ScaleWarning, warn
+from .quantities import in_unit
 from .results import Result
 from .spaces.base import Space
 
@@ -66,7 +67,10 @@ class OverScales(Result):
 
 
 def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: Any = None) -> Scales:
-    """The scales meant by at most one of *angles* (degrees), *times*, *resolutions*; shape (k,) each."""
+    """The scales meant by at most one of *angles* (degrees), *times*, *resolutions*; shape (k,) each.
+
+    Angles of astropy, such as 30 * u.arcmin, become degrees.
+    """
     named = {"angles": angles, "times": times, "resolutions": resolutions}
     given = [name for name, value in named.items() if value is not None]
     if len(given) > 1:
@@ -76,7 +80,7 @@ def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: An
         _refuse_extreme(t, t, "times")
         return Scales(t, _alphas(space, t), None)
     if resolutions is not None:
-        values = _positive(resolutions, "resolutions")
+        values = _positive(in_unit(resolutions, "deg", "resolutions") if space.angular else resolutions, "resolutions")
         distances = np.radians(values) if space.angular else values
         _refuse_extreme(np.minimum(distances, 1.0) ** 2, values, "resolutions")
         limit = f"{np.degrees(space.diameter):g} degrees" if space.angular else f"{space.diameter:g}"
@@ -92,7 +96,7 @@ def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: An
             "so; give resolutions= (the distance at which two atoms overlap by 1/e) instead",
             ScaleWarning,
         )
-    values = DEFAULT_ANGLES.copy() if angles is None else _positive(angles, "angles")
+    values = DEFAULT_ANGLES.copy() if angles is None else _positive(in_unit(angles, "deg", "angles"), "angles")
     with np.errstate(over="ignore", under="ignore"):
         t = times_of_angles(values)
     _refuse_extreme(t, values, "angles")

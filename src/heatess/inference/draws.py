@@ -10,6 +10,7 @@ from ..arrays import IntArray, shown
 from ..errors import InputError
 from ..measure import Measure
 from ..spaces.base import Space
+from ..tensors import plain
 
 #: Fewest draws of a chain.
 LEAST = 8
@@ -22,7 +23,7 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
             "chain_ess takes no weights: autocorrelation is that of draws in their order, which count equally; leave "
             "them out, and see heat_profile and gess for what weights do"
         )
-    points, stacked = _unstacked(points, space)
+    points, stacked = _unstacked(plain(points, "points"), space)
     measure = Measure.of(points, space=space)
     if float(np.ptp(measure.weights)) > 0:
         raise InputError(
@@ -55,7 +56,7 @@ def _unstacked(points: Any, space: Space | None) -> tuple[Any, int | None]:
             return points, None
         flat = Measure.of(points)
         return flat, None if flat.n == shape[0] else shape[0]
-    return _unstacked_on(np.asarray(points), space)
+    return _unstacked_on(np.asanyarray(points), space)
 
 
 def _refuse_ragged(points: Any) -> None:

@@ -19,6 +19,7 @@ from ..heat import theta
 from ..heat.radial import PairTerms, radial, resolutions_of_times
 from ..heat.series import Series, times_of_resolutions
 from ..heat.spherical import SphereSeries
+from ..quantities import in_unit
 from ..transforms.harmonics import Harmonics
 from ..transforms.levels import CircleTransform
 from ..transforms.low_moments import AngleMoments
@@ -171,6 +172,8 @@ class Torus(Space):
 
     def check(self, points: Any) -> NDArray[Any]:
         """Coordinates, shape (n, dim), or (n,) if dim is 1; reduced, without rounding, to half a period around zero."""
+        if self.angular:
+            points = in_unit(points, self.units or "rad", "points")
         array = coordinate_rows(points, self.dim, repr(self)).astype(np.float64)
         if self.angular and self.units is None:
             self._refuse_degrees(array)
