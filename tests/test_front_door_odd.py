@@ -129,13 +129,16 @@ def test_hours_of_the_day_are_no_degrees(run, rng):
 
 def test_data_frames_and_tables_of_astropy_with_hours(rng):
     pandas = pytest.importorskip("pandas")
-    lon, lat, _, _ = sky(rng)
+    lon, lat, _, truth = sky(rng)
     with pytest.raises(he.InputError, match="in hours; multiply it by 15"):
         he.gess(pandas.DataFrame({"ra_h": (lon % 360) / 15, "dec": lat}), angle=30)
     table = pytest.importorskip("astropy.table")
     units = pytest.importorskip("astropy.units")
-    with pytest.raises(he.InputError, match="in hours; multiply it by 15"):
-        he.gess(table.QTable({"ra": (lon % 360) / 15 * units.hourangle, "dec": lat * units.deg}), angle=30)
+    hours = (lon % 360) / 15
+    found = he.gess(table.QTable({"ra": hours * units.hourangle, "dec": lat * units.deg}), angle=30)
+    assert found == pytest.approx(truth, rel=1e-9)
+    with pytest.raises(he.InputError, match="in hours; multiply it by 15"):  # of time, which may not be of the sky
+        he.gess(table.QTable({"ra": hours * units.hour, "dec": lat * units.deg}), angle=30)
 
 
 def test_of_columns_that_differ_in_their_unit_one_unit_is_taken(run, rng):

@@ -8,6 +8,7 @@ Main job
     Measure         points and weights, checked once, taken in place of points by every function
     read            a Measure from a file: CSV, NumPy, Parquet, JSON, FITS, HDF5, NetCDF, star, meshes
     from_lonlat, from_spherical, from_decinc, from_euler    unit vectors and quaternions from angles
+    from_healpix    a Measure from a HEALPix map held as an array
     report          one HTML file that shows all of it
     power_spectrum  level energies: resultant length, Bingham energy, and beyond
     summarize       one row of the paper's tables
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
         ScaleError,
         ScaleWarning,
     )
+    from .healpix import from_healpix
     from .inference.atoms import Gradient, gradient, redundancy
     from .inference.band import Band
     from .inference.chains import ChainEss, chain_ess
@@ -153,6 +155,7 @@ __all__ = [
     "compare",
     "from_decinc",
     "from_euler",
+    "from_healpix",
     "from_lonlat",
     "from_spherical",
     "gess",
@@ -182,6 +185,7 @@ __all__ = [
 _MODULES = {
     "accumulate": ("Accumulator",),
     "directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
+    "healpix": ("from_healpix",),
     "inference.atoms": ("Gradient", "gradient", "redundancy"),
     "inference.band": ("Band",),
     "inference.chains": ("ChainEss", "chain_ess"),

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, missing_extra
+from ..tables import healpix
 from ..tables.table import Table
-from . import healpix
 from .foreign import Lazy, columns, reading, split_label
 
 SUFFIXES = (".fits", ".fit", ".fts", ".fits.gz")
@@ -63,7 +63,7 @@ def table(path: Path) -> Table:
             extension = _extension(extensions, file, label, fits)
             header, fields = dict(extension.header), _fields(extension)
     if healpix.is_map(header, fields):
-        return healpix.sky_map(file, header, fields)
+        return healpix.sky_map(str(file), header, fields)
     units = {name: angle_unit(name, field.unit) for name, field in fields.items()}
     found = {
         name: Lazy(field.stored.shape, partial(field.values, units[name][1]))

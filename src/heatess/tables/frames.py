@@ -1,4 +1,4 @@
-"""Data frames as tables: pandas, polars, pyarrow, astropy, xarray, and dicts of arrays.
+"""Data frames as tables: pandas, geopandas, polars, pyarrow, astropy, xarray, and dicts of arrays.
 
 None of these packages is imported unless an object of it is given.
 """
@@ -6,13 +6,16 @@ None of these packages is imported unless an object of it is given.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..tensors import plain
+from . import healpix
 from .arrow import ArrowFrame
+from .geometry import geometry_columns, is_geometry
 from .table import Columns, Table, refuse_doubles
 from .units import OTHERS
 
@@ -31,14 +34,41 @@ def frame_table(obj: Any) -> Table | None:
     >>> [piece] = table.pieces(["lat"], None)
     >>> piece.columns
     [array([48.86,   nan])]
+
+    A column UNIQ, or what the header of a HEALPix map says, makes a sky map of it.
     """
+    table = _table(obj)
+    meta = getattr(obj, "meta", None)
+    header = {str(key).upper(): value for key, value in meta.items()} if isinstance(meta, Mapping) else {}
+    if isinstance(table, Columns) and healpix.is_map(header, table.names):
+        fields = {name: _Stored(table.stored(name)) for name in table.names}
+        return healpix.sky_map(table.source, header, fields)
+    return table
+
+
+class _Stored(NamedTuple):
+    """A column of a sky map."""
+
+    array: NDArray[Any]
+
+    def values(self) -> NDArray[Any]:
+        return self.array
+
+    def integers(self) -> NDArray[np.int64]:
+        missing = np.isnan(self.array) if self.array.dtype.kind == "f" else np.zeros(self.array.shape, dtype=bool)
+        return np.where(missing, -1, self.array).astype(np.int64)
+
+
+def _table(obj: Any) -> Table | None:
     package = type(obj).__module__.partition(".")[0]
     bases = {base.__module__.partition(".")[0] for base in type(obj).__mro__}
     if isinstance(obj, dict):
-        return _columns({str(name): values for name, values in obj.items()}, list(obj), "the dict")
+        return _of_astropy({str(name): values for name, values in obj.items()}, list(obj), "the dict")
     if isinstance(obj, np.ndarray):
         named = obj.dtype.names and obj.ndim == 1
         return _columns({name: obj[name] for name in obj.dtype.names or ()}, [], "the array") if named else None
+    if is_geometry(obj):
+        return _of_geopandas(obj)
     if "pandas" in bases and hasattr(obj, "columns") and hasattr(obj, "iloc"):
         return _of_pandas(obj)
     if package == "polars" and hasattr(obj, "get_columns"):
@@ -48,7 +78,7 @@ def frame_table(obj: Any) -> Table | None:
     if package == "pyarrow" and hasattr(obj, "schema") and hasattr(obj, "slice"):
         return ArrowFrame(obj)
     if "astropy" in bases and hasattr(obj, "colnames"):
-        return _of_astropy(obj)
+        return _of_astropy({name: obj[name] for name in obj.colnames}, [], "the table")
     if hasattr(obj, "posterior") and type(obj.posterior).__module__.partition(".")[0] == "xarray":
         obj, package = obj.posterior, "xarray"
     if package == "xarray" and hasattr(obj, "data_vars"):
@@ -56,7 +86,7 @@ def frame_table(obj: Any) -> Table | None:
     return None
 
 
-def _columns(columns: Mapping[str, Any], names: Sequence[Any], source: str, units: Any = None) -> Table:
+def _columns(columns: Mapping[str, Any], names: Sequence[Any], source: str, units: Any = None) -> Columns:
     """The columns that hold numbers or vectors; *names* are the names before they were made text."""
     refuse_doubles([str(name) for name in names], source)
     arrays = {name: array for name, values in columns.items() if (array := _array(values, name, source)) is not None}
@@ -65,6 +95,9 @@ def _columns(columns: Mapping[str, Any], names: Sequence[Any], source: str, unit
 
 def _array(values: Any, name: str, source: str) -> Any:
     """Numbers (n,) or vectors (n, d), missing ones nan; None for anything else."""
+    values = plain(values, f"{source}: column {name}")
+    if isinstance(values, np.ma.MaskedArray) and not np.ma.is_masked(values):
+        values = values.data
     if isinstance(values, np.ma.MaskedArray):
         if values.dtype.kind not in "fiu":
             return None
@@ -141,7 +174,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
-def _of_pandas(frame: Any) -> Table:
+def _of_pandas(frame: Any) -> Columns:
     names = [".".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
     refuse_doubles(names, "the data frame")
     return _columns({name: _series(frame.iloc[:, place]) for place, name in enumerate(names)}, [], "the data frame")
@@ -166,16 +199,44 @@ def _of_polars(series: Any) -> Any:
     return series.to_numpy() if series.dtype.is_numeric() and kind != "Decimal" else np.array([], dtype=str)
 
 
-def _of_astropy(table: Any) -> Table:
-    columns = {name: _of_astropy_column(table[name]) for name in table.colnames}
-    units = {name: _unit(getattr(table[name], "unit", None)) for name in table.colnames}
-    return _columns(columns, [], "the table", {name: unit for name, unit in units.items() if unit})
+def _of_geopandas(frame: Any) -> Table:
+    """Longitude and latitude of points, and the columns beside them, of which none is another place."""
+    places = geometry_columns(frame)
+    beside: dict[str, Any] = {}
+    if hasattr(frame, "columns"):
+        table = _of_pandas(frame.drop(columns=frame.geometry.name))
+        other = ("lon", "longitude", "lng", "long", "lat", "latitude")
+        beside = {name: table.stored(name) for name in table.names if name.lower() not in other}
+    return Columns(places | beside, "the data frame", units=dict.fromkeys(places, "deg"))
+
+
+def _of_astropy(columns: Mapping[str, Any], names: Sequence[Any], source: str) -> Table:
+    """Columns of which some have a unit of astropy; angles in other units become degrees."""
+    found, units = {}, {}
+    for name, column in columns.items():
+        factor, unit = _angle_unit(getattr(column, "unit", None))
+        values = column if isinstance(column, list | tuple) else _of_astropy_column(column)
+        found[name] = values if factor == 1 else np.multiply(values, factor)
+        if unit:
+            units[name] = unit
+    return _columns(found, names, source, units)
+
+
+def _angle_unit(unit: Any) -> tuple[float, str | None]:
+    """A factor, and the unit that numbers are in after it."""
+    word = _unit(unit)
+    if word in ("deg", "rad") or not hasattr(unit, "to"):
+        return 1.0, word
+    try:
+        return float(unit.to("deg")), "deg"
+    except Exception:  # no angle
+        return 1.0, word
 
 
 def _of_astropy_column(column: Any) -> Any:
-    """Plain, masked and with a unit; coordinates and times are no numbers."""
+    """Plain, masked and with a unit; coordinates and times of astropy are no numbers."""
     if not isinstance(column, np.ndarray):
-        return np.array([], dtype=str)
+        return column if not type(column).__module__.startswith("astropy") else np.array([], dtype=str)
     mask = getattr(column, "mask", None)
     values = np.asarray(getattr(column, "unmasked", column))
     return values if mask is None else np.ma.masked_array(values, np.asarray(mask))

@@ -92,6 +92,10 @@ class Columns(Table):
             raise InputError(f"{source}: columns have different lengths, {min(lengths)} to {max(lengths)} rows")
         self._count = lengths.pop() if lengths else 0
 
+    def stored(self, name: str) -> Any:
+        """A column as it was given."""
+        return self._columns[name]
+
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """Slices of the arrays."""
         arrays = [numbers(self._columns[name], f"{self.source}: column {name}") for name in names]

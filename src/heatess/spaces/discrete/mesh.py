@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, numeric_array
-from ...errors import InputError, missing_extra
+from ...arrays import FloatArray, numeric_array, shown
+from ...errors import InputError, InputTypeError, missing_extra
 from ..drawing import Cells, Drawing
 from .cotangents import mesh_laplacian
 from .laplacian import Laplacian
@@ -107,6 +107,23 @@ class Mesh(NodeSpace):
             return cls(vertices, faces, modes)
         except InputError as error:
             raise type(error)(f"{name}: {error}") from None
+
+    @classmethod
+    def from_trimesh(cls, mesh: Any, modes: int | None = None) -> Mesh:
+        """A mesh from a `trimesh.Trimesh`, with the same numbers of vertices and faces.
+
+        >>> import trimesh
+        >>> Mesh.from_trimesh(trimesh.creation.icosphere(subdivisions=2))
+        Mesh(162 vertices, 320 faces)
+        """
+        if hasattr(mesh, "geometry") and hasattr(mesh, "graph"):
+            raise InputTypeError(
+                f"a mesh is needed, but this is a Scene of {len(mesh.geometry)}; join them with scene.to_mesh(), or "
+                "take one of scene.geometry.values()"
+            )
+        if not hasattr(mesh, "vertices") or not hasattr(mesh, "faces"):
+            raise InputTypeError(f"a trimesh.Trimesh is needed, but found {shown(mesh)}")
+        return cls(np.asarray(mesh.vertices), np.asarray(mesh.faces), modes)
 
     def _content(self) -> tuple[NDArray[Any], ...]:
         return (self._vertices, self._faces)

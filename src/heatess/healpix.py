@@ -1,0 +1,74 @@
+"""Whole HEALPix maps, held as arrays, as measures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import FloatArray, numeric_array, shown
+from .errors import InputError, missing_extra
+from .measure import Measure
+from .quantities import has_unit
+from .tables.healpix import is_unseen, whole_map
+from .tables.meaning import Reading
+from .tables.take import take
+
+
+def from_healpix(values: Any, *, order: str) -> Measure:
+    """The pixels of a HEALPix map as weighted unit vectors to their centres.
+
+    All pixels of a map have one area, so that probabilities, probability densities and counts give the same measure.
+
+    Parameters
+    ----------
+    values : array-like, shape (12 nside^2,)
+        One number per pixel, not negative; nside follows from their number.
+    order : {"ring", "nested"}
+        How pixels are numbered; never guessed. healpy's default is "ring".
+
+    See Also
+    --------
+    read : maps in FITS files; and multi-order maps with columns UNIQ and PROBDENSITY, in a file or as a table, which
+        every function takes in place of points.
+
+    Examples
+    --------
+    Twelve pixels, of which two opposite ones hold everything:
+
+    >>> import heatess as he
+    >>> sky = he.from_healpix([3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0], order="ring")
+    >>> sky
+    Measure(Sphere(2), n=12, ess=1.6)
+    >>> round(he.gess(sky, angle=20), 3)
+    1.6
+    """
+    if order not in ("ring", "nested"):
+        raise InputError(f"order must be 'ring' or 'nested', but is {shown(order)}; say which, it is never guessed")
+    try:
+        import astropy_healpix  # noqa: F401
+    except ImportError:
+        raise missing_extra("astropy-healpix", "sky") from None
+    if has_unit(values):
+        values = np.asarray(getattr(values, "value", values))
+    array = numeric_array(values, "values").astype(np.float64)
+    if array.ndim != 1:
+        raise InputError(f"values must have shape (12 nside^2,), but have shape {array.shape}; give one map")
+    _refuse_empty(array)
+    return Measure.taken(next(take(whole_map("the map", array, order), Reading())))
+
+
+def _refuse_empty(array: FloatArray) -> None:
+    """Refuse pixels without data, and negative or infinite ones."""
+    empty = np.isnan(array) | is_unseen(array)
+    bad = empty if empty.any() else (array < 0) | np.isinf(array)
+    if bad.any():
+        pixel, count = int(np.argmax(bad)), f"{int(bad.sum()):,} of {len(array):,} pixels"
+        if empty.any():
+            found = f"pixel {pixel} has no data, nan or UNSEEN ({count}); if nothing is there, set such pixels to 0"
+            raise InputError(f"{found}: numpy.where(values >= 0, values, 0)", row=pixel)
+        raise InputError(
+            f"values must be finite and not negative, but pixel {pixel} is {array[pixel]:g} ({count}); if they are "
+            "logarithms of probabilities, give numpy.exp(values - values.max())",
+            row=pixel,
+        )

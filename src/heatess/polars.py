@@ -1,0 +1,23 @@
+"""Import this to get `frame.heatess` for polars.
+
+>>> import polars as pl
+>>> import heatess.polars
+>>> frame = pl.DataFrame({"lon": [2.35, -0.13, 139.69], "lat": [48.86, 51.51, 35.69], "people": [2.1, 8.9, 14.2]})
+>>> round(frame.heatess.gess(angle=20, weights="people"), 3)
+1.974
+>>> frame.heatess.profile(angles=[1, 20]).gess.round(3)
+array([3.   , 1.817])
+"""
+
+from __future__ import annotations
+
+from .errors import MissingExtraError
+from .frame_methods import FrameMethods
+
+try:
+    import polars
+except ImportError:
+    raise MissingExtraError("this needs polars, which is not installed: pip install polars") from None
+
+for register in (polars.api.register_dataframe_namespace, polars.api.register_lazyframe_namespace):
+    register("heatess")(FrameMethods)
