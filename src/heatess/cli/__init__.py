@@ -54,6 +54,7 @@ def _complain(error: Exception, *, verbose: bool) -> int:
         code = 3
     elif not isinstance(error, OSError):
         text = f"internal error: {type(error).__name__}: {error}; please report it with the output of -v"
+        text += " and of heatess --version -v"
     if verbose and code == 1:
         traceback.print_exception(error)
     click.echo("heatess: " + " ".join(text.split()), err=True)
@@ -61,15 +62,28 @@ def _complain(error: Exception, *, verbose: bool) -> int:
 
 
 _version = click.version_option(__version__, message="heatess %(version)s")
+_VERBOSE = "With --version: also say what heatess runs on, for bug reports."
 
 
 @click.group(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@_version
+@click.option("--version", is_flag=True, help="Show the version and exit.")
+@click.option("-v", "--verbose", is_flag=True, help=_VERBOSE)
 @click.pass_context
-def main(ctx: click.Context) -> None:
+def main(ctx: click.Context, version: bool, verbose: bool) -> None:
     """How many distinguishable particles do you have, at every scale?"""
+    if version:
+        click.echo(_about() if verbose else f"heatess {__version__}")
+        ctx.exit()
+    if verbose:
+        raise click.UsageError("-v stands after a command, as in heatess profile FILE -v, or with --version", ctx)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+def _about() -> str:
+    from .about import about
+
+    return about()
 
 
 _EXAMPLES = """\b
