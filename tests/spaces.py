@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,9 +94,11 @@ HOMOGENEOUS = [
     Case("pose", lambda: he.Product(he.Euclidean(3), he.Rotations(), scales=(1, 0.5)), finest=0.4),
 ]
 
-#: Spaces known by eigenpairs.
+_MESH = Case("Mesh", lambda: he.Mesh(*meshes.icosphere(3)), finest=0.5)
+
+#: Spaces known by eigenpairs; meshes where the extra for them is installed.
 DISCRETE = [
-    Case("Mesh", lambda: he.Mesh(*meshes.icosphere(3)), finest=0.5),
+    *([_MESH] if find_spec("robust_laplacian") else []),
     Case("PointCloud", _sphere_sample, finest=0.6),
     Case("Graph", _ring, finest=1.0, coarsest=20.0),
 ]

@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -19,6 +17,9 @@ import heatess as he
 from heatess.cli import main
 from heatess.errors import InputError
 from heatess.readers import COMPRESSED, FORMATS
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 SCRIPT = Path(__file__).parent.parent / "examples" / "real_files.py"
 

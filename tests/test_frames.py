@@ -9,15 +9,16 @@ import sys
 from decimal import Decimal
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
-import xarray as xr
 
 from heatess.errors import InputError
 from heatess.tables.frames import frame_table
 from heatess.tables.table import Columns
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+xr = pytest.importorskip("xarray")
 
 NAN = math.nan
 

@@ -16,15 +16,16 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.feather as feather
-import pyarrow.parquet as pq
 import pytest
 
 from heatess.errors import InputError, MissingExtraError
 from heatess.readers import arrays, arrow, jsons, parquet, text
 from heatess.tables.frames import frame_table
 from heatess.tables.table import Rows
+
+pa = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
+pq = pytest.importorskip("pyarrow.parquet")
 
 NAN = math.nan
 

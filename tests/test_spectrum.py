@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -233,11 +234,13 @@ def test_modes_of_a_ring_are_its_discrete_fourier_transform():
 def spaces_without_zonal_functions():
     rng = np.random.default_rng(7)
     vertices, faces = icosphere(2)
+    mesh = find_spec("robust_laplacian") and he.Mesh(vertices, faces)
+    no_mesh = pytest.mark.skipif(not mesh, reason="the extra mesh is not installed")
     nodes = he.samplers.fibonacci(400)
     ring = np.roll(np.eye(40), 1, axis=1)
     return [
         pytest.param(rng.random((50, 2)), he.Torus(2, (1.0, 2.3)), 0.012, 64, id="torus"),
-        pytest.param(rng.integers(0, len(vertices), 50), he.Mesh(vertices, faces), 0.12, 200, id="mesh"),
+        pytest.param(rng.integers(0, len(vertices), 50), mesh, 0.12, 200, id="mesh", marks=no_mesh),
         pytest.param(rng.integers(0, 400, 50), he.PointCloud(nodes), 0.4, 100, id="cloud"),
         pytest.param(rng.integers(0, 40, 50), he.Graph(ring + ring.T), 0.3, 64, id="graph"),
     ]
