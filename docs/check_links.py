@@ -45,9 +45,14 @@ class Page(HTMLParser):
         self.loads += [found[0] or found[1] for found in _IN_STYLE.findall(given.get("style", ""))]
 
 
+def html_files(site: Path) -> list[Path]:
+    """The pages; not the templates that a theme leaves among its static files."""
+    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.relative_to(site).parts]
+
+
 def check(site: Path) -> list[str]:
     """Every fault of the site, one sentence each."""
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in html_files(site)}
     faults = [fault for path, page in pages.items() for fault in _faults(path, page, pages, site)]
     for sheet in sorted(site.rglob("*.css")):
         for found in _IN_STYLE.findall(sheet.read_text(encoding="utf-8")):
@@ -77,7 +82,7 @@ def _faults(path: Path, page: Page, pages: dict[Path, Page], site: Path) -> list
 def main(folder: str) -> int:
     """Print the faults of the site in *folder*; the exit code is 1 if there are any."""
     site = Path(folder).resolve()
-    count = len(list(site.rglob("*.html")))
+    count = len(html_files(site))
     faults = check(site) if count else [f"{site} has no pages; build it with make docs"]
     print("\n".join([*faults, f"{count} pages, {len(faults)} faults"]))
     return 1 if faults else 0

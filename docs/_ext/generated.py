@@ -112,13 +112,13 @@ _SECTIONS = re.compile(r"^(Parameters|Attributes|Returns|Raises|Warns|Yields|Not
 
 
 def as_markup(lines: list[str]) -> list[str]:
-    """A plain docstring as reStructuredText.
+    r"""A plain docstring as reStructuredText.
 
     Indented formulas become literal blocks, and signs that markup would take for its own are escaped. Parameters and
     examples are left to numpydoc.
 
     >>> as_markup(["The length", "", "    R = |x|", "", "of |x|."])
-    ['The length', '', '.. code-block:: text', '', '    R = |x|', '', 'of \\\\|x\\\\|.']
+    ['The length', '', '.. code-block:: text', '', '    R = |x|', '', 'of \\|x\\|.']
     """
     return list(_marked(lines))
 
@@ -141,12 +141,13 @@ def _marked(lines: list[str]) -> Iterator[str]:
         before = text
 
 
+#: Signs of markup that are none in plain text: bars, a trailing underscore, two stars, a star that no letter follows.
+_SIGNS = re.compile(r"(\||(?<=\w)_(?!\w)|\*(?=\*)|(?<=[-/])\*)")
+
+
 def _escaped(line: str) -> str:
     parts = re.split(r"(`[^`]*`)", line)
-    return "".join(
-        part if place % 2 else re.sub(r"(\||(?<=\w)_(?!\w)|\*(?=\*))", r"\\\1", part)
-        for place, part in enumerate(parts)
-    )
+    return "".join(part if place % 2 else _SIGNS.sub(r"\\\1", part) for place, part in enumerate(parts))
 
 
 def public_modules() -> dict[str, Any]:
@@ -167,11 +168,24 @@ def public_names(module: Any) -> list[str]:
 
 #: The order in which pages are listed; those that are not named here follow.
 ORDER = {
-    "guides": (
-        "choose-a-scale what-is-a-good-gess weights from-csv-to-report particle-filters sky-maps embeddings "
-        "rotations-and-poses torsions meshes many-files-and-clusters tests-and-bands report inference scaling"
-    ).split(),
-    "explanation": "idea mathematics what-you-use-now certainty architecture extending".split(),
+    "guides": [
+        "choose-a-scale",
+        "what-is-a-good-gess",
+        "weights",
+        "from-csv-to-report",
+        "particle-filters",
+        "sky-maps",
+        "embeddings",
+        "rotations-and-poses",
+        "torsions",
+        "meshes",
+        "many-files-and-clusters",
+        "tests-and-bands",
+        "report",
+        "inference",
+        "scaling",
+    ],
+    "explanation": ["idea", "mathematics", "what-you-use-now", "certainty", "architecture", "extending"],
 }
 
 
