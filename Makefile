@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test slow lint bench search docs clean
+.PHONY: help demo test slow lint bench search docs release clean
 
 help:
 	@echo "make demo   profile embedded data, print a table, write a picture and a report"
@@ -12,6 +12,7 @@ help:
 	@echo "make bench  measure the speed contract"
 	@echo "make search look for numbers outside their stated error, in 20,000 random cases: about 20 minutes"
 	@echo "make docs   build the documentation site into docs/_build/html, and check its links"
+	@echo "make release  build wheel and sdist, install them in clean environments, and test what was installed"
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -47,6 +48,9 @@ docs: .venv/docs-ready
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
 	@echo "The site is docs/_build/html/index.html."
+
+release:
+	tests/release/check.sh $(ARGS)
 
 clean:
 	rm -rf .venv docs/_build docs/gallery docs/reference/generated heatess-demo heatess-paper .mypy_cache .pytest_cache .ruff_cache .hypothesis
