@@ -316,3 +316,28 @@ def test_an_icosphere_of_163842_vertices():
     off = np.abs(found.gess / exact.gess - 1)
     assert (off <= found.error).all()
     assert off.max() < 5e-3
+
+
+@pytest.mark.parametrize("strong", [1e12, 1e13, 1e14])
+def test_a_run_that_a_strong_link_ends_early_says_how_much_it_left_out(strong, no_eigenpairs):
+    """Beside a very strong link all others look like rounding, and the runs stop: the error must cover that."""
+    links = np.ones(23)
+    links[12] = strong
+    path = he.Graph(sparse.diags_array([links, links], offsets=[1, -1]).tocsr())
+    times = np.array([1e-3, 0.03, 0.3, 1.0])
+    for points, weights in (([2], [1.0]), ([1, 3, 22], [1.0, 2.0, 4.0])):
+        known = sums(path, points, weights, times, Eigenmodes())  # to relative accuracy, link by link
+        assert known.error.max() < 1e-9
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", he.PrecisionWarning)
+            found = sums(path, points, weights, times, Flows())
+        assert (np.abs(known.overlap / found.overlap - 1) <= found.error + known.error).all()
+        assert (np.abs(np.expm1(found.log_mmd2 - known.log_mmd2)) <= found.mmd2_error + known.mmd2_error).all()
+
+
+def test_gess_is_known_where_mmd2_is_too_small_to_be(no_eigenpairs):
+    """At large times A is 1 but for what no sum can tell: that leaves MMD^2 open, and not gESS."""
+    path = he.Graph(sparse.diags_array([np.ones(59)] * 2, offsets=[1, -1]).tocsr())
+    found = sums(path, [0, 5, 40], [1.0, 2.0, 3.0], [3e4, 1e5], Flows())
+    assert_allclose(found.overlap, 1.0, rtol=1e-8)
+    assert found.error.max() < 1e-6

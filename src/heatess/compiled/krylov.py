@@ -178,8 +178,8 @@ def local(  # type: ignore[no-untyped-def]
     """A Lanczos run of (1 + C) M (1 + C) from values at roots, on what lies up to *hops* hops from them.
 
     Written into alpha, beta and lost, one entry a step. *lost* is the norm of what a step, from a vector of length
-    one, would have put beyond the ball, where it is left out. Returned are the steps, fewer where the space is
-    exhausted.
+    one, would have put beyond the ball, where it is left out; and of the last step, where the space is exhausted, all
+    that is left out. Returned are the steps, fewer where the space is exhausted.
     """
     reach = 3 if len(cindices) > 0 else 1  # hops of one multiplication
     ends = np.zeros(hops + reach + 1, np.int64)
@@ -228,6 +228,7 @@ def local(  # type: ignore[no-untyped-def]
         steps = step + 1
         if last <= closed:
             beta[step] = 0.0
+            lost[step] = math.hypot(lost[step], last)
             break
         for i in range(end):
             before[i] = x[i]

@@ -90,7 +90,8 @@ class Diagonals:
         """At some of the times."""
         times = self.times[part]
         lower, upper, slope, blur = brackets_of(self.runs, times)
-        lower, upper = lower - self.flow.noise * blur, upper + self.flow.noise * blur
+        noise = self.flow.noise + self.runs.dropped[:, None]
+        lower, upper = lower - noise * blur, upper + noise * blur
         cut = 1 + self.cut[part]
         # The constant function alone adds one.
         lower = np.maximum(lower * self.sizes[:, None] / cut, 1.0)

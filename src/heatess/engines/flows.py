@@ -218,7 +218,7 @@ class FlowOffer(Offer):
         change = flow - float((scaled * at.own_slope) @ (self.starts @ warm))
         # As `blur_of` says, and no more than that.
         blur = rule.weights @ (rates / np.maximum(1.0, 2 * rates * rule.nodes))
-        rounded = self.flow.noise * run.size**2 * float(blur)
+        rounded = run.noise * run.size**2 * float(blur)
         return overlap, change / overlap, ((high - low) / 2 + rounded) / overlap + 16 * EPS
 
     def _say_what_is_vague(self, times: FloatArray, error: FloatArray, discretised: FloatArray) -> None:
@@ -291,19 +291,24 @@ class Power:
     @cached_property
     def error(self) -> FloatArray:
         """Relative, of MMD^2: half of what is between the bounds, and rounding."""
+        return np.asarray(self.bracket.width / 2 + self._rounding_error)
+
+    @cached_property
+    def _rounding_error(self) -> FloatArray:
         rule, size = self.bracket.rule, self.run.size
         kept = rule.weights > 0
         values, coefficients = rule.nodes[kept], size * np.sqrt(rule.weights[kept])
-        rounding = Rounding(self.flow.noise, max(float(values[0]), math.ulp(0.0)), 16 * EPS)
+        rounding = Rounding(self.run.noise, max(float(values[0]), math.ulp(0.0)), 16 * EPS)
         energies = Energies(values, coefficients, np.full(len(values), self.rounding))
         blur = blur_of(values, self.times, rounding)
-        return np.asarray(self.bracket.width / 2 + energies.errors(self.times, self.log_mmd2, rounding, blur))
+        return energies.errors(self.times, self.log_mmd2, rounding, blur)
 
     @property
     def absolute_error(self) -> FloatArray:
-        """Of MMD^2."""
-        with np.errstate(under="ignore"):
-            return np.asarray(self.error * np.exp(self.log_mmd2))
+        """Of MMD^2: no more than half of the upper bound, however far the lower one is below it, and rounding."""
+        with np.errstate(under="ignore", over="ignore"):
+            between = self.run.size**2 * (np.exp(self.bracket.upper) - np.exp(self.bracket.lower)) / 2
+            return np.asarray(between + self._rounding_error * np.exp(self.log_mmd2))
 
     def there(self, place: int) -> float:
         """A at one of the times."""

@@ -36,7 +36,13 @@ class LocalRuns(NamedTuple):
     alpha: FloatArray
     beta: FloatArray
     steps: IntArray
-    lost: FloatArray  # norm of what each step would have put beyond the ball that its run was held to
+    lost: FloatArray  # norm of what each step left out: what lies beyond the ball, and the rest after the last step
+
+    @property
+    def dropped(self) -> FloatArray:
+        """How much each run left out because it was taken for exhausted; zero where it was not, shape (n,)."""
+        last = np.arange(len(self.steps)), self.steps - 1
+        return np.where(self.beta[last] == 0, self.lost[last], 0.0)
 
     def rows(self, chosen: Any) -> LocalRuns:
         """The runs from some of the starts."""
@@ -108,7 +114,7 @@ class Flow:
 
     @property
     def noise(self) -> float:
-        """The runs are exact for an operator that differs from S by no more than this: rounding."""
+        """Runs that go on are exact for an operator that differs from S by no more than this: rounding."""
         return 8 * EPS * self.norm
 
     @cached_property
@@ -184,11 +190,17 @@ class Run:
         self._x = start / self.size if self.size else start
         self._before, self._y, self._z = np.zeros((3, len(start)))
         self.closed = not self.size  # whether the space is exhausted, so that nothing more can be found
+        self._dropped = 0.0
 
     @property
     def tridiagonal(self) -> tuple[FloatArray, FloatArray]:
         """S in the vectors of the run: the diagonal, and what is beside it; the last entry leads out of them."""
         return np.array(self._alpha), np.array(self._beta)
+
+    @property
+    def noise(self) -> float:
+        """The run is exact for an operator that differs from S by no more: rounding, and what it left out."""
+        return self._flow.noise + self._dropped
 
     @property
     def vector(self) -> FloatArray:
@@ -238,6 +250,7 @@ class Run:
             self.closed = beta <= _CLOSED * flow.norm
             self._alpha.append(along)
             self._beta.append(0.0 if self.closed else beta)
+            self._dropped = beta if self.closed else 0.0
             y /= beta or 1.0
             self._x, self._before, self._y = y, x, before
 
