@@ -44,7 +44,7 @@ Spaces
 
 Modules
     samplers        uniform, von Mises-Fisher, girdle, tetrahedral, Fibonacci, mixtures
-    baselines       ESS, perplexity ESS, Leinster-Cobbold diversity
+    baselines       ESS, perplexity ESS, Leinster-Cobbold diversity, uniformity loss, cap discrepancy
     plot            curves, and maps of the sphere
     asymptotics     small-time, merging, low-frequency and large-time laws
 """
