@@ -152,6 +152,8 @@ def test_uniformity_loss_is_a_sum_over_levels(dim):
     assert everything == pytest.approx(np.mean(np.exp(-exponent * squared_distances(x, x))), rel=1e-10)
     assert math.log((n * everything - 1) / (n - 1)) == pytest.approx(uniformity_loss(x), abs=1e-10)
     assert coefficients @ spectrum.multiplicities == pytest.approx(1, rel=1e-10)
+    softmax = he.uniformity_test(x, statistic=coefficients[1:20], rng=0).statistics[0]
+    assert softmax == pytest.approx(n * (everything - coefficients[0]), rel=1e-7)
 
 
 @pytest.mark.parametrize(("dim", "exponent"), [(1, 150.0), (2, 2.0), (3, 0.01)])
@@ -387,37 +389,23 @@ def test_ligo_skymap_agrees():
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_cap_discrepancy_is_its_integral_over_caps(dim):
-    """The integral over heights in closed form, cap by cap centre; over centres by a fine even set of them."""
     x, w = he.samplers.von_mises_fisher(6, np.eye(dim + 1)[0], 1.0, rng=dim), weights_of(6)
-    centres = {
-        1: np.column_stack([np.cos(turn := np.pi * np.arange(20_000) / 10_000), np.sin(turn)]),
-        2: he.samplers.fibonacci(40_000),
-        3: rotation_grid(20)[0].as_quat(),
+    turn = np.pi * np.arange(2000) / 1000
+    quaternions, volume = rotation_grid(10)
+    centres, shares = {
+        1: (np.column_stack([np.cos(turn), np.sin(turn)]), np.full(2000, 1 / 2000)),
+        2: (he.samplers.fibonacci(4000), np.full(4000, 1 / 4000)),
+        3: (np.vstack([quaternions.as_quat(), -quaternions.as_quat()]), np.tile(volume / 2, 2)),
     }[dim]
-    share = np.full(len(centres), 1 / len(centres)) if dim < 3 else rotation_grid(20)[1]
-    if dim == 3:  # quaternions of either sign
-        centres, share = np.vstack([centres, -centres]), np.tile(share / 2, 2)
-    heights, steps = np.polynomial.legendre.leggauss(400)
-    tops = np.linspace(-1, 1, 200_001)
-    density = np.maximum(1 - ((tops[1:] + tops[:-1]) / 2) ** 2, 1e-300) ** (dim / 2 - 1)
-    below = np.concatenate([[0.0], np.cumsum(density)])
-    if dim == 1:
-
-        def cap(s):
-            return np.arccos(s) / math.pi
-    else:
-
-        def cap(s):
-            return 1 - np.interp(s, tops, below / below[-1])
-
-    caps = cap(heights)
-    # sum_ij w_i w_j (1 + min(u_i, u_j)) - 2 sum_i w_i G(u_i) + integral of area^2, with G(u) = integral_-1^u of area.
-    grid = np.linspace(-1, 1, 20_001)
-    inner = np.concatenate([[0.0], np.cumsum((cap(grid[1:]) + cap(grid[:-1])) / 2) * 1e-4])
-    u = np.clip(centres @ x.T, -1, 1)
-    both = np.einsum("i,j,kij->k", w, w, 1 + np.minimum(u[:, :, None], u[:, None]))
-    square = share @ (both - 2 * np.interp(u, grid, inner) @ w) + steps @ caps**2
-    assert cap_discrepancy(x, w) ** 2 == pytest.approx(square, rel=1e-4)
+    heights = (np.arange(1000) + 0.5) / 500 - 1
+    areas = {
+        1: np.arccos(heights) / math.pi,
+        2: (1 - heights) / 2,
+        3: (np.arccos(heights) - heights * np.sqrt(1 - heights**2)) / math.pi,
+    }[dim]
+    held = sum(weight * ((centres @ atom)[:, None] >= heights) for weight, atom in zip(w, x, strict=True))
+    square = shares @ ((held - areas) ** 2).sum(axis=1) / 500
+    assert cap_discrepancy(x, w) ** 2 == pytest.approx(square, rel=1e-3)
 
 
 def test_stolarsky_joins_the_discrepancy_to_distances_and_to_energies():
@@ -433,6 +421,13 @@ def test_cap_discrepancy_of_many_points_and_of_a_polygon():
     turn = 2 * np.pi * np.arange(n) / n
     square = (4 / math.pi - 2 / n / math.tan(math.pi / (2 * n))) / math.pi
     assert cap_discrepancy(turn, space=he.Circle()) ** 2 == pytest.approx(square, rel=1e-7)
+
+
+def test_cap_discrepancy_is_refused_off_spheres():
+    with pytest.raises(he.InputError, match=r"spheres and circles, not on Rotations\(\)"):
+        cap_discrepancy(Rotation.identity(2))
+    with pytest.raises(he.InputError, match="spheres and circles, not on Euclidean"):
+        cap_discrepancy(np.eye(3), space=he.Euclidean(3))
 
 
 @pytest.mark.slow
