@@ -141,6 +141,7 @@ def test_formulas_and_bars_of_docstrings_become_markup() -> None:
         r"Length \|x\|.",
         "",
         ".. code-block:: text",
+        "    :class: formula",
         "",
         "    R = |x|",
         "",

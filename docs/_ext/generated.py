@@ -118,7 +118,7 @@ def as_markup(lines: list[str]) -> list[str]:
     examples are left to numpydoc.
 
     >>> as_markup(["The length", "", "    R = |x|", "", "of |x|."])
-    ['The length', '', '.. code-block:: text', '', '    R = |x|', '', 'of \\|x\\|.']
+    ['The length', '', '.. code-block:: text', '    :class: formula', '', '    R = |x|', '', 'of \\|x\\|.']
     """
     return list(_marked(lines))
 
@@ -135,8 +135,7 @@ def _marked(lines: list[str]) -> Iterator[str]:
         starts = formulas and line.startswith("    ") and not before and not literal and not doctest
         if starts:
             literal = True
-            yield ".. code-block:: text"
-            yield ""
+            yield from (".. code-block:: text", "    :class: formula", "")
         yield line if literal or doctest else _escaped(line)
         before = text
 

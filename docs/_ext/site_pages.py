@@ -9,6 +9,9 @@ from typing import Any
 import generated
 from pygments.lexers.special import TextLexer
 
+from heatess import Plateaus
+from heatess.results import Result
+
 MARK = re.compile(r"<!-- generated: (\w+) -->")
 
 _PLACEHOLDER = "# Gallery\n\nThe examples of the gallery are not part of this checkout.\n"
@@ -25,6 +28,15 @@ def as_markup(app: Any, kind: str, name: str, obj: Any, options: Any, lines: lis
     lines[:] = generated.as_markup(lines)
 
 
+def without_private(
+    app: Any, kind: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None] | None:
+    """Leave out the arguments of results, which functions make and users do not."""
+    if kind == "class" and (issubclass(obj, Result | Plateaus) or ", _" in (signature or "")):
+        return "", None
+    return None
+
+
 def write_placeholder(app: Any) -> None:
     """Write a page for the gallery where there are no examples, so that links to it hold."""
     page = Path(app.srcdir) / "gallery" / "index.md"
@@ -39,6 +51,7 @@ def setup(app: Any) -> dict[str, bool]:
     """Connect all of it."""
     app.add_lexer("csv", TextLexer)
     app.connect("builder-inited", write_placeholder, priority=100)
+    app.connect("autodoc-process-signature", without_private)
     app.connect("source-read", insert_generated)
     app.connect("autodoc-process-docstring", as_markup, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
