@@ -28,8 +28,8 @@ COMPARED = ["docs/start/quickstart.md", "docs/guides/*.md", "docs/explanation/*.
 EXECUTED = {"python", "sh", "text"}
 #: Directives of the site and their options, which are not code.
 DIRECTIVE = re.compile(r"\{[\w-]+\}")
-#: Commands that tests of their own run, because they take long: `tests/test_paper.py`.
-ELSEWHERE = {"reproduce"}
+#: Commands that tests of their own run, because they take long: `tests/test_cli.py`, `tests/test_paper.py`.
+ELSEWHERE = {"demo", "reproduce"}
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
