@@ -65,8 +65,9 @@ if any(GALLERY.glob("plot_*.py")):
         "examples_dirs": [str(GALLERY)],
         "gallery_dirs": ["gallery"],
         "filename_pattern": r"plot_",
-        "abort_on_example_error": True,
+        "reset_modules": ("matplotlib", "site_pages.tell_file"),
         "download_all_examples": False,
         "show_memory": False,
+        "write_computation_times": False,
         "remove_config_comments": True,
     }

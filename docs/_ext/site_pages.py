@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,11 @@ def write_placeholder(app: Any) -> None:
     else:
         page.parent.mkdir(exist_ok=True)
         page.write_text(_PLACEHOLDER, encoding="utf-8")
+
+
+def tell_file(settings: dict[str, Any], name: str) -> None:
+    """Let an example find files beside itself by `__file__`, as when it is run alone."""
+    builtins.__file__ = str(Path(settings["examples_dirs"][0]) / Path(name).name)  # type: ignore[attr-defined]
 
 
 def setup(app: Any) -> dict[str, bool]:
