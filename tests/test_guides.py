@@ -9,7 +9,9 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
+
 from test_quickstart import Block, Terminal, check_printed, commands
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -94,7 +96,39 @@ def test_every_text_block_follows_a_block_that_prints_it(page):
     assert {block.kind for block in listed} <= {"python", "text", "csv", "console", "sh"}
     for before, block in zip([None, *listed], listed, strict=False):
         if block.kind == "text":
-            assert before is not None and before.kind == "python" and not block.before.strip(), f"line {block.line}"
+            assert (before.kind if before else "", block.before.strip()) == ("python", ""), f"line {block.line}"
+
+
+def test_every_test_named_on_a_page_exists(page):
+    defined = "\n".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    assert [name for name in re.findall(r"`(test_\w+)`", page) if f"def {name}(" not in defined] == []
+
+
+def test_pictures_show_the_numbers_that_their_captions_say():
+    pytest.importorskip("matplotlib")
+    make = picture_script()
+    spread, heaps = make.two_clouds()
+    atoms, more = make.copies()
+    captions = re.findall(r"!\[(.*?)\]", (DOCS / "explanation/idea.md").read_text(encoding="utf-8"))
+    found = {
+        "same-ess": [make.gess(spread, 0.5), make.gess(heaps, 0.5)],
+        "three-scales": [make.gess(make.groups(), alpha) for alpha in (0.4, 3.0, 12.0)],
+        "plateaus": [round(make.gess(make.groups(), alpha)) for alpha in (0.01, 0.4, 4, 100)],
+        "near-copies": [len(atoms) + len(more), make.gess(np.vstack([atoms, more]), 0.6)],
+    }
+    for caption, numbers in zip(captions, found.values(), strict=True):
+        shown = re.findall(r"\d+(?:\.\d)?", caption)
+        for number in numbers:
+            assert any(word in shown for word in (f"{number:.1f}", f"{number:g}")), (number, caption)
+
+
+def picture_script() -> Any:
+    spec = importlib.util.spec_from_file_location("make_pictures", DOCS / "figures" / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_a_wrong_number_on_a_page_would_be_seen():

@@ -61,7 +61,7 @@ def draw_same_ess() -> Figure:
 def draw_three_scales() -> Figure:
     """One cloud, blurred at three scales."""
     figure, axes = panels(3, 3.0)
-    points, side = groups() + [0, 1.44], np.linspace(-8, 8, 240)
+    points, side = groups() + np.array([0, 1.44]), np.linspace(-8, 8, 240)  # moved to the middle
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     for ax, alpha in zip(axes, (0.4, 3.0, 12.0), strict=True):
         squared = ((grid[:, None] - points) ** 2).sum(axis=2)
@@ -100,8 +100,8 @@ def draw_copies() -> Figure:
     counts = np.arange(31)
     right.plot(counts, 10 + counts, "--", color=GREY, label="ESS")
     right.plot(counts, [gess(np.vstack([atoms, more[:k]]), 0.6) for k in counts], color=BLUE, label="gESS")
-    right.plot(counts, [merged_ess(k) for k in counts], ":", color=ORANGE, linewidth=2, label="ESS if copies were merged")
-    right.set(xlabel="near-copies added", xticks=[0, 10, 20, 30], yticks=[0, 10, 20, 30, 40], ylim=(0, 42), aspect="auto")
+    right.plot(counts, [merged_ess(k) for k in counts], ":", color=ORANGE, linewidth=2, label="ESS, copies merged")
+    right.set(xlabel="near-copies added", xticks=[0, 10, 20, 30], yticks=[0, 20, 40], ylim=(0, 42), aspect="auto")
     right.legend(frameon=False, fontsize=9)
     return figure
 
