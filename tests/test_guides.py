@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numpy.polynomial.legendre import legval
+from scipy.special import ive
 
+import heatess as he
 from test_quickstart import Block, Terminal, check_printed, commands
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -129,6 +132,26 @@ def picture_script() -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_squared_error_of_a_smoothed_density_is_places_minus_one_over_ess(weighted):
+    """Of a von Mises-Fisher law, whose levels are ratios of Bessel functions; the guide to a good gESS rests on it."""
+    kappa, n, runs, rng = 5.0, 60, 1500, np.random.default_rng(1)
+    level = np.arange(80)
+    ratio = ive(level + 0.5, kappa) / ive(0.5, kappa)
+    damping = (2 * level + 1) * np.exp(-2 * level * (level + 1) * np.radians(20) ** 2 / 8)
+    room, power = damping.sum(), (damping * ratio**2).sum()
+    weights = rng.gamma(1.0, size=n) if weighted else np.ones(n)
+    weights /= weights.sum()
+    found = np.empty(runs)
+    for run in range(runs):
+        x = he.samplers.von_mises_fisher(n, [0, 0, 1], kappa, rng=rng)
+        smoothed = legval(x[:, 2], damping * ratio)
+        found[run] = (room / he.gess(x, weights, angle=20) - 2 * weights @ smoothed + power) / power
+    expected = (room / power - 1) * (weights @ weights)
+    assert abs(found.mean() - expected) < 3 * found.std() / np.sqrt(runs)
+    assert found.std() / np.sqrt(runs) < 0.02 * expected
 
 
 def test_a_wrong_number_on_a_page_would_be_seen():
