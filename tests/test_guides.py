@@ -137,7 +137,7 @@ def picture_script() -> Any:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_squared_error_of_a_smoothed_density_is_places_minus_one_over_ess(weighted):
     """Of a von Mises-Fisher law, whose levels are ratios of Bessel functions; the guide to a good gESS rests on it."""
-    kappa, n, runs, rng = 5.0, 60, 1500, np.random.default_rng(1)
+    kappa, n, runs, rng = 5.0, 60, 800, np.random.default_rng(1)
     level = np.arange(80)
     ratio = ive(level + 0.5, kappa) / ive(0.5, kappa)
     damping = (2 * level + 1) * np.exp(-2 * level * (level + 1) * np.radians(20) ** 2 / 8)
@@ -151,7 +151,7 @@ def test_the_squared_error_of_a_smoothed_density_is_places_minus_one_over_ess(we
         found[run] = (room / he.gess(x, weights, angle=20) - 2 * weights @ smoothed + power) / power
     expected = (room / power - 1) * (weights @ weights)
     assert abs(found.mean() - expected) < 3 * found.std() / np.sqrt(runs)
-    assert found.std() / np.sqrt(runs) < 0.02 * expected
+    assert found.std() / np.sqrt(runs) < 0.03 * expected
 
 
 def test_a_wrong_number_on_a_page_would_be_seen():
