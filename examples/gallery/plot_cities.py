@@ -38,12 +38,11 @@ he.plot.compare({"weighted by people": people, "each city once": cities}, curves
 plt.show()
 
 # %%
-# The same numbers in a table. *places* is what the whole earth has room for at that angle.
+# The same numbers in a table. The second number is what the whole earth has room for at that angle.
 
 profile = he.heat_profile(people, angles=[1, 5, 10, 20, 40])
-for point in profile:
-    places = point.gess / point.volume
-    print(f"{point.angle:4.0f} deg: {point.gess:7.1f} of {places:9,.0f} places, {100 * point.volume:.1f} % of the earth")
+for angle, gess, volume in zip(profile.angles, profile.gess, profile.volume, strict=True):
+    print(f"{angle:3.0f} deg: {gess:6.1f} of {gess / volume:8,.1f} places, {100 * volume:4.1f} % of the earth")
 
 # %%
 # The answer:

@@ -29,8 +29,8 @@ clouds = [he.samplers.uniform(particles, rng=rng) for _ in range(trials)]
 profiles = [he.heat_profile(x, log_weights=log_target(x), angles=angles) for x in clouds]
 
 # %%
-# Above 60 degrees gESS counts the two modes, below 10 degrees it counts weighted particles, as ESS does. ESS cannot
-# tell whether these particles sit in two modes or in one.
+# At 60 degrees gESS counts the two modes. At finer angles it counts more and more particles, up to ESS. ESS itself
+# cannot tell whether the particles sit in two modes or in one.
 
 curves = np.array([profile.gess for profile in profiles])
 low, median, high = np.quantile(curves, [0.25, 0.5, 0.75], axis=0)

@@ -61,4 +61,6 @@ plt.show()
 # The answer:
 
 volume = he.heat_profile(maps[64], angles=[10]).volume[0]
-print(f"At 10 degrees hydrogen fills {100 * volume:.0f} % of the sky; ESS would say 28 % or 100 % as pixels get coarser.")
+print(f"Hydrogen fills {100 * volume:.0f} % of the sky at 10 degrees. From nside 64 to 8 gESS at 20 degrees changes by")
+change = he.gess(maps[8], angle=20) / he.gess(maps[64], angle=20) - 1
+print(f"{100 * change:.1f} %, while ESS falls from {maps[64].ess:,.0f} to {maps[8].ess:,.0f}.")
