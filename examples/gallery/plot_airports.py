@@ -3,7 +3,7 @@ Can a hundred airports stand for all of them?
 =============================================
 
 A simulation needs the airports of the world, but 28,000 are too many. Which few, with which weights, give the same
-picture at 10 degrees and coarser, and how wrong can the picture be? `thin` chooses them and gives a certificate.
+picture at 10 degrees and coarser, and how wrong can the picture be? ``thin`` chooses them and says how sure that is.
 
 Data: the package airportsdata (MIT licence).
 """
@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 import heatess as he
 
@@ -22,8 +23,8 @@ airports = he.read(Path(find_spec("airportsdata").submodule_search_locations[0])
 print(airports)
 
 # %%
-# Choose airports and weights so that gESS changes by less than 2 % at 10 degrees. The certificate `bound` holds at
-# every coarser angle too.
+# Choose airports and weights so that gESS changes by less than 2 % at 10 degrees. That is a certificate, not an
+# estimate, and it holds at every coarser angle too.
 
 few = he.thin(airports, error=0.02, angle=10)
 print(few)
@@ -31,20 +32,20 @@ print(few)
 # %%
 # Random choice of as many airports, for comparison: each with the same weight.
 
-import numpy as np
-
 rng = np.random.default_rng(0)
 random = airports.points[rng.choice(airports.n, few.size, replace=False)]
 distances = [float(he.mmd(airports, other, angles=[10])[0]) for other in (few.measure, random)]
-print(f"distance (MMD) to all airports: thinned {distances[0]:.4f}, chosen at random {distances[1]:.4f}")
+print(f"distance (MMD) to all airports: thinned {distances[0]:.3f}, chosen at random {distances[1]:.3f}")
 
 # %%
-# Left: all airports. Right: the chosen ones; the area of a dot is its weight.
+# Above: all airports. Below: the chosen ones; the area of a dot is its weight.
 
 fig, axes = plt.subplots(2, 1, figsize=(7, 7.6), subplot_kw={"projection": "mollweide"}, layout="constrained")
 he.plot.sky(airports, angle=10, ax=axes[0], atoms=False)
 axes[0].set_title(f"all {airports.n:,} airports, smoothed at 10 degrees")
-he.plot.sky(few.measure, angle=10, ax=axes[1])
+he.plot.sky(few.measure, angle=10, ax=axes[1], atoms=False)
+x, y, z = few.measure.points.T
+axes[1].scatter(np.arctan2(y, x), np.arcsin(z), s=2500 * few.weights, color="white", edgecolor="black", linewidth=0.4)
 axes[1].set_title(f"{few.size} airports with new weights")
 plt.show()
 

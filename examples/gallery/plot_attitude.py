@@ -9,8 +9,8 @@ Data: attitude of an x-IMU3, from the tests of scikit-kinematics (BSD licence); 
 """
 
 # %%
-# Names qw, qx, qy, qz say which number is the scalar. Their length is 1 only up to 0.0001, as the sensor wrote six
-# digits; they are scaled because `normalize` asks for it.
+# Names qw, qx, qy, qz say which number is the scalar. The quaternions of this sensor are not exactly of length 1; they
+# are scaled because ``normalize`` asks for it.
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from scipy.spatial.transform import Rotation
 
 import heatess as he
 
-here = Path(__file__).parent if "__file__" in globals() else Path.cwd()
+here = Path(__file__).parent
 file = here / "data" / "imu_attitude.csv"
 log = he.read(file, normalize=True)
 seconds = pd.read_csv(file)["time_us"].to_numpy() / 1e6
@@ -38,16 +38,17 @@ visited = [he.gess(log.points[:length], space=log.space, angle=10) for length in
 # Left: where the three axes of the sensor pointed. Right: how the number of attitudes grows.
 
 turns = Rotation.from_quat(log.points).as_matrix()
-fig = plt.figure(figsize=(9, 4), layout="constrained")
-left, right = fig.add_subplot(1, 2, 1, projection="mollweide"), fig.add_subplot(1, 2, 2)
+fig = plt.figure(figsize=(9.5, 3.6), layout="constrained")
+grid = fig.add_gridspec(1, 2, width_ratios=(1.5, 1))
+left, right = fig.add_subplot(grid[0], projection="mollweide"), fig.add_subplot(grid[1])
 for axis, name in enumerate("xyz"):
     east, north, up = turns[:, :, axis].T
     left.plot(np.arctan2(north, east), np.arcsin(up), ".", markersize=3, color=he.plot.COLORS[axis], label=name)
-left.set(xticklabels=[], yticklabels=[], title="directions of the axes x, y, z")
+left.set(xticklabels=[], yticklabels=[], title="where the axes of the sensor pointed")
 left.grid(alpha=0.4)
-left.legend(frameon=False, loc="lower right", markerscale=3)
+left.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=3, markerscale=3)
 right.plot(seconds[lengths - 1], visited, color=he.plot.COLORS[0])
-right.set(xlabel="seconds", ylabel="attitudes that differ (gESS at 10 degrees)", ylim=0)
+right.set(xlabel="seconds", ylabel="gESS at 10 degrees", title="attitudes that differ", ylim=0)
 plt.show()
 
 # %%
@@ -60,4 +61,5 @@ for angle, gess, volume in zip(profile.angles, profile.gess, profile.volume, str
 # %%
 # The answer:
 
-print(f"{log.n} rows are {visited[-1]:.0f} attitudes at 10 degrees, {100 * profile.volume[0]:.1f} % of all: turn it further.")
+part = 100 * profile.volume[0]
+print(f"{log.n} rows are {visited[-1]:.0f} attitudes at 10 degrees, {part:.1f} % of all: turn it further.")

@@ -19,7 +19,7 @@ import pandas as pd
 
 import heatess as he
 
-here = Path(__file__).parent if "__file__" in globals() else Path.cwd()
+here = Path(__file__).parent
 table = pd.read_csv(here / "data" / "mcmurdo_sites.csv")
 table = table[table["dir_polarity"] == "n"]
 sites = he.from_decinc(table["dir_dec"], table["dir_inc"], units="deg")
@@ -51,7 +51,8 @@ for step in (0.01, 0.06):
     print(f"steps of {np.degrees(step):.1f} degrees: {100 * accepted:.0f} % accepted")
 
 # %%
-# `chain_ess` counts draws at each scale; gESS counts directions that can be told apart, and knows nothing of order.
+# ``chain_ess`` counts draws at each scale. At coarse scales long steps forget sooner. At fine scales short steps are
+# better: the chain seldom stays where it was, because few steps are refused.
 
 angles = np.geomspace(0.3, 60, 25)
 found = {step: he.chain_ess(chain, angles=angles) for step, chain in chains.items()}
@@ -63,6 +64,8 @@ for place, (step, chain) in enumerate(chains.items()):
 left.set(xlabel="east", ylabel="north", aspect="equal", title="the first 1,000 draws")
 right.set(xscale="log", yscale="log", xlabel="angle (degrees)", ylabel="effective draws of 4,000")
 right.set_xticks([0.5, 1, 2, 5, 10, 20, 50], ["0.5", "1", "2", "5", "10", "20", "50"])
+right.set_yticks([200, 500, 1000, 2000], ["200", "500", "1,000", "2,000"])
+right.set_yticks([], minor=True)
 right.set_title("what the draws are worth")
 right.legend(frameon=False, fontsize="small")
 plt.show()
@@ -71,4 +74,4 @@ plt.show()
 # The answer:
 
 coarse = [float(result.ess[-1]) for result in found.values()]
-print(f"4,000 draws are worth {coarse[0]:.0f} with short steps and {coarse[1]:.0f} with longer ones, for the mean direction.")
+print(f"For the mean, 4,000 draws are worth {coarse[0]:.0f} with short steps and {coarse[1]:.0f} with longer ones.")

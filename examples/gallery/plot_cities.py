@@ -35,6 +35,7 @@ he.plot.sky(people, angle=5, ax=sky, atoms=False)
 sky.set_title("people, smoothed at 5 degrees")
 curves = fig.add_subplot(below)
 he.plot.compare({"weighted by people": people, "each city once": cities}, curves, angles=[1, 2, 3, 5, 10, 20, 40, 80])
+curves.set_ylim(1, 1e5)
 plt.show()
 
 # %%

@@ -43,18 +43,18 @@ flat = he.gess(vertices[deep].astype(float), area, space=he.Euclidean(3), time=4
 print(f"through space at 40 mm: {flat:.2f} places")
 
 # %%
-# The same vertices on the folded surface, from the side and from the middle.
+# The furrows can be seen when the surface is blown up like a balloon: dark is deep, and the deepest 5 % are orange.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), subplot_kw={"projection": "3d"}, layout="constrained")
-colors = np.where(np.isin(faces, deep).any(axis=1)[:, None], (0.84, 0.37, 0.0), (0.78, 0.8, 0.82))
+balloon, _ = nibabel.load(folder / "infl_left.gii.gz").agg_data()
+grey = np.repeat(0.75 - 0.12 * depth[faces].mean(axis=1)[:, None], 3, axis=1)
+colors = np.where(np.isin(faces, deep).sum(axis=1)[:, None] > 1, (0.9, 0.45, 0.1), grey)
 for ax, side, name in zip(axes, (180, 0), ("from the side", "from the middle"), strict=True):
-    surface = ax.plot_trisurf(*vertices.T, triangles=faces, linewidth=0, antialiased=False, shade=False)
-    normals = np.cross(*(vertices[faces[:, k]] - vertices[faces[:, 0]] for k in (1, 2)))
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    light = np.array([np.cos(np.radians(side)), 0.2, 0.5])
-    surface.set_facecolors(colors * (0.55 + 0.45 * np.clip(normals @ light, 0, 1))[:, None])
-    ax.view_init(elev=5, azim=side)
-    ax.set(title=name, box_aspect=np.ptp(vertices, axis=0))
+    surface = ax.plot_trisurf(*balloon.T, triangles=faces, linewidth=0, antialiased=False, shade=False)
+    surface.set_facecolors(colors)
+    ax.view_init(elev=0, azim=side)
+    ax.set_title(name)
+    ax.set_box_aspect(np.ptp(balloon, axis=0), zoom=1.5)
     ax.set_axis_off()
 plt.show()
 

@@ -61,4 +61,6 @@ for name, measure in (("open clusters", clusters), ("galaxies", galaxies)):
 
 clearest = found.test.clearest
 print(f"No: p = {found.pvalue:.1g}, the least that {found.test.draws} permutations can give, and clearest at")
-print(f"{found.test.angles[clearest]:.1f} degrees: there clusters crowd into the Magellanic Clouds, and galaxies do not.")
+print(
+    f"{found.test.angles[clearest]:.1f} degrees: there clusters crowd into the Magellanic Clouds, and galaxies do not."
+)

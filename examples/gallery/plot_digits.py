@@ -22,7 +22,7 @@ unit = images / np.linalg.norm(images, axis=1, keepdims=True)
 
 # %%
 # In many dimensions the scale is given as a resolution: images closer than 20 degrees are not told apart. The number of
-# images differs a little from digit to digit, so look at the law behind them: `places`, with 95 % bands.
+# images differs a little from digit to digit, so look at the law behind them: ``places``, with 95 % bands.
 
 laws = [he.population_profile(unit[digit == which], resolutions=[20]) for which in range(10)]
 places = np.array([law.places.estimate[0] for law in laws])
@@ -52,5 +52,7 @@ plt.show()
 
 most, least = int(np.argmax(places)), int(np.argmin(places))
 rivals = [str(which) for which in range(10) if which != most and high[which] > low[most]]
-print(f"The {most} varies most, with {places[most]:.0f} ways of writing it; the {least} least, with {places[least]:.0f}.")
+print(
+    f"The {most} varies most, with {places[most]:.0f} ways of writing it; the {least} least, with {places[least]:.0f}."
+)
 print(f"Bands overlap with those of {', '.join(rivals)}: these may vary as much as the {most}.")

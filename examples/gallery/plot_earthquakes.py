@@ -45,13 +45,18 @@ print(found.verdict)
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), width_ratios=(1.25, 1), layout="constrained")
 for rows, name, color in ((~deep, "shallow", he.plot.COLORS[0]), (deep, "deeper than 70 km", he.plot.COLORS[1])):
-    left.scatter(table["lon"][rows], table["lat"][rows], s=1.6 ** (2 * table["mag"][rows] - 6), color=color, label=name, alpha=0.6)
-left.set(xlabel="longitude (degrees)", ylabel="latitude (degrees)", aspect="equal", title="area: magnitude")
+    size = 8 * 3 ** (table["mag"][rows] - 4)
+    left.scatter(table["lon"][rows], table["lat"][rows], s=size, color=color, label=name, alpha=0.5, linewidth=0)
+left.set(xlabel="longitude (degrees)", ylabel="latitude (degrees)", aspect="equal", title="quakes, by magnitude")
 left.legend(frameon=False, fontsize="small", loc="upper left")
 he.plot.compare({"all": quakes, "by energy": energy}, right, angles=np.geomspace(0.1, 20, 30))
+right.set_title("regions that can be told apart")
 plt.show()
 
 # %%
 # The answer:
 
-print(f"{quakes.n} quakes are {he.gess(quakes, angle=1):.0f} regions at 1 degree. Deep and shallow ones differ (p = {found.pvalue:.2g}).")
+regions = he.gess(quakes, angle=1)
+print(
+    f"{quakes.n} quakes are {regions:.0f} regions at 1 degree. Deep and shallow ones differ (p = {found.pvalue:.2g})."
+)

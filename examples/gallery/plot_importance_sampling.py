@@ -46,10 +46,10 @@ ax.fill_between(angles, low, high, color=he.plot.COLORS[0], alpha=0.25, label="h
 ax.plot(angles, median, color=he.plot.COLORS[0], label="median gESS")
 ax.axhline(ess, color=he.plot.COLORS[1], linestyle="--", label=f"median ESS, {ess:.0f}")
 ax.axhline(2, color="grey", linestyle=":", label="two modes")
-ax.set(xscale="log", yscale="log", xlabel="angle (degrees)", ylabel="gESS", ylim=(1, 80))
+ax.set(xscale="log", yscale="log", xlabel="angle (degrees)", ylabel="gESS", ylim=(0.4, 80))
 ax.set_xticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"], minor=False)
 ax.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
-ax.legend(frameon=False, fontsize="small", loc="upper right")
+ax.legend(frameon=False, fontsize="small", loc="lower left")
 plt.show()
 
 # %%
@@ -70,4 +70,5 @@ print(f"Pareto k = {he.pareto_k(log_target(x)):.2f}")
 # The answer:
 
 at = [int(np.argmin(abs(angles - angle))) for angle in (10, 60)]
-print(f"ESS says {ess:.0f} of {particles} particles; gESS says {median[at[0]]:.0f} at 10 degrees and {median[at[1]]:.1f} at 60.")
+fine, coarse = median[at]
+print(f"ESS says {ess:.0f} of {particles} particles; gESS says {fine:.0f} at 10 degrees and {coarse:.1f} at 60.")

@@ -35,7 +35,7 @@ for time in (0.01, 0.1, 1.0):
     print(f"t = {time:<5g} gESS {he.gess(characters, time=time):.2f}")
 
 # %%
-# Who could be left out? `redundancy` is the part of a character that others say too: near 1 for those whose friends
+# Who could be left out? ``redundancy`` is the part of a character that others say too: near 1 for those whose friends
 # carry more weight.
 
 company = he.redundancy(characters, time=0.01)
@@ -47,11 +47,11 @@ print("others say the same: ", ", ".join(names[k] for k in order[::-1][:5]))
 # The network, coloured by redundancy, and the number of characters at all times.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4.6), width_ratios=(1.3, 1), layout="constrained")
-place = nx.spring_layout(network, seed=3, weight=None, iterations=200)
+place = nx.kamada_kawai_layout(network, weight=None)
 size = 6 * meetings.sum(axis=1)
 nx.draw_networkx_edges(network, place, ax=left, edge_color="#bbbbbb", width=0.6)
 dots = nx.draw_networkx_nodes(network, place, ax=left, node_size=size, node_color=company, cmap="cividis")
-major = {name: name for name in names if meetings[names.index(name)].sum() > 55}
+major = {name: name for name in ("Valjean", "Marius", "Enjolras", "Javert", "Fantine", "Myriel", "Thenardier")}
 nx.draw_networkx_labels(network, place, major, ax=left, font_size=8)
 left.set_axis_off()
 fig.colorbar(dots, ax=left, label="redundancy at t = 0.01", shrink=0.7)
@@ -65,4 +65,5 @@ plt.show()
 # %%
 # The answer:
 
-print(f"{len(names)} characters count as {profile.ess:.1f} by weight, and as {he.gess(characters, time=0.01):.1f} at t = 0.01.")
+different = he.gess(characters, time=0.01)
+print(f"{len(names)} characters count as {profile.ess:.1f} by weight, and as {different:.1f} at t = 0.01.")

@@ -18,7 +18,7 @@ import pandas as pd
 
 import heatess as he
 
-here = Path(__file__).parent if "__file__" in globals() else Path.cwd()
+here = Path(__file__).parent
 table = pd.read_csv(here / "data" / "mcmurdo_sites.csv")
 table = table[table["dir_polarity"] != "t"]
 sites = he.Measure(he.from_decinc(table["dir_dec"], table["dir_inc"], units="deg"))
@@ -45,7 +45,9 @@ print(f"normal {up.sum()}, reversed {(~up).sum()}: p = {test.pvalue:.2f}")
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained")
 for rows, color, name in ((up, he.plot.COLORS[0], "normal (up)"), (~up, he.plot.COLORS[1], "reversed (down)")):
     left.scatter(sites.points[rows, 1], sites.points[rows, 0], s=14, color=color, label=name, alpha=0.7)
-left.set(xlabel="east", ylabel="north", aspect="equal", xlim=(-1, 1), ylim=(-1, 1), title="horizontal part of directions")
+left.set(
+    xlabel="east", ylabel="north", aspect="equal", xlim=(-1, 1), ylim=(-1, 1), title="horizontal part of directions"
+)
 left.legend(frameon=False, fontsize="small", loc="lower right")
 directions.plot(right, label="directions")
 axes.plot(right, label="axes")

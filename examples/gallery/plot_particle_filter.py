@@ -85,4 +85,6 @@ plt.show()
 # The answer:
 
 (often, error), (seldom, other) = summary.values()
-print(f"With gESS the filter resamples {often / seldom:.1f} times less often; the error is {other:.2f} in place of {error:.2f} degrees.")
+print(
+    f"gESS resamples {often / seldom:.1f} times less often; the error is {other:.2f} in place of {error:.2f} degrees."
+)

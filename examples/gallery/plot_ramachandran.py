@@ -2,8 +2,8 @@
 Into how many shapes does a protein fold its backbone?
 ======================================================
 
-The backbone of a protein turns about two bonds at each residue, by the angles phi and psi. Pairs of angles are points of
-a torus. How many shapes do the residues of a protein take: helix, sheet, or anything?
+The backbone of a protein turns about two bonds at each residue, by the angles phi and psi. Pairs of angles are points
+of a torus. How many shapes do the residues of a protein take: helix, sheet, or anything?
 
 Data: angles of the 776 complete residues of the PDB entry 2XHE (CC0); see data/SOURCES.md.
 """
@@ -19,7 +19,7 @@ import pandas as pd
 
 import heatess as he
 
-here = Path(__file__).parent if "__file__" in globals() else Path.cwd()
+here = Path(__file__).parent
 table = pd.read_csv(here / "data" / "torsions_2xhe.csv")
 torus = he.Torus(2, units="deg")
 residues = he.Measure(table[["phi", "psi"]].to_numpy(), space=torus)
@@ -41,11 +41,15 @@ for name, rows in (("glycine", glycine), ("others", ~glycine)):
 
 grid = np.stack(np.meshgrid(np.arange(-180, 181, 3.0), np.arange(-180, 181, 3.0)), axis=-1)
 density = he.potential(residues, angle=20, at=grid.reshape(-1, 2), kind="density").reshape(grid.shape[:2])
-fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
-left.contourf(grid[..., 0], grid[..., 1], density, levels=12, cmap="cividis")
-left.scatter(*table[["phi", "psi"]].to_numpy().T, s=3, color="white", alpha=0.6)
+fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+log_density = np.log10(np.maximum(density, 0.01))
+shown = left.contourf(
+    grid[..., 0], grid[..., 1], log_density, levels=np.linspace(-2, 2, 17), cmap="cividis", extend="both"
+)
+left.scatter(*table[["phi", "psi"]].to_numpy().T, s=2, color="white", alpha=0.5)
+fig.colorbar(shown, ax=left, ticks=[-2, -1, 0, 1, 2], label="log10 of the density over uniform")
 left.set(xlabel="phi (degrees)", ylabel="psi (degrees)", xticks=range(-180, 181, 90), yticks=range(-180, 181, 90))
-left.set(aspect="equal", title="residues and their density at 20 degrees")
+left.set(aspect="equal", title="residues, smoothed at 20 degrees")
 profile.plot(right)
 right.set_title(profile.modes().sentence)
 plt.show()

@@ -39,7 +39,8 @@ for nside in (64, 32, 16, 8):
 # ESS follows the pixels. gESS does not, at angles that the pixels resolve.
 
 for nside, measure in maps.items():
-    print(f"nside {nside:2d}: {measure.n:6,} pixels, ESS {measure.ess:8,.0f}, gESS at 20 deg {he.gess(measure, angle=20):.2f}")
+    gess = he.gess(measure, angle=20)
+    print(f"nside {nside:2d}: {measure.n:6,} pixels, ESS {measure.ess:8,.0f}, gESS at 20 degrees {gess:.2f}")
 
 # %%
 # The map, in galactic coordinates, and gESS at all angles: the curves of the four maps lie on each other until pixels
@@ -52,9 +53,14 @@ he.plot.sky(maps[64], angle=5, ax=sky, atoms=False)
 sky.set_title("hydrogen of the Milky Way, smoothed at 5 degrees")
 curves = fig.add_subplot(below)
 angles = np.geomspace(1, 90, 30)
-for nside, measure in maps.items():
-    he.heat_profile(measure, angles=angles).plot(curves, label=f"nside {nside}")
-curves.legend(frameon=False, fontsize="small", loc="lower left")
+for place, (nside, measure) in enumerate(maps.items()):
+    look = {"color": he.plot.COLORS[place], "linestyle": he.plot.DASHES[place]}
+    curves.plot(
+        angles, he.heat_profile(measure, angles=angles).gess, label=f"nside {nside}: ESS {measure.ess:,.0f}", **look
+    )
+curves.set(xscale="log", yscale="log", xlabel="angle (degrees)", ylabel="gESS")
+curves.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+curves.legend(frameon=False)
 plt.show()
 
 # %%
