@@ -1,6 +1,6 @@
 """
-Can a hundred airports stand for all of them?
-=============================================
+How few airports can stand for all of them?
+===========================================
 
 A simulation needs the airports of the world, but 28,000 are too many. Which few, with which weights, give the same
 picture at 10 degrees and coarser, and how wrong can the picture be? ``thin`` chooses them and says how sure that is.
@@ -45,7 +45,7 @@ he.plot.sky(airports, angle=10, ax=axes[0], atoms=False)
 axes[0].set_title(f"all {airports.n:,} airports, smoothed at 10 degrees")
 he.plot.sky(few.measure, angle=10, ax=axes[1], atoms=False)
 x, y, z = few.measure.points.T
-axes[1].scatter(np.arctan2(y, x), np.arcsin(z), s=2500 * few.weights, color="white", edgecolor="black", linewidth=0.4)
+axes[1].scatter(np.arctan2(y, x), np.arcsin(z), s=1200 * few.weights, color="white", edgecolor="black", linewidth=0.4)
 axes[1].set_title(f"{few.size} airports with new weights")
 plt.show()
 

@@ -46,7 +46,7 @@ ax.fill_between(angles, low, high, color=he.plot.COLORS[0], alpha=0.25, label="h
 ax.plot(angles, median, color=he.plot.COLORS[0], label="median gESS")
 ax.axhline(ess, color=he.plot.COLORS[1], linestyle="--", label=f"median ESS, {ess:.0f}")
 ax.axhline(2, color="grey", linestyle=":", label="two modes")
-ax.set(xscale="log", yscale="log", xlabel="angle (degrees)", ylabel="gESS", ylim=(0.4, 80))
+ax.set(xscale="log", yscale="log", xlabel="angle (degrees)", ylabel="gESS", ylim=(0.2, 80))
 ax.set_xticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"], minor=False)
 ax.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
 ax.legend(frameon=False, fontsize="small", loc="lower left")
