@@ -12,6 +12,7 @@ Data: attitude of an x-IMU3, from the tests of scikit-kinematics (BSD licence); 
 # Names qw, qx, qy, qz say which number is the scalar. The quaternions of this sensor are not exactly of length 1; they
 # are scaled because ``normalize`` asks for it.
 
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,7 @@ from scipy.spatial.transform import Rotation
 
 import heatess as he
 
-here = Path(__file__).parent
+here = Path(sys.argv[0]).parent  # the folder of this script
 file = here / "data" / "imu_attitude.csv"
 log = he.read(file, normalize=True)
 seconds = pd.read_csv(file)["time_us"].to_numpy() / 1e6

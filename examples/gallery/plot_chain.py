@@ -11,6 +11,7 @@ Data: sites of Lawrence et al. (2009) from the MagIC database (CC BY 4.0); see d
 # %%
 # Normal sites only. The likelihood of a mean direction m is exp(kappa * sum of m . x): von Mises-Fisher.
 
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -19,7 +20,7 @@ import pandas as pd
 
 import heatess as he
 
-here = Path(__file__).parent
+here = Path(sys.argv[0]).parent  # the folder of this script
 table = pd.read_csv(here / "data" / "mcmurdo_sites.csv")
 table = table[table["dir_polarity"] == "n"]
 sites = he.from_decinc(table["dir_dec"], table["dir_inc"], units="deg")

@@ -11,6 +11,7 @@ Data: angles of the 776 complete residues of the PDB entry 2XHE (CC0); see data/
 # %%
 # Angles in degrees, on a torus of two dimensions.
 
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -19,7 +20,7 @@ import pandas as pd
 
 import heatess as he
 
-here = Path(__file__).parent
+here = Path(sys.argv[0]).parent  # the folder of this script
 table = pd.read_csv(here / "data" / "torsions_2xhe.csv")
 torus = he.Torus(2, units="deg")
 residues = he.Measure(table[["phi", "psi"]].to_numpy(), space=torus)
