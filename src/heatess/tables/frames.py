@@ -211,10 +211,12 @@ def _of_geopandas(frame: Any) -> Table:
 
 
 def _of_astropy(columns: Mapping[str, Any], names: Sequence[Any], source: str) -> Table:
-    """Columns of which some have a unit of astropy; angles in other units become degrees."""
+    """Columns of which some have a unit of astropy; angles become degrees unless all of them are radians."""
     found, units = {}, {}
+    stated = {_angle_unit(getattr(column, "unit", None), "rad")[1] for column in columns.values()}
+    kept = ("deg",) if "deg" in stated else ("deg", "rad")
     for name, column in columns.items():
-        factor, unit = _angle_unit(getattr(column, "unit", None))
+        factor, unit = _angle_unit(getattr(column, "unit", None), *kept)
         values = column if isinstance(column, list | tuple) else _of_astropy_column(column)
         found[name] = values if factor == 1 else np.multiply(values, factor)
         if unit:
@@ -222,10 +224,10 @@ def _of_astropy(columns: Mapping[str, Any], names: Sequence[Any], source: str) -
     return _columns(found, names, source, units)
 
 
-def _angle_unit(unit: Any) -> tuple[float, str | None]:
-    """A factor, and the unit that numbers are in after it."""
+def _angle_unit(unit: Any, *kept: str) -> tuple[float, str | None]:
+    """A factor, and the unit that numbers are in after it: one of those *kept*, or degrees."""
     word = _unit(unit)
-    if word in ("deg", "rad") or not hasattr(unit, "to"):
+    if word in kept or not hasattr(unit, "to"):
         return 1.0, word
     try:
         return float(unit.to("deg")), "deg"
