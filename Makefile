@@ -53,4 +53,4 @@ release:
 	tests/release/check.sh $(ARGS)
 
 clean:
-	rm -rf .venv docs/_build docs/gallery docs/reference/generated heatess-demo heatess-paper .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bridges docs/_build docs/gallery docs/reference/generated heatess-demo heatess-paper .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -142,18 +142,6 @@ def example(name, package):
     return module
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "package"),
-    [("particles_sphere", "particles"), ("pyrecest_sphere", "pyrecest"), ("stonesoup_bearing", "stonesoup")],
-)
-def test_the_real_package_resamples_less_by_gess_than_by_ess(name, package, capsys):
-    example(name, package).main()
-    lines = capsys.readouterr().out.splitlines()
-    times = {line.split(":")[0].split()[0]: int(line.split("resampled ")[1].split()[0]) for line in lines}
-    assert 0 < times["gESS"] < times["ESS"]
-
-
 def test_the_filter_of_the_example_resamples_less_at_the_width_of_the_posterior():
     choose = example("choose_scale", "numpy")
     choose.STEPS = 40

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import plain
 import pytest
@@ -23,10 +21,7 @@ def draws():
 
 def made(package, posterior):
     """Draws as the package holds them."""
-    try:
-        module = importlib.import_module(package)
-    except ImportError:
-        pytest.skip(f"{package} is not installed")
+    module = pytest.importorskip(package)
     if package == "arviz" and not hasattr(module, "InferenceData"):
         pytest.skip("this ArviZ has no InferenceData")
     return module.from_dict(posterior=posterior) if package == "arviz" else module.from_dict({"posterior": posterior})

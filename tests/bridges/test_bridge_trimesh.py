@@ -19,7 +19,7 @@ def ball():
 def test_an_object_of_trimesh_is_its_vertices_and_faces(ball):
     mesh = he.Mesh.from_trimesh(ball)
     assert mesh == he.Mesh(ball.vertices, ball.faces)
-    atoms, times = np.arange(40), [0.02, 0.05, 0.2]
+    atoms, times = np.arange(40), [0.03, 0.05, 0.2]
     found = he.heat_profile(atoms, space=mesh, times=times)
     exact = he.heat_profile(np.asarray(ball.vertices)[atoms], times=times).gess
     assert (np.abs(found.gess / exact - 1) <= found.error).all()
