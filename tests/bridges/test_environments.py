@@ -24,7 +24,8 @@ PATIENCE = 900
 def environment(requirements: Path) -> Path:
     """The Python of an environment with these packages and what heatess needs, made once for each set of versions."""
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    key = "\n".join([sys.version, requirements.read_text(), *needed])
+    wanted = [line for line in requirements.read_text().splitlines() if not line.startswith("#")]
+    key = "\n".join([sys.version, *wanted, *needed])
     name = requirements.stem.removeprefix("requirements-")
     folder = ROOT / ".venv-bridges" / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
     python = folder / "bin" / "python"
