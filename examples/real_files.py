@@ -9,7 +9,7 @@ is reported, not replaced. Formats without such a package are written here, as t
 Each row is one line of Python, or one command, exactly as printed. PASS means that the space, the number of points, the
 weights and gESS are those of the same data read by hand, or of a closed form where there is one.
 
-Needs heatess[all] and h5netcdf.
+Needs, in a checkout of heatess: pip install '.[all]' h5netcdf
 """
 
 from __future__ import annotations

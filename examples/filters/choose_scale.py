@@ -1,6 +1,6 @@
 """Which scale a resampling trigger should have: a particle filter on the sphere, run with several.
 
-    pip install heatess
+    pip install .
     python examples/filters/choose_scale.py
 
 A direction drifts at random, and is measured with von Mises-Fisher noise. The table has one line per trigger: how often

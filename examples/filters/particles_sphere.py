@@ -1,6 +1,6 @@
 """The package `particles` with a gESS trigger: a direction that drifts on the sphere, measured with noise.
 
-    pip install heatess particles
+    pip install . particles
     python examples/filters/particles_sphere.py
 
 It prints how often each of two filters resampled, and its error.

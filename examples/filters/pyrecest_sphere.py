@@ -1,6 +1,6 @@
 """PyRecEst with a gESS trigger: a direction that drifts on the sphere, measured with noise.
 
-    pip install heatess pyrecest
+    pip install . pyrecest
     python examples/filters/pyrecest_sphere.py
 
 It prints how often each of three filters resampled, and its error.

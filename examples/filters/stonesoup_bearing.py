@@ -1,6 +1,6 @@
 """Stone Soup with a gESS trigger: a target in the plane, seen from the origin as bearing and range.
 
-    pip install heatess stonesoup
+    pip install . stonesoup
     python examples/filters/stonesoup_bearing.py
 
 The state is position and velocity. What matters here is the direction of the target, a point of the circle; the

@@ -9,9 +9,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/heatess-release.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 unset PYTHONPATH NUMBA_CACHE_DIR
-export HOME="$work/home" PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
-pyenvs=${PYENV_ROOT:-$(eval echo "~$(id -un)")/.pyenv}/versions
-mkdir "$HOME"
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
+pyenvs=${PYENV_ROOT:-$HOME/.pyenv}/versions
 
 FEW="tests/test_about.py tests/test_measure.py tests/test_against_mpmath.py"
 CORE="$FEW tests/test_every_space.py tests/test_neighbours.py tests/test_cli.py tests/test_layers.py"
