@@ -59,7 +59,7 @@ def test_python_examples_run(page: Path) -> None:
 def test_files_named_in_the_map_exist(page: Path) -> None:
     named = [code for code in inline_code(page) if re.fullmatch(r"(?:[\w.-]+/)*[\w-]+\.py", code)]
     named += [code for code in inline_code(page) if re.fullmatch(r"(?:src|tests|benchmarks|examples)/[\w./-]+", code)]
-    roots = (ROOT, ROOT / "src" / "heatess", ROOT / "examples", page.parent)
+    roots = (ROOT, Path(he.__file__).parent, ROOT / "examples", page.parent)
     assert [name for name in named if not any((root / name).exists() for root in roots)] == []
 
 

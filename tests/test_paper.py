@@ -232,6 +232,8 @@ def test_tables_are_reproduced_by_one_command(run, tmp_path):
 
 
 def test_the_seed_fixes_everything_and_changes_only_what_is_random(tmp_path):
+    pytest.importorskip("matplotlib")
+
     def rows(seed: int) -> dict:
         return tables.as_published("table1_synthetic", tables.synthetic_rows(Settings(seed=seed)))["rows"]
 
@@ -367,7 +369,7 @@ def test_the_map_of_the_paper_names_tests_that_exist(page):
 
 def test_the_map_of_the_paper_names_functions_that_exist(page):
     # `he.gess`, `limits.laws` and the like; attributes of results are fields of their classes
-    modules = {path.stem for path in (ROOT / "src" / "heatess" / "paper").glob("*.py")}
+    modules = {path.stem for path in (Path(he.__file__).parent / "paper").glob("*.py")}
     named = [name.split(".") for name in re.findall(r"`((?:\w+\.)+\w+)[`(]", page)]
     named = [parts for parts in named if parts[0] in {"he", *modules} and parts[-1] not in {"json", "md", "tex"}]
     assert len(named) > 40
