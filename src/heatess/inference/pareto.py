@@ -69,9 +69,9 @@ def pareto_k(log_weights: ArrayLike | None = None, *, weights: ArrayLike | None 
 
 
 def tail_index(weights: FloatArray) -> float:
-    """`pareto_k` of the weights that are not zero; nan without a tail to fit, as of equal weights or fewer than 25."""
+    """`pareto_k` of weights; nan where there is no tail to fit, as for equal weights or fewer than 25."""
     try:
-        return pareto_k(weights=weights[weights > 0])
+        return pareto_k(weights=weights)
     except InputError:
         return math.nan
 
