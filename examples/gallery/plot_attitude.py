@@ -1,9 +1,9 @@
 """
-Did a calibration turn the sensor far enough?
-=============================================
+Would this log do to calibrate a sensor?
+========================================
 
-To calibrate an inertial sensor, one turns it by hand into as many attitudes as possible. A log of ten seconds has 500
-rows. How many different attitudes are in it, and which part of all attitudes has been visited?
+To calibrate an inertial sensor, one turns it into as many attitudes as possible. A log of ten seconds has 500 rows. How
+many different attitudes are in it, and which part of all attitudes has been visited?
 
 Data: attitude of an x-IMU3, from the tests of scikit-kinematics (BSD licence); see data/SOURCES.md.
 """

@@ -55,7 +55,7 @@ for step in (0.01, 0.06):
 # ``chain_ess`` counts draws at each scale. At coarse scales long steps forget sooner. At fine scales short steps are
 # better: the chain seldom stays where it was, because few steps are refused.
 
-angles = np.geomspace(0.3, 60, 25)
+angles = np.geomspace(0.3, 60, 15)
 found = {step: he.chain_ess(chain, angles=angles) for step, chain in chains.items()}
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 for place, (step, chain) in enumerate(chains.items()):

@@ -1,6 +1,6 @@
 """
-How many places does mankind live in?
-=====================================
+How many places do people live in?
+==================================
 
 There are 34,000 cities with more than 15,000 people. Seen from far away, neighbouring cities are one place. How many
 places are left, if cities closer than about 5 degrees (560 km) are not told apart, and each counts by its people?

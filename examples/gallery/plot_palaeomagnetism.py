@@ -3,7 +3,7 @@ Has the earth's field turned over, and by exactly half a turn?
 ==============================================================
 
 Lava keeps the direction of the earth's magnetic field from the day it cooled. The lavas around McMurdo in Antarctica
-are up to several million years old. How many directions do they show? And is one the exact opposite of the other?
+are up to 13 million years old. How many directions do they show? And is one the exact opposite of the other?
 
 Data: sites of Lawrence et al. (2009) from the MagIC database (CC BY 4.0); see data/SOURCES.md.
 """
