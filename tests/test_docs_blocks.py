@@ -1,7 +1,8 @@
 """Every block of code on every page is executed, and this finds those that are not.
 
 - ``python``: `tests/test_docs.py`, all blocks of a page in one namespace.
-- ``console``, ``pycon``, ``csv``: `tests/test_quickstart.py` and `tests/test_guides.py`, with what is printed.
+- ``console``, ``pycon``, ``csv``: `tests/test_quickstart.py` and `tests/test_guides.py`, with what is printed; of the
+  README below.
 - ``sh``: below. Commands of heatess are run on small files; scripts and targets that others name must exist.
 - ``text``: shows output or a form, and is no code.
 """
@@ -9,8 +10,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +21,15 @@ import pytest
 from click.testing import CliRunner
 
 import heatess as he
+from heatess import demo
 from heatess.cli import main
 from test_docs import CURRENT, DOCS, ROOT, name_of
+from test_quickstart import Terminal, check_printed
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not in this distribution")
 
 #: Pages whose commands and printed lines are compared by tests of their own.
-COMPARED = ["docs/start/quickstart.md", "docs/guides/*.md", "docs/explanation/*.md"]
+COMPARED = ["README.md", "docs/start/quickstart.md", "docs/guides/*.md", "docs/explanation/*.md"]
 EXECUTED = {"python", "sh", "text"}
 #: Directives of the site and their options, which are not code.
 DIRECTIVE = re.compile(r"\{[\w-]+\}")
@@ -44,6 +49,23 @@ def test_every_block_is_of_a_kind_that_is_executed(page: Path) -> None:
     if page.name == "README.md":
         kinds.discard("")  # the list of make targets, which `test_every_make_target_of_the_readme_exists` reads
     assert kinds <= EXECUTED | compared
+
+
+def test_the_readme_shows_what_the_demo_prints() -> None:
+    [shown] = [text for kind, text in blocks(ROOT / "README.md") if kind == "console" and "heatess demo" in text]
+    printed = demo.story(demo.resampling()).splitlines()
+    assert [line for line in shown.splitlines()[1:] if line not in printed] == []
+
+
+def test_the_readme_shows_what_the_profile_of_airports_prints(tmp_path: Path) -> None:
+    package = importlib.util.find_spec("airportsdata")
+    if package is None or package.origin is None:
+        pytest.skip("airportsdata is not installed")
+    shutil.copy(Path(package.origin).parent / "airports.csv", tmp_path)
+    [shown] = [text for kind, text in blocks(ROOT / "README.md") if kind == "console" and "airports.csv" in text]
+    command, printed = shown.removeprefix("$ ").split("\n", 1)
+    with contextlib.chdir(tmp_path):
+        check_printed(Terminal().run(command), printed, "README.md")
 
 
 def shell_lines() -> list[tuple[str, str]]:
