@@ -87,7 +87,7 @@ run all $FEW $EXTRAS
 
 if [ -n "$oldest" ]; then
     say "lowest versions"
-    install lowest "$oldest" "$wheel" --only-binary :all: -r "$root/tests/release/lowest.txt"
+    install lowest "$oldest" "$wheel" --only-binary :all: -r "$root/tests/release/lowest.txt" h5netcdf polars
     run lowest $FEW $EXTRAS
 else
     echo "no Python 3.11 here: the lowest versions were not checked"
