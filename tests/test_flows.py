@@ -335,6 +335,7 @@ def test_a_run_that_a_strong_link_ends_early_says_how_much_it_left_out(strong, n
         assert (np.abs(np.expm1(found.log_mmd2 - known.log_mmd2)) <= found.mmd2_error + known.mmd2_error).all()
 
 
+@pytest.mark.slow
 def test_gess_is_known_where_mmd2_is_too_small_to_be(no_eigenpairs):
     """At large times A is 1 but for what no sum can tell: that leaves MMD^2 open, and not gESS."""
     path = he.Graph(sparse.diags_array([np.ones(199)] * 2, offsets=[1, -1]).tocsr())
