@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray
 from ..blocks import thread_count
@@ -26,13 +27,14 @@ from ..errors import InputError, PrecisionWarning, warn
 from ..heat.sums import HeatSums
 from ..measure import Measure
 from ..progress import Progress, announce
-from ..spaces.capabilities import Modes, Rounding
-from ..spaces.flow import Flow, Run
-from .base import Answer, Engine, Offer, Question
+from ..spaces.capabilities import Modes
+from ..spaces.flow import Flow
+from .base import Answer, Engine, Offer, PotentialOffer, Question
 from .diagonals import PER_ENTRY, PER_NODE, Plan, diagonals, steps_for
-from .modes import SOON, Energies, blur_of, refuse_finer
+from .modes import SOON, refuse_finer
 from .modes import density as density_of_modes
-from .quadrature import Bracket, heated
+from .quadrature import heated
+from .runs import KEPT, MOST_STEPS, Power, advanced, touched_by, warmed
 
 #: Share of the discretisation error that the runs may add.
 SHARE = 0.1
@@ -40,21 +42,12 @@ SHARE = 0.1
 #: Parts that the error of an answer is the sum of.
 PARTS = 4
 
-#: Numbers of the vectors of a run that are kept at the atoms.
-KEPT = 2**26
-
-#: Longest run, and the first look at it.
-MOST_STEPS, FIRST_LOOK = 6000, 24
-
 #: Seconds that the self-overlaps may take, where eigenpairs could be had for the coarse scales, and where not: scales
 #: that would need more get a wide error.
 BUDGET, BUDGET_ALONE = 60.0, 8.0
 
 #: Seconds that count against an answer with a wide error: eigenpairs are preferred, if they can be had.
 VAGUE = 600.0
-
-#: Accuracy of a smoothed density, of its mean square.
-ACCURATE = 1e-12
 
 #: Error of gESS, beyond that of the mesh, from which there is a warning.
 DOUBT = 1e-3
@@ -78,6 +71,15 @@ class Flows(Engine):
             return None
         refuse_finer(question, space.modes)
         return FlowOffer(question, space.flow, space.modes)
+
+    def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
+        """One run from the measure, and self-overlaps of the atoms and of the points, where eigenpairs take longer."""
+        space, time = question.measure.space, float(question.times[0])
+        if space.flow is None or space.modes is None or space.modes.seconds(time) < SOON:
+            return None
+        refuse_finer(question, space.modes)
+        found, error = _potential(space.flow, space.modes, question, at)
+        return PotentialOffer(0.0, error, lambda _: found)
 
     def refusal(self, question: Question) -> Exception:
         """Only for spaces of other kinds."""
@@ -148,7 +150,7 @@ class FlowOffer(Offer):
         times, tolerance = self.question.times[part], self.tolerance[part]
         discretised = self.modes.discretisation_error(times)
         power = self._power(times, tolerance)
-        found = Overlaps.zeros(len(times))
+        found, doubts = Overlaps.zeros(len(times)), np.zeros(len(times))
         own = diagonals(self.flow, self.starts, times, tolerance, self._budget)
         for chunk in range(0, len(times), own.chunk):
             some = slice(chunk, min(chunk + own.chunk, len(times)))
@@ -158,7 +160,8 @@ class FlowOffer(Offer):
                 there = At(float(times[place]), float(tolerance[place]), middle, span.slope[:, k])
                 overlap, slope, error = self._overlap(there, power, place)
                 found.set(place, overlap, slope, error + doubt)
-        self._say_what_is_vague(times, found.error, discretised)
+                doubts[place] = doubt
+        self._say_what_is_vague(times, found.error, doubts, discretised)
         whole = found.error + discretised + 64 * EPS
         if power is None:
             nothing = np.zeros(len(times))
@@ -221,17 +224,26 @@ class FlowOffer(Offer):
         rounded = run.noise * run.size**2 * float(blur)
         return overlap, change / overlap, ((high - low) / 2 + rounded) / overlap + 16 * EPS
 
-    def _say_what_is_vague(self, times: FloatArray, error: FloatArray, discretised: FloatArray) -> None:
+    def _say_what_is_vague(
+        self, times: FloatArray, error: FloatArray, doubts: FloatArray, discretised: FloatArray
+    ) -> None:
+        """A warning where gESS is not well known, with the cause: self-overlaps (their *doubts*), or rounding."""
         vague = error > np.maximum(DOUBT, discretised)
         if not vague.any():
             return
         worst, good = int(np.argmax(error)), times[~vague]
         finer = f"give times up to {good.max():.3g}" if len(good) else "give finer scales"
-        known = ", or make the space with modes= to wait for its eigenpairs" if self.flow.size <= FEW_NODES else ""
+        if doubts[worst] > error[worst] / 2:
+            many = "one atom" if self.atoms.n == 1 else f"each of {self.atoms.n:,} atoms"
+            why = f"so many nodes matter for {many} there"
+            known = ", or make the space with modes= to wait for its eigenpairs" if self.flow.size <= FEW_NODES else ""
+            advice = f"{finer}, fewer atoms{known}; MMD^2 is not affected"
+        else:
+            why = "links or sizes differ so much that rounding decides there"
+            advice = f"{finer}, or join what is so close together, or leave out what is so weak"
         warn(
-            f"gESS on {self.question.measure.space!r} is known only to within {min(float(error[worst]), 99.0):.0%} at "
-            f"time {times[worst]:.3g}, and not well at {int(vague.sum())} of {len(times)} scales: so many nodes matter "
-            f"for each of {self.atoms.n:,} atoms there; {finer}, fewer atoms{known}; MMD^2 is not affected",
+            f"gESS on {self.question.measure.space!r} is known only to within {min(float(error[worst]), 99.0):.1%} at "
+            f"time {times[worst]:.3g}, and not well at {int(vague.sum())} of {len(times)} scales: {why}; {advice}",
             PrecisionWarning,
         )
 
@@ -263,125 +275,26 @@ class Overlaps:
         self.overlap[place], self.slope[place], self.error[place] = overlap, slope, error
 
 
-@dataclass(frozen=True, eq=False)
-class Power:
-    """MMD^2 = A - 1 at all scales from one run, and the potentials sum_j w_j k_2t(x_i, x_j) at the atoms."""
+def _potential(flow: Flow, modes: Modes, question: Question, at: NDArray[Any]) -> tuple[FloatArray, float]:
+    """f_t(y) = r_y' exp(-2 t S) x / sqrt(k(y)) at points y, and its error beyond that of a mesh, over its mean.
 
-    flow: Flow
-    run: Run
-    times: FloatArray
-    bracket: Bracket
-    rounding: float  # of the vector that the run starts from, in length
-
-    @classmethod
-    def of(cls, flow: Flow, starts: Any, weights: FloatArray, times: FloatArray, tolerance: FloatArray) -> Power | None:
-        """Of a measure with weights that sum to one."""
-        touched = touched_by(starts)
-        longest = steps_for(flow.top, float(times[-1]), 1e-12)
-        run = flow.run(starts.T @ weights, touched if len(touched) * longest <= KEPT else None)
-        bracket = advanced(run, 2 * times, tolerance)
-        return None if bracket is None else cls(flow, run, times, bracket, 8 * EPS * run.size)
-
-    @property
-    def log_mmd2(self) -> FloatArray:
-        """Between the bounds."""
-        middle = self.bracket.lower + np.log1p(self.bracket.width / 2)
-        return np.asarray(np.minimum(middle, self.bracket.upper) + 2 * math.log(self.run.size))
-
-    @cached_property
-    def error(self) -> FloatArray:
-        """Relative, of MMD^2: half of what is between the bounds, and rounding."""
-        return np.asarray(self.bracket.width / 2 + self._rounding_error)
-
-    @cached_property
-    def _rounding_error(self) -> FloatArray:
-        rule, size = self.bracket.rule, self.run.size
-        kept = rule.weights > 0
-        values, coefficients = rule.nodes[kept], size * np.sqrt(rule.weights[kept])
-        rounding = Rounding(self.run.noise, max(float(values[0]), math.ulp(0.0)), 16 * EPS)
-        energies = Energies(values, coefficients, np.full(len(values), self.rounding))
-        blur = blur_of(values, self.times, rounding)
-        return energies.errors(self.times, self.log_mmd2, rounding, blur)
-
-    @property
-    def absolute_error(self) -> FloatArray:
-        """Of MMD^2: no more than half of the upper bound, however far the lower one is below it, and rounding."""
-        with np.errstate(under="ignore", over="ignore"):
-            between = self.run.size**2 * (np.exp(self.bracket.upper) - np.exp(self.bracket.lower)) / 2
-            return np.asarray(between + self._rounding_error * np.exp(self.log_mmd2))
-
-    def there(self, place: int) -> float:
-        """A at one of the times."""
-        return 1 + math.exp(float(self.log_mmd2[place]))
-
-    def change(self, place: int) -> float:
-        """The derivative of A in log t at one of the times."""
-        rule, rate = self.bracket.rule, 2 * float(self.times[place])
-        return -(self.run.size**2) * float((rule.weights * np.exp(-rate * rule.nodes)) @ (rate * rule.nodes))
-
-    @cached_property
-    def kept(self) -> FloatArray | None:
-        """exp(-2 t S) v at the nodes that atoms touch, shape (times, nodes); None where that is too much to keep."""
-        if self.run.rows is None:
-            return None
-        return np.asarray(self.run.size * (heated(*self.run.tridiagonal, 2 * self.times) @ self.run.kept))
-
-    def potential(self, place: int, starts: Any) -> FloatArray:
-        """sum_j w_j k_2t(x_i, x_j) at all atoms i."""
-        if self.kept is None or self.run.rows is None:
-            raise TypeError("the run was not kept at the atoms")
-        return np.asarray(1 + starts[:, self.run.rows] @ self.kept[place])
-
-
-def touched_by(starts: Any) -> Any:
-    """The nodes at which some atom is evaluated."""
-    return np.unique(starts.indices)
-
-
-def warmed(flow: Flow, start: FloatArray, rate: float, accuracy: float) -> FloatArray:
-    """exp(-rate S) times a vector, at all nodes."""
-    level, run = float(flow.constant @ start) * flow.constant, flow.run(start)
-    if advanced(run, np.array([rate]), np.array([accuracy])) is None:
-        return level
-    return np.asarray(level + run.size * flow.combined(start, heated(*run.tridiagonal, np.array([rate]))[0]))
-
-
-def advanced(run: Run, rates: FloatArray, tolerance: FloatArray, *, above: float = 0.0) -> Bracket | None:
-    """Take a run on until its bounds are as close as wanted, at all rates; None if it starts from nothing.
-
-    They may be farther apart by a share of *above*, to which what they bound is added.
+    A mesh is off by more than its self-overlaps need be known to.
     """
-    if run.closed:
-        return None
-    run.advance(FIRST_LOOK)
-    worst, before = math.inf, 0
-    while True:
-        bracket = Bracket.of(*run.tridiagonal, rates)
-        with np.errstate(divide="ignore", under="ignore"):
-            beside = np.logaddexp(bracket.lower, math.log(above) if above else -np.inf)
-            share = np.exp(np.where(np.isneginf(beside), 0.0, bracket.lower - beside))
-            excess = float(np.log(np.minimum(bracket.width, 1e200) * share / tolerance + 1e-300).max())
-        done = len(run.tridiagonal[0])
-        if run.closed or excess <= 0 or done >= MOST_STEPS:
-            return bracket
-        # The bounds approach each other as fast as they did since the last look, or faster.
-        fall = (worst - excess) / (done - before)
-        run.advance(
-            max(8, min(done // 4, math.ceil(1.05 * excess / fall) if math.isfinite(fall) and fall > 0 else done))
-        )
-        worst, before = excess, done
-
-
-def log_energy(
-    flow: Flow, vector: FloatArray, rounding: float, times: FloatArray, rtol: float
-) -> tuple[FloatArray, FloatArray]:
-    """log of v' exp(-2 t S) v for a vector v without a constant part, known to *rounding*, and its relative error."""
-    run = flow.run(vector)
-    bracket = advanced(run, 2 * times, np.full(len(times), rtol))
-    if bracket is None:
-        return np.full(len(times), -np.inf), np.zeros(len(times))
-    power = Power(flow, run, times, bracket, rounding + 8 * EPS * run.size)
-    return power.log_mmd2, power.error
+    time, weights = float(question.times[0]), question.measure.weights
+    discretised = float(modes.discretisation_error(question.times)[0])
+    tolerance = np.maximum(question.rtol / PARTS, SHARE * modes.discretisation_error(question.times))
+    rows = [modes.functionals(points) for points in (question.measure.points, at)]
+    roots, doubt = [], 0.0
+    for starts in rows:
+        span = diagonals(flow, starts, question.times, tolerance, BUDGET).at(slice(None))
+        roots.append(np.sqrt(span.middle[:, 0]))
+        doubt = max(doubt, float(span.doubt[0]))
+    warm = warmed(flow, rows[0].T @ (weights / roots[0]), 2 * time)
+    found = np.asarray(rows[1] @ warm.vector / roots[1])
+    lengths = np.sqrt(np.asarray((rows[1] ** 2).sum(axis=1)).ravel()) / roots[1]
+    mean = float(weights @ (rows[0] @ warm.vector / roots[0]))
+    error = float(lengths.max()) * warm.error + (doubt * float(np.abs(found).max()) if doubt > discretised else 0.0)
+    return found, error / mean + 64 * EPS
 
 
 def density(measure: Measure, time: float, at: Any) -> FloatArray:
@@ -393,4 +306,4 @@ def density(measure: Measure, time: float, at: Any) -> FloatArray:
         return density_of_modes(measure, space.modes, time, at)
     refuse_finer(Question(measure, np.array([time / 2]), 1.0), space.modes)
     start = space.modes.functionals(measure.points).T @ measure.weights
-    return np.asarray(space.modes.functionals(at) @ warmed(space.flow, start, time, ACCURATE))
+    return np.asarray(space.modes.functionals(at) @ warmed(space.flow, start, time).vector)

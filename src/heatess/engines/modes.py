@@ -60,8 +60,8 @@ class Eigenmodes(Engine):
 
     def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
         """Sums over eigenfunctions at the atoms and at the points."""
-        modes = question.measure.space.modes
-        if modes is None:
+        modes, flow = question.measure.space.modes, question.measure.space.flow
+        if modes is None or (flow is not None and modes.seconds(float(question.times[0])) >= SOON):
             return None
         refuse_finer(question, modes)
         found, error = _potential(question.measure, modes, float(question.times[0]), at)
