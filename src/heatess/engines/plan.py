@@ -165,6 +165,8 @@ def potential(measure: Measure, time: float, rtol: float, at: NDArray[Any], prog
     best: PotentialOffer = min(good, key=lambda offer: offer.seconds)
     if best.seconds > PATIENCE:
         raise CostError(_too_expensive(question, best.seconds), seconds=best.seconds)
-    if best.error > 10 * rtol:
+    modes = measure.space.modes
+    known = 0.0 if modes is None else float(modes.discretisation_error(question.times)[0])  # of a mesh, larger
+    if best.error > max(10 * rtol, known):
         warn(f"the potential is certain only to {best.error:.1e} of its mean, not to rtol={rtol:g}", PrecisionWarning)
     return best.run(progress)
