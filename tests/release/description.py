@@ -7,10 +7,10 @@ import re
 import sys
 import zipfile
 
-from readme_renderer import markdown
-
 
 def main(wheel: str) -> int:
+    from readme_renderer import markdown  # only where releases are checked
+
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         metadata = email.message_from_bytes(archive.read(name))

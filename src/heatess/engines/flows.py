@@ -195,7 +195,7 @@ class FlowOffer(Offer):
         if power is None:
             return overlap, change / overlap, most**2
         # The vector exp(-2 t S) v is known to about the root of what its product with v is known to.
-        vector = 2 * most * math.sqrt(float(power.bracket.width[place]))
+        vector = 2 * most * math.sqrt(2 * float(power.between[place]) / power_there)
         return overlap, change / overlap, most**2 + vector + float(power.absolute_error[place]) / power_there
 
     def _own_run(self, at: At) -> tuple[float, float, float]:

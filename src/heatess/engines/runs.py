@@ -70,11 +70,16 @@ class Power:
         return energies.errors(self.times, self.log_mmd2, rounding, blur)
 
     @property
+    def between(self) -> FloatArray:
+        """Half of what is between the bounds on MMD^2: no more than the upper one, however small the lower one is."""
+        with np.errstate(under="ignore"):
+            return np.asarray(self.run.size**2 * (np.exp(self.bracket.upper) - np.exp(self.bracket.lower)) / 2)
+
+    @property
     def absolute_error(self) -> FloatArray:
-        """Of MMD^2: no more than half of the upper bound, however far the lower one is below it, and rounding."""
+        """Of MMD^2: what is between the bounds, and rounding."""
         with np.errstate(under="ignore", over="ignore"):
-            between = self.run.size**2 * (np.exp(self.bracket.upper) - np.exp(self.bracket.lower)) / 2
-            return np.asarray(between + self._rounding_error * np.exp(self.log_mmd2))
+            return np.asarray(self.between + self._rounding_error * np.exp(self.log_mmd2))
 
     def there(self, place: int) -> float:
         """A at one of the times."""
