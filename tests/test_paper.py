@@ -248,6 +248,7 @@ def test_the_seed_fixes_everything_and_changes_only_what_is_random(tmp_path):
     assert together.missing is None
 
 
+@pytest.mark.slow
 def test_figures_come_as_png_and_pdf_at_printing_size(run, tmp_path):
     pytest.importorskip("matplotlib")
     from matplotlib.image import imread

@@ -671,6 +671,7 @@ def test_every_bad_command_line_is_refused_in_one_sentence_and_changes_no_file(f
     assert unchanged(folder) == before
 
 
+@pytest.mark.slow
 def test_every_bad_file_is_refused_in_one_sentence_that_names_it(folder):
     contents = {f"csv {kind}": (".csv", text) for kind, text in CSV.items()}
     contents |= {f"tsv {kind}": (".tsv", text) for kind, text in CSV.items()}

@@ -220,6 +220,7 @@ def test_random_graphs_are_solved_whole_and_to_rounding():
         assert_allclose(1 / gess, shares @ overlaps @ shares, rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_random_graphs_too_large_for_eigenpairs_are_served_without():
     """Factors of their matrices fill up; MMD^2 of two nodes from exp(-2 t L) applied to them."""
     from scipy.sparse.linalg import expm_multiply
