@@ -600,3 +600,12 @@ def test_weights_in_a_file_of_another_kind_and_an_option_without_its_pair(run, r
     np.savetxt("w.txt", np.ones(N))
     assert "read from .npy: write them with numpy.save" in refused(run("a.csv", "--weights", "w.txt"))
     assert "--lon is not enough; give --lon with --lat" in refused(run("a.csv", "--lon", "lon"), 2)
+
+
+def test_names_of_several_lines_are_shown_in_one(tmp_path):
+    """A quote that is not closed takes in lines until the next one."""
+    file = tmp_path / "open.csv"
+    file.write_text('"on,lat,weight\n10,20,1\n359,"on,lat,weight\n10,20,1\n359,90,0\n')
+    with pytest.raises(he.InputError, match="found 3 columns: on,lat,weight 10,20,1 359,on, lat, weight") as caught:
+        he.read(file)
+    assert "\n" not in str(caught.value)

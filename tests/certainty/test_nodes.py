@@ -291,7 +291,7 @@ def test_the_finest_time_of_twenty_thousand_vertices_is_served():
     found = he.heat_profile(np.arange(100), space=mesh, times=times)
     off = np.abs(found.gess / he.heat_profile(vertices[:100], times=times).gess - 1)
     assert (off < found.error).all()
-    assert (found.error < 0.02).all()
+    assert (found.error < 1.2 * found.discretisation).all()  # little more than the mesh itself is off
 
 
 def spaces():

@@ -430,7 +430,8 @@ class _Search:
 
     def _found(self) -> str:
         lists = [name for name in self.table.lists if name != "rows"]
-        every = [name or "(no name)" for name in (*self.table.names, *lists)]
+        # A quote that is not closed makes a name of several lines.
+        every = [" ".join(name.split()) or "(no name)" for name in (*self.table.names, *lists)]
         shown = every if len(every) <= 12 else [*every[:8], "...", *every[-2:]]
         count = f"{len(every)} column{'s' * (len(every) != 1)}"
         return f"found {count}: " + ", ".join(shown) if every else "no columns of numbers were found"
