@@ -111,9 +111,8 @@ class FlowOffer(Offer):
 
     @cached_property
     def tolerance(self) -> FloatArray:
-        """Relative, of each of the parts of an answer: a small share of what the mesh itself may be off."""
-        discretised = self.modes.discretisation_error(self.question.times)
-        return np.maximum(self.question.rtol / PARTS, SHARE * discretised)
+        """At each scale."""
+        return _tolerance(self.modes, self.question)
 
     @cached_property
     def _plan(self) -> Plan:
@@ -275,6 +274,11 @@ class Overlaps:
         self.overlap[place], self.slope[place], self.error[place] = overlap, slope, error
 
 
+def _tolerance(modes: Modes, question: Question) -> FloatArray:
+    """Relative, of each of the parts of an answer at each scale: a small share of what a mesh itself may be off."""
+    return np.maximum(question.rtol / PARTS, SHARE * modes.discretisation_error(question.times))
+
+
 def _potential(flow: Flow, modes: Modes, question: Question, at: NDArray[Any]) -> tuple[FloatArray, float]:
     """f_t(y) = r_y' exp(-2 t S) x / sqrt(k(y)) at points y, and its error beyond that of a mesh, over its mean.
 
@@ -282,7 +286,7 @@ def _potential(flow: Flow, modes: Modes, question: Question, at: NDArray[Any]) -
     """
     time, weights = float(question.times[0]), question.measure.weights
     discretised = float(modes.discretisation_error(question.times)[0])
-    tolerance = np.maximum(question.rtol / PARTS, SHARE * modes.discretisation_error(question.times))
+    tolerance = _tolerance(modes, question)
     rows = [modes.functionals(points) for points in (question.measure.points, at)]
     roots, doubt = [], 0.0
     for starts in rows:

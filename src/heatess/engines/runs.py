@@ -158,9 +158,8 @@ def advanced(run: Run, rates: FloatArray, tolerance: FloatArray, *, above: float
             halfway, at_half = excess, done
         # The bounds approach each other as fast as they did since the last look, or faster.
         fall = (worst - excess) / (done - before)
-        run.advance(
-            max(8, min(done // 4, math.ceil(1.05 * excess / fall) if math.isfinite(fall) and fall > 0 else done))
-        )
+        left = 0.35 * excess / fall if math.isfinite(fall) and fall > 0 else done
+        run.advance(max(8, math.ceil(min(done / 5, left))))
         worst, before = excess, done
 
 
