@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
-from scipy.linalg import eigh_tridiagonal
+from scipy.linalg import eigh, eigh_tridiagonal
 from scipy.sparse.csgraph import connected_components
 
 import heatess as he
@@ -154,6 +154,24 @@ def test_meshes_by_runs_and_by_eigenpairs(surface, places, no_eigenpairs):
     assert_allclose(found.slope, known.slope, rtol=0.05, atol=1e-3)
     coarse = times > 0.1
     assert_allclose(found.overlap[coarse], known.overlap[coarse], rtol=2e-3)
+
+
+@pytest.mark.parametrize("places", ["vertices", "on faces"])
+def test_meshes_by_runs_and_by_a_dense_solver_of_the_same_matrices(places, no_eigenpairs, monkeypatch):
+    monkeypatch.setattr(flows, "SHARE", 0.0)  # runs as exact as on graphs
+    vertices, faces = meshes.icosphere(3)
+    mesh, rng = he.Mesh(vertices * [1.0, 0.8, 0.6], faces), np.random.default_rng(7)
+    points = rng.choice(len(vertices), 60, replace=False) if places == "vertices" else mesh.uniform(60, rng)
+    weights, times = rng.dirichlet(np.ones(60)), np.geomspace(2 * mesh.finest_time, 0.5, 8)
+    found = sums(mesh, points, weights, times, Flows())
+    inverse = np.eye(len(vertices)) + mesh.flow.coupling.toarray()
+    values, vectors = eigh(mesh.flow.matrix.toarray(), np.linalg.inv(inverse))
+    at_atoms = mesh.functionals(mesh.check(points)) @ vectors
+    for k, time in enumerate(times):
+        kernel = (at_atoms * np.exp(-2 * time * values)) @ at_atoms.T
+        scaled = weights / np.sqrt(np.diag(kernel))
+        assert found.overlap[k] == pytest.approx(scaled @ kernel @ scaled, rel=2e-7)
+        assert math.exp(found.log_mmd2[k]) == pytest.approx(weights @ kernel @ weights - 1, rel=1e-8)
 
 
 def test_point_clouds_by_runs_and_by_eigenpairs(no_eigenpairs):

@@ -18,25 +18,32 @@ _NOTHING = 1e-12
 
 @compiled(nogil=True, fastmath={"contract"})
 def multiply(indptr, indices, data, x, share, found, first, last):  # type: ignore[no-untyped-def]
-    """Rows first, ..., last - 1 of share x + M x.
+    """Rows first, ..., last - 1 of share x + M x; what is returned is their part of its product with x.
 
     Unsigned places spare a test for each entry, and sums of so few entries are not worth vectors: twice as fast.
     """
+    along = 0.0
     for i in range(first, last):
         total = share * x[i]
         for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             total += data[k] * x[np.uint64(indices[k])]
         found[i] = total
+        along += total * x[i]
+    return along
 
 
-@compiled(nogil=True, fastmath={"contract", "reassoc"})
-def follow(y, before, x, constant, beta, first, last):  # type: ignore[no-untyped-def]
-    """y -= beta before; the products y x, y constant and x constant, over some rows."""
+@compiled(nogil=True, fastmath={"contract"})
+def step(indptr, indices, data, x, scale, before, back, constant, found, first, last):  # type: ignore[no-untyped-def]
+    """Some rows of y = scale M x - back before; the products y x, y constant and x constant, over them."""
     along, level, drift = 0.0, 0.0, 0.0
     for i in range(first, last):
-        y[i] -= beta * before[i]
-        along += x[i] * y[i]
-        level += constant[i] * y[i]
+        total = 0.0
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total += data[k] * x[np.uint64(indices[k])]
+        total = scale * total - back * before[i]
+        found[i] = total
+        along += x[i] * total
+        level += constant[i] * total
         drift += constant[i] * x[i]
     return along, level, drift
 
@@ -173,67 +180,49 @@ def _inside(indptr, indices, data, queue, count, mark):  # type: ignore[no-untyp
 
 @compiled(nogil=True, fastmath={"contract"})
 def local(  # type: ignore[no-untyped-def]
-    indptr, indices, data, cptr, cindices, cdata, roots, values, hops, closed, mark, queue, alpha, beta, lost
+    indptr, indices, data, cptr, cindices, cdata, roots, values, hops, closed, mark, queue, alpha, beta
 ):
-    """A Lanczos run of (1 + C) M (1 + C) from values at roots, on what lies up to *hops* hops from them.
+    """A Lanczos run of M (1 + C), in the inner product of 1 + C, from values at roots.
 
-    Written into alpha, beta and lost, one entry a step. *lost* is the norm of what a step, from a vector of length
-    one, would have put beyond the ball, where it is left out; and of the last step, where the space is exhausted, all
-    that is left out. Returned are the steps, fewer where the space is exhausted.
+    Both matrices are held to what lies up to *hops* hops from the roots. Written into alpha and beta, one entry a step.
+    Returned are the steps, fewer where the space is exhausted, and what the last one then left out.
     """
-    reach = 3 if len(cindices) > 0 else 1  # hops of one multiplication
-    ends = np.zeros(hops + reach + 1, np.int64)
-    count = _ball(indptr, indices, cptr, cindices, roots, hops + reach, mark, queue, ends)
-    inner = ends[hops]
+    reach = 2 if len(cindices) > 0 else 1  # hops of one multiplication
+    ends = np.zeros(hops + 1, np.int64)
+    count = _ball(indptr, indices, cptr, cindices, roots, hops, mark, queue, ends)
     ptr, columns, entries = _inside(indptr, indices, data, queue, count, mark)
-    if reach == 3:
+    if reach == 2:
         ptr2, columns2, entries2 = _inside(cptr, cindices, cdata, queue, count, mark)
     else:
-        ptr2, columns2, entries2 = ptr, columns, entries
+        ptr2, columns2, entries2 = np.zeros(count + 1, np.int64), np.empty(0, np.int32), np.empty(0)
     for place in range(count):
         mark[queue[place]] = -1
-    x, before, y, z = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count)
-    size = 0.0
+    x, before, y, z, weighed = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count)
     for place in range(len(roots)):
-        size += values[place] ** 2
-    for place in range(len(roots)):
-        x[place] = values[place] / math.sqrt(size)
-    last, steps = 0.0, 0
+        y[place] = values[place]
+    end = ends[min(reach - 1, hops)]
+    last = math.sqrt(multiply(ptr2, columns2, entries2, y, 1.0, z, 0, end))
     for step in range(len(alpha)):
-        one = ends[min(reach * step + 1, hops + reach)]
-        end = ends[min(reach * step + reach, hops + reach)]
-        if reach == 3:
-            multiply(ptr2, columns2, entries2, x, 1.0, z, 0, one)
-            multiply(ptr, columns, entries, z, 0.0, y, 0, ends[min(reach * step + 2, hops + reach)])
-            multiply(ptr2, columns2, entries2, y, 1.0, z, 0, end)
-        else:
-            multiply(ptr, columns, entries, x, 0.0, z, 0, one)
-        beyond = 0.0
-        for i in range(inner, end):
-            beyond += z[i] ** 2
-            z[i] = 0.0
-        lost[step] = math.sqrt(beyond)
-        end = min(end, inner)
-        along = 0.0
-        for i in range(end):
-            z[i] -= last * before[i]
-            along += x[i] * z[i]
-        total = 0.0
-        for i in range(end):
-            z[i] -= along * x[i]
-            total += z[i] * z[i]
-        alpha[step] = along
-        last = math.sqrt(total)
-        beta[step] = last
-        steps = step + 1
-        if last <= closed:
-            beta[step] = 0.0
-            lost[step] = math.hypot(lost[step], last)
-            break
         for i in range(end):
             before[i] = x[i]
-            x[i] = z[i] / last
-    return steps
+            x[i] = y[i] / last
+            weighed[i] = z[i] / last
+        end = ends[min(reach * (step + 1), hops)]
+        multiply(ptr, columns, entries, weighed, 0.0, y, 0, end)
+        along = 0.0
+        for i in range(end):
+            y[i] -= last * before[i]
+            along += weighed[i] * y[i]
+        for i in range(end):
+            y[i] -= along * x[i]
+        end = ends[min(reach * (step + 2) - 1, hops)]
+        last = math.sqrt(multiply(ptr2, columns2, entries2, y, 1.0, z, 0, end))
+        alpha[step] = along
+        if last <= closed:
+            beta[step] = 0.0
+            return step + 1, last
+        beta[step] = last
+    return len(alpha), 0.0
 
 
 @compiled(nogil=True)

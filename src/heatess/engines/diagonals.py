@@ -1,7 +1,7 @@
 """The self-overlaps k_2t(x, x) of many atoms where no eigenpairs are known: Lanczos runs near each atom.
 
 A run of m steps from a point knows only what lies up to m hops from it, so it may be held to that ball without any
-loss. Where a multiplication reaches three hops (meshes), most of the ball is hardly touched, and it is made smaller;
+loss. Where a multiplication reaches two hops (meshes), most of the ball is hardly touched, and it is made smaller;
 what that changes is measured at some atoms and counted.
 """
 
@@ -23,7 +23,7 @@ PER_ENTRY, PER_NODE = 0.8e-9, 4e-9
 #: Seconds of one entry that is copied into a ball, from anywhere in memory.
 PER_FOUND = 2e-8
 
-#: Hops of the ball per step of the run, on spaces where a multiplication reaches three.
+#: Hops of the ball per step of the run, on spaces where a multiplication reaches two.
 _SLACK = 0.75
 
 #: Atoms at which a smaller ball is compared with one of so many times its hops.
@@ -178,7 +178,7 @@ class Plan:
 def diagonals(flow: Flow, starts: Any, times: FloatArray, tolerance: FloatArray, budget: float) -> Diagonals:
     """Self-overlaps at increasing *times*, to a relative *tolerance* at each, as far as so many seconds go."""
     plan = Plan.of(flow, starts)
-    sizes = np.asarray((starts**2).sum(axis=1)).ravel()
+    sizes = flow.squares(starts)
     most = plan.affordable(budget)
     wanted = max(
         steps_for(flow.top, float(time), 1e-3 * float(tol)) for time, tol in zip(times, tolerance, strict=True)

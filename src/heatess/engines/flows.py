@@ -1,6 +1,7 @@
 """Spaces of very many nodes, by Lanczos runs of their Laplacian in place of eigenpairs.
 
-With S the operator of the flow, r_i the functional of atom i and c the constant vector of length one:
+With S the operator of the flow, r_i the functional of atom i and c the constant vector of length one, and x'y the inner
+product in which S is symmetric:
 
     A - 1    = v' exp(-2 t S) v,            v = sum_i w_i r_i - c: one run serves all scales;
     k_i      = r_i' exp(-2 t S) r_i:        a run near each atom, see `engines.diagonals`;
@@ -280,7 +281,7 @@ def _tolerance(modes: Modes, question: Question) -> FloatArray:
 
 
 def _potential(flow: Flow, modes: Modes, question: Question, at: NDArray[Any]) -> tuple[FloatArray, float]:
-    """f_t(y) = r_y' exp(-2 t S) x / sqrt(k(y)) at points y, and its error beyond that of a mesh, over its mean.
+    """f_t(y) = r_y' exp(-2 t S) x / sqrt(k_y) at points y, and its error beyond that of a mesh, over its mean.
 
     A mesh is off by more than its self-overlaps need be known to.
     """
@@ -295,7 +296,7 @@ def _potential(flow: Flow, modes: Modes, question: Question, at: NDArray[Any]) -
         doubt = max(doubt, float(span.doubt[0]))
     warm = warmed(flow, rows[0].T @ (weights / roots[0]), 2 * time)
     found = np.asarray(rows[1] @ warm.vector / roots[1])
-    lengths = np.sqrt(np.asarray((rows[1] ** 2).sum(axis=1)).ravel()) / roots[1]
+    lengths = np.sqrt(flow.squares(rows[1])) / roots[1]
     mean = float(weights @ (rows[0] @ warm.vector / roots[0]))
     error = float(lengths.max()) * warm.error + (doubt * float(np.abs(found).max()) if doubt > discretised else 0.0)
     return found, error / mean + 64 * EPS

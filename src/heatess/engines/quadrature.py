@@ -1,4 +1,4 @@
-"""What a Lanczos run tells of v' exp(-s S) v: Gauss and Gauss-Radau rules.
+"""What a Lanczos run tells of v' exp(-s S) v, in the inner product in which S is symmetric: two rules.
 
 The derivatives of exp(-s x) have alternating signs. So the Gauss rule, whose nodes are the eigenvalues of the
 tridiagonal matrix of the run, is never too large, and the Gauss-Radau rule with one more node at zero, where the

@@ -386,7 +386,7 @@ def _by_modes(parts: Apart, times: FloatArray, modes: Modes, rtol: float) -> Log
 def _by_flow(parts: Apart, times: FloatArray, flow: Flow, modes: Modes, rtol: float) -> LogMmd2:
     """From half the difference of the functionals of the two parts."""
     left, right = (modes.functionals(part.points).T @ part.weights for part in (parts.left, parts.right))
-    lengths = np.sqrt(np.asarray((modes.functionals(parts.places) ** 2).sum(axis=1)).ravel())
+    lengths = np.sqrt(flow.squares(modes.functionals(parts.places)))
     logs, error = log_energy(flow, (left - right) / 2, float(parts.rounding @ lengths), times, rtol)
     return LogMmd2(logs + math.log(4), error)
 

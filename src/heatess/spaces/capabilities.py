@@ -381,4 +381,4 @@ class Modes(Protocol):
         """Rough seconds that eigenpairs for *time* take; none if they are known, infinite if they are refused."""
 
     def functionals(self, points: NDArray[Any]) -> Any:
-        """Sparse rows r_x, shape (n, nodes), with k_2t(x, y) = r_x' exp(-2 t S) r_y for the operator S of the flow."""
+        """Sparse rows r_x, shape (n, nodes), with k_2t(x, y) = r_x' G exp(-2 t S) r_y for S and G of the flow."""

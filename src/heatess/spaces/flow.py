@@ -1,8 +1,10 @@
 """Heat on very many nodes without eigenpairs: Lanczos runs of the Laplacian.
 
-With S the Laplacian scaled by the roots of the masses and r_x the functional that evaluates at a point x, the heat
-kernel is k_2t(x, y) = r_x' exp(-2 t S) r_y. A Lanczos run from a vector v gives v' exp(-2 t S) v at every time t at
-once, and from below and from above; see `engines.quadrature`.
+S = A G is the Laplacian A, scaled by the roots of the masses, with G the inverse of what couples masses of neighbours
+(one on graphs). It is symmetric in the inner product x' G y, which all products and lengths of vectors mean here. With
+r_x the functional that evaluates at a point x, the heat kernel is k_2t(x, y) = r_x' G exp(-2 t S) r_y. A Lanczos run
+from a vector v gives v' G exp(-2 t S) v at every time t at once, and from below and from above; see
+`engines.quadrature`.
 """
 
 from __future__ import annotations
@@ -36,13 +38,7 @@ class LocalRuns(NamedTuple):
     alpha: FloatArray
     beta: FloatArray
     steps: IntArray
-    lost: FloatArray  # norm of what each step left out: what lies beyond the ball, and the rest after the last step
-
-    @property
-    def dropped(self) -> FloatArray:
-        """How much each run left out because it was taken for exhausted; zero where it was not, shape (n,)."""
-        last = np.arange(len(self.steps)), self.steps - 1
-        return np.where(self.beta[last] == 0, self.lost[last], 0.0)
+    dropped: FloatArray  # what each run left out because it was taken for exhausted; zero where it was not, shape (n,)
 
     def rows(self, chosen: Any) -> LocalRuns:
         """The runs from some of the starts."""
@@ -51,8 +47,8 @@ class LocalRuns(NamedTuple):
     def replaced(self, chosen: Any, others: LocalRuns) -> LocalRuns:
         """With longer runs from some of the starts in place of those there are."""
         more = others.alpha.shape[1] - self.alpha.shape[1]
-        alpha, beta, lost = (np.pad(part, ((0, 0), (0, more))) for part in (self.alpha, self.beta, self.lost))
-        found = LocalRuns(alpha, beta, self.steps.copy(), lost)
+        alpha, beta = (np.pad(part, ((0, 0), (0, more))) for part in (self.alpha, self.beta))
+        found = LocalRuns(alpha, beta, self.steps.copy(), self.dropped.copy())
         for part, other in zip(found, others, strict=True):
             part[chosen] = other
         return found
@@ -60,13 +56,13 @@ class LocalRuns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """The operator S = (1 + H) A (1 + H) with sparse symmetric A and H; H is None where it is zero.
+    """The operator S = A G, with sparse symmetric A and G = 1 + C; C is None where it is zero.
 
-    A is positive semi-definite; *constant*, of length one, is what it maps to zero.
+    Both are positive semi-definite; *constant*, of length one, is what both map to zero.
     """
 
     matrix: Any
-    half: Any
+    coupling: Any
     constant: FloatArray
 
     @property
@@ -77,18 +73,23 @@ class Flow:
     @property
     def reach(self) -> int:
         """Hops from node to node in one multiplication."""
-        return 1 if self.half is None else 3
+        return 1 if self.coupling is None else 2
 
     @property
     def entries(self) -> int:
         """Entries of matrices that one multiplication passes over."""
-        return int(self.matrix.nnz + (0 if self.half is None else 2 * self.half.nnz))
+        return int(self.matrix.nnz + (0 if self.coupling is None else self.coupling.nnz))
 
     @cached_property
     def norm(self) -> float:
-        """A bound on the largest eigenvalue: of A by Gershgorin's circles; 1 + H is between one and 19/16."""
+        """A bound on the largest eigenvalue: of A and of G by Gershgorin's circles."""
         circles = float(abs(self.matrix).sum(axis=1).max())
-        return circles if self.half is None else circles * float((1 + abs(self.half).sum(axis=1)).max()) ** 2
+        return circles if self.coupling is None else circles * float((1 + abs(self.coupling).sum(axis=1)).max())
+
+    def squares(self, starts: Any) -> FloatArray:
+        """The squared length of each row of a sparse matrix."""
+        weighed = starts if self.coupling is None else starts + starts @ self.coupling
+        return np.asarray((starts * weighed).sum(axis=1)).ravel()
 
     @cached_property
     def _sounding(self) -> tuple[FloatArray, FloatArray]:
@@ -121,19 +122,21 @@ class Flow:
     def arrays(self) -> tuple[Any, ...]:
         """Of both matrices: where rows begin, columns, entries."""
         none = np.zeros(0, dtype=np.int32)
-        half = (none, none, np.zeros(0)) if self.half is None else _parts(self.half)
-        return *_parts(self.matrix), *half
+        coupling = (none, none, np.zeros(0)) if self.coupling is None else _parts(self.coupling)
+        return *_parts(self.matrix), *coupling
 
     def run(self, start: FloatArray, rows: NDArray[Any] | None = None) -> Run:
-        """A run from a vector without a constant part; the vectors of the run are kept at *rows*."""
+        """A run from a vector, without its constant part; G times the vectors of the run is kept at *rows*."""
         return Run(self, start, rows)
 
     def combined(self, start: FloatArray, shares: FloatArray) -> FloatArray:
-        """sum_j shares_j x_j over the vectors x_j of a run, which is run again: none of them need be kept."""
-        run, found = self.run(start), np.zeros(self.size)
-        for share in shares:
-            found += share * run.vector
-            run.advance(1)
+        """G sum_j shares_j x_j over the vectors x_j of a run, which is run again: none of them need be kept."""
+        found, left = np.zeros(self.size), iter(shares.tolist())
+
+        def add(vector: FloatArray, scale: float) -> None:
+            np.add(found, next(left) * scale * vector, out=found)
+
+        self.run(start).advance(len(shares), add)
         return found
 
     def local(self, starts: Any, steps: int, hops: int) -> LocalRuns:
@@ -141,14 +144,14 @@ class Flow:
         from ..compiled.krylov import local
 
         count, threads = starts.shape[0], thread_count()
-        alpha, beta, lost = np.zeros((3, count, steps))
-        done = np.zeros(count, dtype=np.int64)
+        alpha, beta = np.zeros((2, count, steps))
+        done, dropped = np.zeros(count, dtype=np.int64), np.zeros(count)
         workspace = [self._workspace() for _ in range(threads)]
         closed = _CLOSED * self.norm
 
         def one(thread: int, atom: int) -> None:
             part = slice(starts.indptr[atom], starts.indptr[atom + 1])
-            done[atom] = local(
+            done[atom], dropped[atom] = local(
                 *self.arrays,
                 starts.indices[part],
                 starts.data[part],
@@ -157,11 +160,10 @@ class Flow:
                 *workspace[thread],
                 alpha[atom],
                 beta[atom],
-                lost[atom],
             )
 
         share_out(range(count), one, threads)
-        return LocalRuns(alpha, beta, done, lost)
+        return LocalRuns(alpha, beta, done, dropped)
 
     def ball_sizes(self, nodes: NDArray[Any], hops: int) -> FloatArray:
         """Mean numbers of nodes up to 0, 1, ..., *hops* hops from some nodes."""
@@ -178,17 +180,24 @@ class Flow:
 
 
 class Run:
-    """A Lanczos run on all nodes, in the space without constants, that can be taken further."""
+    """A Lanczos run on all nodes, in the space without constants, that can be taken further.
+
+    Vectors are stored at the length that they are found with, and scaled where they are used.
+    """
 
     def __init__(self, flow: Flow, start: FloatArray, rows: NDArray[Any] | None) -> None:
         start = start - (flow.constant @ start) * flow.constant
         self._flow, self.rows = flow, rows
-        self.size = float(np.linalg.norm(start))
         self._alpha: list[float] = []
         self._beta: list[float] = []
         self._kept: list[FloatArray] = []
-        self._x = start / self.size if self.size else start
-        self._before, self._y, self._z = np.zeros((3, len(start)))
+        self._x, self._before, self._y = start, np.zeros(len(start)), np.empty(len(start))
+        self._weighed = self._spare = start  # G x
+        if flow.coupling is not None:
+            self._weighed, self._spare = start + flow.coupling @ start, np.empty(len(start))
+        self._back = 0.0  # what is taken off of the vector before
+        self.size = math.sqrt(max(float(start @ self._weighed), 0.0))
+        self._scale = 1 / self.size if self.size else 0.0
         self.closed = not self.size  # whether the space is exhausted, so that nothing more can be found
         self._dropped = 0.0
 
@@ -203,56 +212,59 @@ class Run:
         return self._flow.noise + self._dropped
 
     @property
-    def vector(self) -> FloatArray:
-        """The vector from which the next step begins."""
-        return self._x
-
-    @property
     def kept(self) -> FloatArray:
-        """The vectors of the run at the rows that are kept, shape (steps, rows)."""
+        """G times the vectors of the run at the rows that are kept, shape (steps, rows)."""
         return np.array(self._kept)
 
-    def advance(self, steps: int) -> None:
-        """So many steps more, or until the space is exhausted."""
+    def advance(self, steps: int, visit: Callable[[FloatArray, float], None] | None = None) -> None:
+        """So many steps more, or until the space is exhausted; *visit* is given each G x and its scale."""
         size = self._flow.size
         threads = max(1, min(thread_count(), size // _ROWS))
         edges = np.linspace(0, size, threads + 1).astype(np.int64).tolist()
         parts = list(pairwise(edges))
         if threads == 1:
-            self._advance(steps, lambda loop, *arguments: [loop(*arguments, *parts[0])])
+            self._advance(steps, visit, lambda loop, *arguments: [loop(*arguments, *parts[0])])
             return
         from concurrent.futures import ThreadPoolExecutor  # loads logging, so not at import
 
         with ThreadPoolExecutor(threads) as pool:
-            self._advance(steps, lambda loop, *arguments: list(pool.map(lambda part: loop(*arguments, *part), parts)))
+            self._advance(
+                steps,
+                visit,
+                lambda loop, *arguments: list(pool.map(lambda part: loop(*arguments, *part), parts)),
+            )
 
-    def _advance(self, steps: int, on_rows: Callable[..., list[Any]]) -> None:
+    def _advance(
+        self, steps: int, visit: Callable[[FloatArray, float], None] | None, on_rows: Callable[..., list[Any]]
+    ) -> None:
         """With *on_rows*, which calls a loop on all rows, some on each thread."""
-        from ..compiled.krylov import follow, multiply, remove
+        from ..compiled.krylov import multiply, remove, step
 
         flow, arrays = self._flow, self._flow.arrays
-        matrix, half, constant = arrays[:3], arrays[3:], flow.constant
+        matrix, coupling, constant = arrays[:3], arrays[3:], flow.constant
         for _ in range(steps):
             if self.closed:
                 return
-            x, before, y, z = self._x, self._before, self._y, self._z
+            x, weighed, y, scale = self._x, self._weighed, self._y, self._scale
             if self.rows is not None:
-                self._kept.append(x[self.rows])
-            if flow.half is None:
-                on_rows(multiply, *matrix, x, 0.0, y)
-            else:
-                on_rows(multiply, *half, x, 1.0, y)
-                on_rows(multiply, *matrix, y, 0.0, z)
-                on_rows(multiply, *half, z, 1.0, y)
-            sums = on_rows(follow, y, before, x, constant, self._beta[-1] if self._beta else 0.0)
+                self._kept.append(scale * weighed[self.rows])
+            if visit is not None:
+                visit(weighed, scale)
+            sums = on_rows(step, *matrix, weighed, scale, self._before, self._back, constant, y)
             along, level, drift = (math.fsum(part[k] for part in sums) for k in range(3))
-            beta = math.sqrt(math.fsum(on_rows(remove, y, x, constant, along, level - along * drift)))
+            along *= scale
+            squares = on_rows(remove, y, x, constant, along * scale, level - along * scale * drift)
+            self._weighed = y
+            if flow.coupling is not None:
+                self._weighed, self._spare = self._spare, weighed
+                squares = on_rows(multiply, *coupling, y, 1.0, self._weighed)
+            beta = math.sqrt(max(math.fsum(squares), 0.0))
             self.closed = beta <= _CLOSED * flow.norm
             self._alpha.append(along)
             self._beta.append(0.0 if self.closed else beta)
             self._dropped = beta if self.closed else 0.0
-            y /= beta or 1.0
-            self._x, self._before, self._y = y, x, before
+            self._x, self._before, self._y = y, x, self._before
+            self._back, self._scale = beta * scale, 1 / (beta or 1.0)
 
 
 def _parts(matrix: Any) -> tuple[Any, Any, Any]:

@@ -125,12 +125,23 @@ class Laplacian:
         """The same heat without eigenpairs, to second order in the coupling; None for heat flow of a finite step."""
         if self._step:
             return None
-        # M^(-1/2) = 1 - coupling / 2, to first order. Columns of a symmetric matrix are its rows.
-        matrix, half = self._matrix.T, None
+        # The inverse of M is 1 - coupling, to first order. Columns of a symmetric matrix are its rows.
+        matrix, inverse = self._matrix.T, None
         if self._coupling is not None:
             alike = same_pattern(self._coupling, matrix)  # as on meshes without flipped edges: places are read once
-            half = with_data(matrix if alike else self._coupling, -self._coupling.data / 2)
-        return Flow(matrix, half, self._root / math.sqrt(self.mass.sum()))
+            inverse = with_data(matrix if alike else self._coupling, -self._coupling.data)
+        return Flow(matrix, inverse, self._root / math.sqrt(self.mass.sum()))
+
+    def functionals(self, evaluation: Any) -> Any:
+        """Sparse rows r_x with k_2t(x, y) = r_x' G exp(-2 t S) r_y for S and G of the flow.
+
+        *evaluation* takes functions at the nodes to the points, one row each.
+        """
+        from scipy.sparse import diags_array
+
+        found = evaluation @ diags_array(math.sqrt(self.mass.sum()) / self._root)
+        # The root of M, to first order, as eigenvectors are multiplied by it.
+        return (found if self._coupling is None else found + found @ self._coupling / 2).tocsr()
 
     @property
     def smooth(self) -> bool:

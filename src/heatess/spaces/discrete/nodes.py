@@ -175,11 +175,8 @@ class NodeSpace(Space):
         return None if self._modes is not None or self._laplacian.whole else self._laplacian.flow
 
     def functionals(self, points: NDArray[Any]) -> Any:
-        """Sparse rows r_x, shape (n, nodes), with k_2t(x, y) = r_x' exp(-2 t S) r_y for the operator S of the flow."""
-        from scipy.sparse import diags_array
-
-        laplacian = self._laplacian
-        return self._evaluation(points) @ diags_array(math.sqrt(laplacian.mass.sum()) / np.sqrt(laplacian.mass))
+        """Sparse rows r_x, shape (n, nodes), with k_2t(x, y) = r_x' G exp(-2 t S) r_y for S and G of the flow."""
+        return self._laplacian.functionals(self._evaluation(points))
 
     def _evaluation(self, points: NDArray[Any]) -> Any:
         """The sparse matrix that takes functions at the rows of the Laplacian to checked points, which are nodes."""
