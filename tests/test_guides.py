@@ -18,21 +18,14 @@ import heatess as he
 from test_quickstart import Block, Terminal, check_printed, commands
 
 DOCS = Path(__file__).parent.parent / "docs"
-GUIDES = (
-    "choose-a-scale",
-    "what-is-a-good-gess",
-    "weights",
-    "from-csv-to-report",
-    "particle-filters",
-    "sky-maps",
-    "embeddings",
-    "rotations-and-poses",
-    "torsions",
-    "meshes",
-    "many-files-and-clusters",
-    "tests-and-bands",
-)
-PAGES = [f"guides/{name}" for name in GUIDES] + ["explanation/idea", "explanation/mathematics"]
+#: Pages that show what their blocks print: commands, or text right after a block of code.
+PRINTS = re.compile(r"^```console$|^```\n\n```text$", re.MULTILINE)
+PAGES = [
+    f"{folder}/{page.stem}"
+    for folder in ("guides", "explanation")
+    for page in sorted((DOCS / folder).glob("*.md"))
+    if PRINTS.search(page.read_text(encoding="utf-8"))
+]
 #: Packages that a page needs beyond the core.
 NEEDS = {"guides/sky-maps": "astropy_healpix", "guides/many-files-and-clusters": "dask"}
 
