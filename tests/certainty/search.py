@@ -37,7 +37,8 @@ from flint import arb
 import heatess as he
 from certainty import reference
 from certainty.strategies import FAMILIES, Cloud, draw_cloud, taken
-from heatess.engines import cosines, neighbours, pairs
+from heatess.engines import cosines, flows, modes, neighbours, pairs
+from heatess.spaces.discrete import nodes
 
 #: What heatess may answer instead of a number.
 REFUSALS = (he.InputError, he.PrecisionError, he.CostError)
@@ -91,13 +92,29 @@ class Tally:
 
 @contextlib.contextmanager
 def as_if_many() -> Iterator[None]:
-    """The ways of thousands of atoms, for the few that a reference can follow: bins and cells, not single pairs."""
+    """The ways of thousands of atoms and nodes, for the few that a reference can follow.
+
+    Bins and cells, not single pairs; Lanczos runs, not eigenpairs.
+    """
     with (
         patch.object(pairs, "FEW_SECONDS", 0.0),
         patch.object(neighbours, "FEW_ATOMS", 0),
         patch.object(cosines, "FEW_PAIRS", 0),
+        patch.object(nodes.NodeSpace, "flow", property(lambda space: space._laplacian.flow)),
+        patch.object(modes.Eigenmodes, "offer", unless_runs(modes.Eigenmodes.offer)),
+        patch.object(modes.Eigenmodes, "potential", unless_runs(modes.Eigenmodes.potential)),
+        patch.object(flows, "SOON", 0.0),
     ):
         yield
+
+
+def unless_runs(method: Callable[..., Any]) -> Callable[..., Any]:
+    """No answer by eigenpairs where Lanczos runs give one."""
+
+    def instead(engine: Any, question: Any, *rest: Any) -> Any:
+        return None if question.measure.space.flow is not None else method(engine, question, *rest)
+
+    return instead
 
 
 @contextlib.contextmanager
