@@ -79,7 +79,9 @@ def heat_sums(
         )
     atoms = measure.coalesced() if kernel.width <= FEW_COLUMNS else measure
     if isinstance(kernel, ZonalPairs):
-        return _by_levels(atoms, kernel, times, rtol, pairs, rng, progress)
+        count = level_count(kernel.series, float(times.min()), atoms.ess, rtol, SERIES_LIMIT)
+        if count is not None:
+            return _by_levels(atoms, kernel, times, count, pairs, rng, progress)
     order = Cells.of(principal_coordinates(atoms.points), ORDERED).order
     draws = Draws.of(order, atoms.weights, pairs, rng, blocks=1)
     return _by_overlaps(atoms, kernel.fitted(atoms.points, times, rtol), times, draws, progress)
@@ -105,19 +107,13 @@ def _by_levels(
     measure: Measure,
     kernel: ZonalPairs,
     times: FloatArray,
-    rtol: float,
+    count: int,
     pairs: int,
     rng: np.random.Generator,
     progress: Progress,
 ) -> HeatSums:
-    """Where the overlap depends on the distance alone: level moments serve all scales."""
+    """Where the overlap depends on the distance alone: the moments of *count* levels serve all scales."""
     series = kernel.series
-    count = level_count(series, float(times.min()), measure.ess, rtol, SERIES_LIMIT)
-    if count is None:
-        raise PrecisionError(
-            f"random pairs serve scales of up to {SERIES_LIMIT} levels, and angle "
-            f"{np.degrees(np.sqrt(8 * times.min())):g} degrees on {measure.space!r} needs more; give coarser scales"
-        )
     p = np.stack([level_probabilities(series, float(t), count) for t in times])  # (times, levels)
     known = _known_levels(measure, count, pairs)
     sampled = p.copy()
@@ -291,7 +287,7 @@ def _with_chance(
 
 
 def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, draws: Draws, progress: Progress) -> HeatSums:
-    """Where the overlap is more than a function of the distance: the mean over batches at each scale.
+    """Where there are no levels, or a scale is too fine for them: the mean over batches at each scale.
 
     What all overlaps have in common is not sampled: 1 / k_2t(x, x) on a compact space, and more in a tight cloud.
     """
@@ -313,7 +309,7 @@ def _by_overlaps(measure: Measure, kernel: PairKernel, times: FloatArray, draws:
     overlap += least + own * (1 - least)
     excess += common * (1 - own)
     chance = _chance(draws, batches[:, 0], overlap, 1.0, least) / overlap
-    error = np.full(len(times), kernel.accuracy + 64 * EPS)
+    error = kernel.errors(times, overlap) + 64 * EPS
     if not compact:
         return HeatSums.of_overlap(overlap, change / overlap, error + chance, None)
     log_power = diagonal + np.log(overlap)
@@ -346,7 +342,7 @@ def _overlaps(
     distinct = (left[:, None] != right).astype(np.float64)
     found[0] -= least * distinct.sum()
     found[2] -= common * distinct.sum()
-    terms_at = kernel.terms(measure.points[left], measure.points[right])
+    terms_at = kernel.terms(kernel.rows(measure.points[left]), kernel.rows(measure.points[right]))
     for k, time in enumerate(times):
         for part, term in enumerate(terms_at(float(time))):
             if term is not None:
