@@ -309,7 +309,7 @@ def test_states_that_do_not_fit_are_refused_by_name(cloud):
     with pytest.raises(he.InputError, match="different max_degree do not add up: 20 and 30"):
         part(points, 20) + part(points, 30)
     with pytest.raises(he.InputError, match=r"different space do not add up: Sphere\(2\) and Sphere\(1\)"):
-        part(points, 20) + part(np.eye(2), 20)
+        part(points, 20) + part(np.eye(2), 30)  # as many levels would not help
     with pytest.raises(TypeError):
         part(points, 20) + 1
 
@@ -326,6 +326,15 @@ def test_a_scale_too_fine_is_refused_with_the_degree_it_needs(cloud):
     )
     with pytest.raises(he.PrecisionError):
         part(points, needed // 2, weights=weights).profile(angles=[2, 20])
+
+
+@pytest.mark.parametrize(("space", "most"), [(he.Sphere(3), 399), (he.Rotations(), 199), (he.Torus(3), 126)])
+def test_a_degree_that_cannot_be_had_is_not_advised(space, most):
+    state = he.Accumulator(space, max_degree=10).add(space.uniform(5, np.random.default_rng(0)))
+    with pytest.raises(he.PrecisionError, match=rf"; ask for coarser scales, .*, but {most} is the most$"):
+        state.profile(angles=[0.5])
+    with pytest.raises(he.InputError, match=f"may be {most} at most"):
+        he.Accumulator(space, max_degree=most + 1)
 
 
 @pytest.mark.parametrize("space", [he.Sphere(1), he.Sphere(2), *WITH_TRANSFORM], ids=repr)

@@ -163,7 +163,7 @@ class Accumulator:
     def __add__(self, other: Accumulator) -> Accumulator:
         if not isinstance(other, Accumulator):
             return NotImplemented
-        for name in ("max_degree", "space"):
+        for name in ("space", "max_degree"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs and mine is not None and theirs is not None:
                 raise InputError(f"accumulators with different {name} do not add up: {mine!r} and {theirs!r}")
@@ -208,9 +208,13 @@ class Accumulator:
             needed = _needed(transform, float(at.times.min()), part.ess, rtol)
             reached = f"only to {error:.1e}" if error < 1 else "not at all"
             where = scales.in_words(space, float(at.times[worst]))
+            advice = f"accumulate with max_degree={needed}, or ask for coarser scales"
+            if isinstance(needed, str) or needed > transform.most:
+                most = f"{transform.most:.0f} is the most"
+                advice = f"ask for coarser scales, since a max_degree of {needed} would be needed, but {most}"
             raise PrecisionError(
                 f"max_degree={self.max_degree} certifies gESS {reached} at {where}, and rtol={rtol:g} is asked for; "
-                f"accumulate with max_degree={needed}, or ask for coarser scales",
+                f"{advice}",
                 reached=error,
                 needed=needed if isinstance(needed, int) else None,
             )
