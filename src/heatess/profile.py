@@ -430,9 +430,10 @@ class Facts(NamedTuple):
 
 
 #: Why mmd2 may be less certain than gess, by method.
-_WHY_NOT_CERTAIN = "this cloud is more balanced than floating-point sums can certify"
+_WHY_NOT_CERTAIN = "this cloud is more balanced than floating-point sums can certify; gess is not affected"
 _WHY = {
-    "pairs": "it is too small beside the chance of random pairs, and nan where that makes it negative; give more pairs"
+    "pairs": "it is too small beside the chance of random pairs, and nan where that makes it negative; give more "
+    "pairs, or leave out pairs= to sum over all; what chance does to gess is in error"
 }
 
 #: Uncertainty of mmd2 that is worth a warning; and where eigenpairs themselves are good to a few per cent.
@@ -450,7 +451,7 @@ def build_profile(
         warn(
             f"mmd2 (and divergence) may be off by {min(float(sums.mmd2_error[worst]), 1.0):.0e} relatively at "
             f"{int(bad.sum())} of {len(at.times)} scales, worst at time {at.times[worst]:.3g}, where it is "
-            f"{np.exp(sums.log_mmd2[worst]):.0e}: {_WHY.get(method, _WHY_NOT_CERTAIN)}; gess is not affected",
+            f"{np.exp(sums.log_mmd2[worst]):.0e}: {_WHY.get(method, _WHY_NOT_CERTAIN)}",
             PrecisionWarning,
         )
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
