@@ -89,6 +89,12 @@ def test_errors_carry_their_numbers():
     with pytest.raises(he.CostError) as slow:
         he.gess(many, angle=20)
     assert slow.value.seconds > 1800
+    with pytest.raises(
+        he.CostError, match=r"potentials of 1,000,000 .* at 1,000,000 points .*; give fewer points"
+    ) as slow:
+        he.potential(many, angle=20)
+    assert slow.value.seconds > 1800
+    assert he.potential(many, angle=20, at=many.points[:1]).shape == (1,)
 
 
 def test_a_measure_cannot_be_changed_and_is_taken_as_it_is():

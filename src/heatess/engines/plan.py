@@ -136,13 +136,21 @@ def _cheapest(offers: list[Offer], seams: list[int]) -> tuple[list[Step], float]
 
 def _too_expensive(question: Question, seconds: float) -> str:
     space = question.measure.space
+    what = (
+        f"{question.measure.n:,} atoms on {space!r} at these scales would take about {_wait(seconds)} on two cores; "
+        "give coarser or fewer scales"
+    )
+    if space.pair_kernel is None:
+        return what
     number = "20_000_000" if space.series is not None else "1_000_000"
-    wait = f"{seconds / 3600:.1f} hours" if seconds > 7200 else f"{seconds / 60:.0f} minutes"
     return (
-        f"{question.measure.n:,} atoms on {space!r} at these scales would take about {wait} on two cores; give coarser "
-        f"or fewer scales, or call heat_profile: with pairs={number} and rng= it estimates from random pairs, with "
+        f"{what}, or call heat_profile: with pairs={number} and rng= it estimates from random pairs, with "
         "method='pairwise' it takes its time"
     )
+
+
+def _wait(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} hours" if seconds > 7200 else f"{seconds / 60:.0f} minutes"
 
 
 def overlap(measure: Measure, time: float, rtol: float) -> float:
@@ -164,7 +172,11 @@ def potential(measure: Measure, time: float, rtol: float, at: NDArray[Any], prog
     good = [offer for offer in offers if offer.error <= rtol] or offers
     best: PotentialOffer = min(good, key=lambda offer: offer.seconds)
     if best.seconds > PATIENCE:
-        raise CostError(_too_expensive(question, best.seconds), seconds=best.seconds)
+        raise CostError(
+            f"potentials of {measure.n:,} atoms on {measure.space!r} at {len(at):,} points would take about "
+            f"{_wait(best.seconds)} on two cores; give fewer points, or fewer atoms, chosen at random",
+            seconds=best.seconds,
+        )
     modes = measure.space.modes
     known = 0.0 if modes is None else float(modes.discretisation_error(question.times)[0])  # of a mesh, larger
     if best.error > max(10 * rtol, known):
