@@ -82,8 +82,8 @@ def mmd2(
     coefficients. It falls with t. To the uniform law it is `HeatProfile.mmd2`.
 
     Weight that both have at the same place is taken away first, so that equal measures are exactly 0 apart, and nearly
-    equal ones are as certain as what they differ by. On spaces with a transform (S^1, S^2, RP^2, RP^3, rotations, tori
-    of up to three dimensions, compact products), on meshes, point clouds and graphs the time is linear in n, and
+    equal ones are as certain as what they differ by. On spaces with a transform (S^1, S^2, S^3, RP^2, RP^3, rotations,
+    tori of up to three dimensions, compact products), on meshes, point clouds and graphs the time is linear in n, and
     differences of coefficients are squared: nothing cancels. Elsewhere, and at scales too fine for the transform, it
     is 2 A_a + 2 A_b - 4 A_m, with A the power of each and of their mean m. There, what is small beside these is lost.
 
