@@ -275,6 +275,7 @@ def test_a_graph_has_no_dimension():
     assert "mode" not in repr(profile)
 
 
+@pytest.mark.filterwarnings("ignore:gess .*random pairs:heatess.errors.PrecisionWarning")
 def test_random_pairs_too_uncertain_to_count_are_not_read():
     cloud = he.samplers.tetrahedral(2000, 140.0, rng=0)
     profile = he.heat_profile(cloud, angles=np.geomspace(5, 40, 30), pairs=1000, rng=0)

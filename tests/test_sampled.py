@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,8 @@ from heatess.heat.series import level_probabilities
 
 RESOLUTIONS = [25.0, 45.0, 70.0]
 
-#: What chance does to a small mmd2 is warned of, and here not what is tested, except where it is.
-pytestmark = pytest.mark.filterwarnings("ignore:mmd2 .*random pairs:heatess.errors.PrecisionWarning")
+#: What chance does to a small mmd2 and to a large gess is warned of, and here not what is tested, except where it is.
+pytestmark = pytest.mark.filterwarnings("ignore:(mmd2|gess) .*random pairs:heatess.errors.PrecisionWarning")
 
 
 @pytest.fixture(scope="module")
@@ -240,3 +242,20 @@ def test_a_large_mmd2_of_random_pairs_is_as_certain_as_gess_says_and_not_warned_
     found = he.heat_profile(x, angles=[20.0], pairs=5000, rng=0)
     assert not [one for one in recwarn if "mmd2" in str(one.message)]
     assert abs(found.mmd2[0] / exact.mmd2[0] - 1) < 4 * found.error[0]
+
+
+@pytest.mark.filterwarnings("default:gess .*random pairs:heatess.errors.PrecisionWarning")
+def test_a_gess_that_may_be_half_is_warned_of_and_more_pairs_end_that():
+    x = np.repeat(he.samplers.uniform(1000, 7, rng=0), 2, axis=0)  # every atom twice, nearly
+    x[::2] += 1e-3 * he.samplers.uniform(1000, 7, rng=1)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    message = (
+        r"gess may be too large by a factor of 1\d at time .* 1 of 2 scales: .*; give more pairs, or leave out pairs="
+    )
+    with pytest.warns(he.PrecisionWarning, match=message):
+        few = he.heat_profile(x, resolutions=[5.0, 80.0], pairs=1000, rng=0)
+    assert few.gess[0] == pytest.approx(2000, rel=0.01)
+    assert he.gess(x, resolution=5.0) == pytest.approx(1000, rel=0.01)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="gess")
+        assert he.heat_profile(x, resolutions=[5.0, 80.0], pairs=200_000, rng=0).error.max() < 0.2

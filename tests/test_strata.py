@@ -15,7 +15,7 @@ from heatess.progress import Progress
 from heatess.scales import resolve
 
 #: What chance does to mmd2 is not what is tested.
-pytestmark = pytest.mark.filterwarnings("ignore:mmd2 .*random pairs:heatess.errors.PrecisionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:(mmd2|gess) .*random pairs:heatess.errors.PrecisionWarning")
 
 SILENT = Progress(False)
 

@@ -444,6 +444,14 @@ def build_profile(
     facts: Facts, sums: HeatSums, at: scales.Scales, method: str, spectrum: Spectrum | None = None
 ) -> HeatProfile:
     """The one way out: heat sums of any engine, accumulator or cluster become a profile, or a warning about it."""
+    if method == "pairs" and (sums.error > 1).any():
+        worst = int(np.argmax(sums.error))
+        warn(
+            f"gess may be too large by a factor of {1 + sums.error[worst]:.2g} at time {at.times[worst]:.3g}, and by "
+            f"more than 2 at {int((sums.error > 1).sum())} of {len(at.times)} scales: so few random pairs would miss "
+            "those that are close; give more pairs, or leave out pairs= to sum over all",
+            PrecisionWarning,
+        )
     doubt = max(facts.rtol, _MMD2_DOUBT if facts.space.modes is None else _MMD2_DOUBT_OF_MODES)
     bad = sums.mmd2_error > np.maximum(doubt, 4 * sums.error)  # what `error` says already is no news
     if bad.any():
