@@ -19,7 +19,7 @@ LAYERS = [
     {"transforms"},
     {"spaces"},
     {"tables"},
-    {"measure", "scales"},
+    {"measure", "scales", "restored"},
     {"engines"},
     {"fitting", "plateaus"},
     {"profile"},

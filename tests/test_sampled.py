@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import numpy as np
@@ -165,6 +166,15 @@ def test_spaces_known_by_eigenpairs_are_refused_with_the_reason():
     ring = np.roll(np.eye(12), 1, axis=1)
     with pytest.raises(he.InputError, match=r"random pairs are of no use on Graph.* eigenpairs.* leave out pairs="):
         he.heat_profile(np.arange(12), space=he.Graph(ring + ring.T), times=[1.0], pairs=5000, rng=0)
+
+
+def test_pairs_may_be_written_as_a_power_of_ten():
+    x = he.samplers.uniform(300, rng=1, dim=9)
+    found = [he.heat_profile(x, angles=[40], pairs=pairs, rng=3).gess[0] for pairs in (20_000, 2e4, np.float64(2e4))]
+    assert found[0] == found[1] == found[2]
+    for wrong in (2e4 + 0.5, math.nan, math.inf, True):
+        with pytest.raises(he.InputError, match="pairs must be a whole number"):
+            he.heat_profile(x, angles=[40], pairs=wrong, rng=3)
 
 
 def test_bad_arguments_are_refused():

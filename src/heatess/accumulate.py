@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import scales, spaces
+from . import scales
 from .arrays import shown, whole
 from .blocks import thread_count
 from .errors import InputError, PrecisionError
@@ -20,6 +20,7 @@ from .heat.series import level_count
 from .measure import Measure
 from .parts import PartSums, Unit, counted_weights
 from .profile import Facts, HeatProfile, build_profile, check_rtol
+from .restored import check_space, space_of
 from .spaces.base import Space
 from .transforms.base import Transform
 from .transforms.levels import LevelTransform
@@ -270,8 +271,7 @@ class Accumulator:
         >>> he.Accumulator.load(path).profile(angles=[30]).gess.round(2)
         array([14.93])
         """
-        if space is not None and not isinstance(space, Space):
-            raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
+        check_space(space)
         try:
             content = read_archive(path, _FIELDS, "accumulator file")
             if str(content.get("schema")) != SCHEMA:
@@ -286,7 +286,7 @@ class Accumulator:
     def _of(cls, content: dict[str, Any], space: Space | None) -> Accumulator:
         """The accumulator with the content of a file; errors say what is wrong with "it"."""
         _check_fields(content)
-        space = _space_of(str(content["space"]), space)
+        space = space_of(content["space"], space, "a state", "Accumulator.load(path, space=...)")
         transform = with_transform(space)
         if str(content["basis"]) != transform.basis:
             found = f"holds coefficients in the basis {str(content['basis'])[:60]!r}, not {transform.basis!r}"
@@ -317,19 +317,6 @@ def _check_fields(content: dict[str, Any]) -> None:
         found, number = content[name], name not in ("low", "coefficients")
         if found.dtype.kind not in kinds or (kinds != "U" and not found.dtype.isnative) or (number and found.ndim):
             raise InputError(f"holds {found.dtype} of shape {found.shape} as {name}; make it again")
-
-
-def _space_of(name: str, given: Space | None) -> Space:
-    """The space that a file names: one that heatess knows, or the one *given*."""
-    if given is not None:
-        if repr(given) != name:
-            raise InputError(f"holds a state on {name[:80]}, but space={given!r} was given")
-        return given
-    try:
-        return spaces.named(name)
-    except InputError as error:
-        hint = "if it is a space of your own, pass it to Accumulator.load(path, space=...)"
-        raise InputError(f"holds a state on a space that is not known here ({error}); {hint}") from None
 
 
 def _inconsistency(sums: PartSums, transform: Transform, degree: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import plateaus, scales
+from . import plateaus, restored, scales
 from .arrays import FloatArray, is_dask, shown
 from .engines import plan, sampled
 from .errors import InputError, PrecisionWarning, ScaleError, missing_extra, warn
@@ -211,6 +211,20 @@ class HeatProfile(scales.OverScales):
         coords["resolution"] = ("angle", np.array(self.resolutions), units)
         return xarray.Dataset(curves, coords=coords, attrs=self._facts())
 
+    @classmethod
+    def from_json(cls, text: str, *, space: Space | None = None) -> HeatProfile:
+        """The profile that `to_json` wrote, or `heatess profile --json`; one on a mesh or graph needs its *space* too.
+
+        What is not finite is null in JSON: `mmd2` beyond all floats becomes inf again, an unknown `error` inf, and all
+        else nan. Scales between those of the profile are not kept, so that `at` knows its own only.
+
+        >>> import heatess as he
+        >>> text = he.heat_profile(he.samplers.fibonacci(300), angles=[10, 60]).to_json()
+        >>> he.HeatProfile.from_json(text).gess.round(1)
+        array([131.1,   4. ])
+        """
+        return cls(**restored.profile(text, SCHEMA, _CURVES, space))
+
     def report(self, path: str | PathLike[str], *, name: str | None = None) -> Path:
         """Write the curves and tables of this profile as one HTML file, and return its path.
 
@@ -275,7 +289,7 @@ def heat_profile(
     resolutions: ArrayLike | None = None,
     rtol: float = 1e-8,
     method: str = "auto",
-    pairs: int | None = None,
+    pairs: float | None = None,
     rng: np.random.Generator | int | None = None,
     progress: bool = False,
 ) -> HeatProfile:
@@ -333,7 +347,7 @@ def heat_profile(
     if pairs is not None:
         if method != "auto":
             raise InputError(f"give pairs= or method={method!r}, not both: random pairs are a method of their own")
-        sums = sampled.heat_sums(measure, at.times, rtol, pairs, sampled.check_arguments(pairs, rng), bar)
+        sums = sampled.heat_sums(measure, at.times, rtol, *sampled.check_arguments(pairs, rng), bar)
         return build_profile(facts, sums, at, "pairs")
     with bar.told():
         sums, ran, spectrum = plan.run(measure, at.times, rtol, method, bar)

@@ -350,10 +350,11 @@ def _overlaps(
     return found / len(left) ** 2
 
 
-def check_arguments(pairs: int, rng: np.random.Generator | int | None) -> np.random.Generator:
-    """The generator for *pairs* random pairs; both must be given."""
-    if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or not 1000 <= pairs <= MOST_PAIRS:
+def check_arguments(pairs: float, rng: np.random.Generator | int | None) -> tuple[int, np.random.Generator]:
+    """The number of random pairs, which may be written as 2e7, and their generator; both must be given."""
+    number = isinstance(pairs, int | float | np.integer | np.floating) and not isinstance(pairs, bool)
+    if not number or not 1000 <= pairs <= MOST_PAIRS or pairs != int(pairs):
         raise InputError(f"pairs must be a whole number from 1000 to 10**12, but is {shown(pairs)}")
     if rng is None:
         raise InputError("pairs= draws at random and needs rng=, a numpy.random.Generator or an integer seed")
-    return generator(rng)
+    return int(pairs), generator(rng)
