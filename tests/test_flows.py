@@ -15,8 +15,10 @@ from scipy.sparse.csgraph import connected_components
 import heatess as he
 import meshes
 from heatess.engines import diagonals, flows, modes, plan, quadrature
+from heatess.engines.base import Question
 from heatess.engines.flows import Flows
 from heatess.engines.modes import Eigenmodes
+from heatess.inference import mmd
 from heatess.progress import Progress
 from heatess.spaces.discrete import laplacian, nodes, subspace
 from heatess.spaces.flow import Flow
@@ -279,8 +281,9 @@ def test_uniform_measures(no_eigenpairs):
 
 def test_two_measures_and_densities(no_eigenpairs, monkeypatch):
     for module in (flows, modes):
+        monkeypatch.setattr(module, "runs_are_sooner", lambda question, at: question.measure.space.flow is not None)
+    for module in (flows, mmd):
         monkeypatch.setattr(module, "SOON", -1.0)
-    monkeypatch.setattr("heatess.inference.mmd.SOON", -1.0)
     rng = np.random.default_rng(9)
     links = random_graph(300, rng, 0.02)
     graph = he.Graph(links, modes=links.shape[0])
@@ -296,6 +299,21 @@ def test_two_measures_and_densities(no_eigenpairs, monkeypatch):
         assert_allclose(found, he.potential(one, at=at, time=time, kind="density"), rtol=1e-7, atol=1e-9)
         found = he.potential(two[0], at=at, time=time)
         assert_allclose(found, he.potential(one, at=at, time=time), rtol=1e-7, atol=1e-9)
+
+
+def test_potentials_are_found_by_what_is_sooner(monkeypatch):
+    graph = he.Graph(grid(60, 60))
+    few, all_nodes = (he.Measure(np.arange(0, 3600, step), space=graph) for step in (360, 1))
+    for wait, measure, time, expected in [
+        (10.0, few, 0.1, True),
+        (10.0, all_nodes, 0.1, True),
+        (10.0, all_nodes, 400.0, False),
+        (math.inf, all_nodes, 400.0, True),
+        (0.1, few, 0.1, False),
+    ]:
+        monkeypatch.setattr(nodes.NodeSpace, "seconds", lambda space, time, wait=wait: wait)
+        question = Question(measure, np.array([time]), 1e-8)
+        assert diagonals.runs_are_sooner(question, measure.points) is expected
 
 
 def test_estimated_and_certified_parts_of_the_error():

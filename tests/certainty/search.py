@@ -101,20 +101,20 @@ def as_if_many() -> Iterator[None]:
         patch.object(neighbours, "FEW_ATOMS", 0),
         patch.object(cosines, "FEW_PAIRS", 0),
         patch.object(nodes.NodeSpace, "flow", property(lambda space: space._laplacian.flow)),
-        patch.object(modes.Eigenmodes, "offer", unless_runs(modes.Eigenmodes.offer)),
-        patch.object(modes.Eigenmodes, "potential", unless_runs(modes.Eigenmodes.potential)),
-        patch.object(flows, "SOON", 0.0),
+        patch.object(modes.Eigenmodes, "offer", unless_runs),
+        patch.object(modes, "runs_are_sooner", runs_if_any),
+        patch.object(flows, "runs_are_sooner", runs_if_any),
     ):
         yield
 
 
-def unless_runs(method: Callable[..., Any]) -> Callable[..., Any]:
-    """No answer by eigenpairs where Lanczos runs give one."""
+def runs_if_any(question: Any, at: Any) -> bool:
+    return question.measure.space.flow is not None
 
-    def instead(engine: Any, question: Any, *rest: Any) -> Any:
-        return None if question.measure.space.flow is not None else method(engine, question, *rest)
 
-    return instead
+def unless_runs(engine: Any, question: Any, by_eigenpairs: Any = modes.Eigenmodes.offer) -> Any:
+    """No offer of eigenpairs where Lanczos runs make one."""
+    return None if runs_if_any(question, None) else by_eigenpairs(engine, question)
 
 
 @contextlib.contextmanager

@@ -12,10 +12,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..blocks import share_out, slices, thread_count
 from ..spaces.flow import Flow, LocalRuns
+from .base import Question
+
+#: Eigenpairs that are found in so many seconds are found: once there, they serve every later call.
+SOON = 2.0
 
 #: Seconds of one entry of a sparse matrix in a product, and of one entry of the vectors in a step.
 PER_ENTRY, PER_NODE = 0.8e-9, 4e-9
@@ -85,11 +90,14 @@ class Diagonals:
     runs: LocalRuns
     cut: FloatArray  # relative, at each of the times they were made for
     times: FloatArray
+    known: Brackets | None  # at all times; None if they are too many to be held at once
 
     def at(self, part: slice) -> Span:
         """At some of the times."""
-        times = self.times[part]
-        lower, upper, slope, blur = brackets_of(self.runs, times)
+        if self.known is None:
+            lower, upper, slope, blur = brackets_of(self.runs, self.times[part])
+        else:
+            lower, upper, slope, blur = (values[:, part] for values in self.known)
         noise = self.flow.noise + self.runs.dropped[:, None]
         lower, upper = lower - noise * blur, upper + noise * blur
         cut = 1 + self.cut[part]
@@ -101,7 +109,7 @@ class Diagonals:
     @property
     def chunk(self) -> int:
         """How many times fit in memory at once."""
-        return max(1, _ENTRIES // len(self.sizes))
+        return _chunk(len(self.sizes))
 
 
 class Brackets(NamedTuple):
@@ -114,6 +122,15 @@ class Brackets(NamedTuple):
     upper: FloatArray
     slope: FloatArray
     blur: FloatArray
+
+    def replace(self, rows: Any, others: Brackets) -> None:
+        """Those of other runs from some of the starts in place of these."""
+        for mine, other in zip(self, others, strict=True):
+            mine[rows] = other
+
+
+def _chunk(atoms: int) -> int:
+    return max(1, _ENTRIES // atoms)
 
 
 def brackets_of(runs: LocalRuns, times: FloatArray) -> Brackets:
@@ -143,11 +160,11 @@ class Plan:
     balls: list[float]  # nodes up to 0, 1, 2, ... hops from an atom, on average
 
     @classmethod
-    def of(cls, flow: Flow, starts: Any) -> Plan:
-        """From the balls around some atoms."""
+    def of(cls, flow: Flow, starts: Any, atoms: int) -> Plan:
+        """For so many *atoms*, from the balls around some of those that begin at the rows *starts*."""
         first = starts.indices[starts.indptr[:-1]]
         some = np.unique(first[:: max(1, len(first) // 4)])[:5].astype(np.int32)
-        return cls(flow, starts.shape[0], flow.ball_sizes(some, _COUNTED).tolist())
+        return cls(flow, atoms, flow.ball_sizes(some, _COUNTED).tolist())
 
     def hops(self, steps: int) -> int:
         """The ball for so many steps."""
@@ -162,7 +179,7 @@ class Plan:
         nodes = min(known * max(hops / _COUNTED, 1.0) ** growth, float(self.flow.size))
         entries = nodes * self.flow.entries / self.flow.size
         each: float = 0.8 * steps * (PER_ENTRY * entries + PER_NODE * nodes) + PER_FOUND * entries
-        return self.atoms * (each + 4e-8 * steps**2) / thread_count()
+        return self.atoms * (each + 5e-8 * steps**2) / thread_count()
 
     def affordable(self, budget: float) -> int:
         """The most steps within so many seconds; at least two."""
@@ -177,23 +194,50 @@ class Plan:
 
 def diagonals(flow: Flow, starts: Any, times: FloatArray, tolerance: FloatArray, budget: float) -> Diagonals:
     """Self-overlaps at increasing *times*, to a relative *tolerance* at each, as far as so many seconds go."""
-    plan = Plan.of(flow, starts)
+    plan = Plan.of(flow, starts, starts.shape[0])
     sizes = flow.squares(starts)
-    most = plan.affordable(budget)
     wanted = max(
         steps_for(flow.top, float(time), 1e-3 * float(tol)) for time, tol in zip(times, tolerance, strict=True)
     )
-    steps = max(2, min(wanted, most))
+    steps = max(2, min(wanted, plan.affordable(budget)))
     runs = flow.local(starts, steps, plan.hops(steps))
+    known = None
+    if len(times) <= _chunk(len(sizes)):
+        known = brackets_of(runs, times)
+        runs = _lengthened(plan, starts, runs, known, times, tolerance, budget)
+    return Diagonals(flow, sizes, runs, _cut(plan, starts, runs, times), times, known)
+
+
+def _lengthened(
+    plan: Plan,
+    starts: Any,
+    runs: LocalRuns,
+    known: Brackets,
+    times: FloatArray,
+    tolerance: FloatArray,
+    budget: float,
+) -> LocalRuns:
+    """With longer runs from atoms whose bounds are too wide, which become narrower in *known*."""
     for _ in range(4):
-        lower, upper = brackets_of(runs, times)[:2]
-        short = np.flatnonzero((upper > lower * (1 + tolerance)).any(axis=1))
-        longer = math.ceil(_LONGER * steps)
-        if not len(short) or longer > most or plan.seconds(longer) * len(short) / plan.atoms > budget:
+        short = np.flatnonzero((known.upper > known.lower * (1 + tolerance)).any(axis=1))
+        longer = math.ceil(_LONGER * runs.alpha.shape[1])
+        if not len(short) or plan.seconds(longer) * max(1.0, len(short) / plan.atoms) > budget:
             break
-        steps = longer
-        runs = runs.replaced(short, flow.local(starts[short], steps, plan.hops(steps)))
-    return Diagonals(flow, sizes, runs, _cut(plan, starts, runs, times), times)
+        others = plan.flow.local(starts[short], longer, plan.hops(longer))
+        runs = runs.replaced(short, others)
+        known.replace(short, brackets_of(others, times))
+    return runs
+
+
+def runs_are_sooner(question: Question, at: NDArray[Any]) -> bool:
+    """Whether runs give a potential at points *at* sooner than eigenpairs, which serve later calls too."""
+    space, time = question.measure.space, float(question.times[0])
+    if space.flow is None or space.modes is None or (eigenpairs := space.modes.seconds(time)) < SOON:
+        return False
+    points = question.measure.points
+    few = points[:: max(1, len(points) // 4)]
+    plan = Plan.of(space.flow, space.modes.functionals(few), len(points) + (0 if at is points else len(at)))
+    return plan.seconds(steps_for(space.flow.top, time, question.rtol)) < eigenpairs
 
 
 def _cut(plan: Plan, starts: Any, runs: LocalRuns, times: FloatArray) -> FloatArray:

@@ -31,9 +31,9 @@ from ..progress import Progress, announce
 from ..spaces.capabilities import Modes
 from ..spaces.flow import Flow
 from .base import Answer, Engine, Offer, PotentialOffer, Question
-from .diagonals import PER_ENTRY, PER_NODE, Plan, diagonals, steps_for
-from .modes import SOON, refuse_finer
+from .diagonals import PER_ENTRY, PER_NODE, SOON, Plan, diagonals, runs_are_sooner, steps_for
 from .modes import density as density_of_modes
+from .modes import refuse_finer
 from .quadrature import heated
 from .runs import KEPT, MOST_STEPS, Power, advanced, touched_by, warmed
 
@@ -75,8 +75,8 @@ class Flows(Engine):
 
     def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
         """One run from the measure, and self-overlaps of the atoms and of the points, where eigenpairs take longer."""
-        space, time = question.measure.space, float(question.times[0])
-        if space.flow is None or space.modes is None or space.modes.seconds(time) < SOON:
+        space = question.measure.space
+        if space.flow is None or space.modes is None or not runs_are_sooner(question, at):
             return None
         refuse_finer(question, space.modes)
         found, error = _potential(space.flow, space.modes, question, at)
@@ -117,7 +117,7 @@ class FlowOffer(Offer):
 
     @cached_property
     def _plan(self) -> Plan:
-        return Plan.of(self.flow, self.starts)
+        return Plan.of(self.flow, self.starts, self.atoms.n)
 
     @cached_property
     def _steps(self) -> list[int]:
@@ -288,15 +288,16 @@ def _potential(flow: Flow, modes: Modes, question: Question, at: NDArray[Any]) -
     time, weights = float(question.times[0]), question.measure.weights
     discretised = float(modes.discretisation_error(question.times)[0])
     tolerance = _tolerance(modes, question)
-    rows = [modes.functionals(points) for points in (question.measure.points, at)]
-    roots, doubt = [], 0.0
-    for starts in rows:
-        span = diagonals(flow, starts, question.times, tolerance, BUDGET).at(slice(None))
+    rows, roots, doubt = [], [], 0.0
+    points = question.measure.points
+    for places in (points,) if at is points else (points, at):
+        rows.append(modes.functionals(places))
+        span = diagonals(flow, rows[-1], question.times, tolerance, BUDGET).at(slice(None))
         roots.append(np.sqrt(span.middle[:, 0]))
         doubt = max(doubt, float(span.doubt[0]))
     warm = warmed(flow, rows[0].T @ (weights / roots[0]), 2 * time)
-    found = np.asarray(rows[1] @ warm.vector / roots[1])
-    lengths = np.sqrt(flow.squares(rows[1])) / roots[1]
+    found = np.asarray(rows[-1] @ warm.vector / roots[-1])
+    lengths = np.sqrt(flow.squares(rows[-1])) / roots[-1]
     mean = float(weights @ (rows[0] @ warm.vector / roots[0]))
     error = float(lengths.max()) * warm.error + (doubt * float(np.abs(found).max()) if doubt > discretised else 0.0)
     return found, error / mean + 64 * EPS

@@ -18,6 +18,7 @@ from ..measure import Measure
 from ..progress import Progress
 from ..spaces.capabilities import Modes, Rounding
 from .base import Answer, Engine, Offer, PotentialOffer, Question
+from .diagonals import SOON, runs_are_sooner
 
 #: Entries of the table of eigenfunctions held at once.
 BLOCK_ENTRIES = 2**24
@@ -27,9 +28,6 @@ DOUBT, TOO_VAGUE = 1e-4, 0.1
 
 #: Rounding of a sum over atoms, relative to the sum of absolute values.
 SUM_ROUNDING = 4 * EPS
-
-#: Eigenpairs that are found in so many seconds are found: once there, they serve every later call.
-SOON = 2.0
 
 #: Seconds that keep scales together which could as well be summed in two parts.
 PER_RANGE = 1e-2
@@ -60,8 +58,8 @@ class Eigenmodes(Engine):
 
     def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
         """Sums over eigenfunctions at the atoms and at the points."""
-        modes, flow = question.measure.space.modes, question.measure.space.flow
-        if modes is None or (flow is not None and modes.seconds(float(question.times[0])) >= SOON):
+        modes = question.measure.space.modes
+        if modes is None or runs_are_sooner(question, at):
             return None
         refuse_finer(question, modes)
         found, error = _potential(question.measure, modes, float(question.times[0]), at)

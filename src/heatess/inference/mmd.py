@@ -14,7 +14,8 @@ from ..arrays import EPS, FloatArray
 from ..blocks import slices
 from ..engines import plan
 from ..engines.base import Question
-from ..engines.modes import BLOCK_ENTRIES, SOON, SUM_ROUNDING, Eigenmodes, Energies, blur_of, share_left_out
+from ..engines.diagonals import SOON
+from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, Energies, blur_of, share_left_out
 from ..engines.runs import log_energy
 from ..engines.spectral import AGAIN, accuracy, threads_for
 from ..errors import CostError, InputError, PrecisionError, PrecisionWarning, ScaleError, warn
