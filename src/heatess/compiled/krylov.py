@@ -12,6 +12,9 @@ from . import compiled
 #: Vectors that are filtered at once, steps that follow each other closely, and rows that one of them takes at once.
 COLUMNS, _TOGETHER, _AT_ONCE = 8, 8, 1024
 
+#: Rows whose products are summed before they are added to the others, so that rounding does not pile up.
+_SUMMED = 2048
+
 #: A pivot below this share of the diagonal is rounding.
 _NOTHING = 1e-12
 
@@ -23,12 +26,15 @@ def multiply(indptr, indices, data, x, share, found, first, last):  # type: igno
     Unsigned places spare a test for each entry, and sums of so few entries are not worth vectors: twice as fast.
     """
     along = 0.0
-    for i in range(first, last):
-        total = share * x[i]
-        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            total += data[k] * x[np.uint64(indices[k])]
-        found[i] = total
-        along += total * x[i]
+    for begin in range(first, last, _SUMMED):
+        part = 0.0
+        for i in range(begin, min(begin + _SUMMED, last)):
+            total = share * x[i]
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                total += data[k] * x[np.uint64(indices[k])]
+            found[i] = total
+            part += total * x[i]
+        along += part
     return along
 
 
@@ -36,15 +42,18 @@ def multiply(indptr, indices, data, x, share, found, first, last):  # type: igno
 def step(indptr, indices, data, x, scale, before, back, constant, found, first, last):  # type: ignore[no-untyped-def]
     """Some rows of y = scale M x - back before; the products y x, y constant and x constant, over them."""
     along, level, drift = 0.0, 0.0, 0.0
-    for i in range(first, last):
-        total = 0.0
-        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            total += data[k] * x[np.uint64(indices[k])]
-        total = scale * total - back * before[i]
-        found[i] = total
-        along += x[i] * total
-        level += constant[i] * total
-        drift += constant[i] * x[i]
+    for begin in range(first, last, _SUMMED):
+        part = 0.0
+        for i in range(begin, min(begin + _SUMMED, last)):
+            total = 0.0
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                total += data[k] * x[np.uint64(indices[k])]
+            total = scale * total - back * before[i]
+            found[i] = total
+            part += x[i] * total
+            level += constant[i] * total
+            drift += constant[i] * x[i]
+        along += part
     return along, level, drift
 
 
