@@ -92,6 +92,103 @@ def test_gess_is_not_monotone_beside_a_reservoir():
     assert (np.diff(found.volume) > 0).all()
 
 
+def star(n):
+    spokes = sparse.coo_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), np.arange(1, n))), shape=(n, n))
+    return (spokes + spokes.T).tocsr()
+
+
+def star_kernel(n, atoms, t):
+    """k_2t - 1 on a star: eigenvalues 0, 1 for differences of leaves, and n for the hub, node 0, against them all."""
+    slow, fast = np.exp(-2 * t), np.exp(-2 * n * t)
+    found = n * slow * (np.eye(len(atoms)) - 1 / (n - 1)) + fast / (n - 1)
+    hub = np.flatnonzero(atoms == 0)
+    found[hub], found[:, hub] = -fast, -fast
+    found[np.ix_(hub, hub)] = (n - 1) * fast
+    return found
+
+
+def assert_has_kernel(found, kernel, shares, slack=0.0):
+    """gESS within its error, and MMD^2, from k_2t - 1."""
+    for k, t in enumerate(found.times):
+        less = kernel(t)
+        scaled = shares / np.sqrt(1 + less.diagonal())
+        assert abs(found.gess[k] * (scaled @ (1 + less) @ scaled) - 1) <= found.error[k] + slack
+        assert_allclose(found.mmd2[k], shares @ less @ shares, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1201, 2000, 20_000])
+def test_stars_have_their_closed_form(n):
+    """One eigenvalue n - 2 times: its functions do not fit, and heat is followed without them.
+
+    Beside a hub of that many links the runs round by up to 1e-12 n, which their error does not always cover.
+    """
+    graph, atoms = he.Graph(star(n)), np.arange(0, n, n // 40)
+    shares = (1.0 + atoms) / (1.0 + atoms).sum()
+    for times in ([300.0], [0.003, 1.0, 10.0, 300.0]):
+        found = he.heat_profile(atoms, shares, space=graph, times=times)
+        assert (found.error < 1e-5).all()
+        assert_has_kernel(found, lambda t: star_kernel(n, atoms, t), shares, slack=1e-12 * n)
+
+
+def test_a_star_gives_as_many_of_its_equal_modes_as_are_asked_for():
+    graph, atoms = he.Graph(star(3000), modes=100), np.arange(0, 3000, 75)
+    found = graph.lowest_eigenpairs(graph.check(np.arange(3000)), 100)
+    assert_allclose(found.values, np.minimum(np.arange(100), 1), atol=1e-10)
+    assert_allclose(found.functions.T @ found.functions / 3000, np.eye(100), atol=1e-10)
+    with pytest.warns(he.PrecisionWarning, match="mmd2 .* may be off by 1e"):
+        assert_allclose(he.heat_profile(atoms, space=graph, times=[20.0, 300.0]).gess, 1, rtol=1e-12)
+
+
+def leafy_grid(side, leaves):
+    """A grid with *leaves* on one of its nodes, and k_2t - 1 on it, from the grid with one node for all of them."""
+    path = sparse.diags_array([np.ones(side - 1)] * 2, offsets=[1, -1])
+    grid = sparse.kron(path, sparse.eye_array(side)) + sparse.kron(sparse.eye_array(side), path)
+    size, middle = side**2, side**2 // 2
+    joined = sparse.block_diag([grid, sparse.csr_array((leaves, leaves))]).tolil()
+    joined[middle, size:] = joined[size:, middle] = 1
+    small = np.diag(np.append(np.asarray(grid.sum(axis=1)), 1.0)) - np.pad(grid.toarray(), (0, 1))
+    small[middle, middle] += leaves
+    small[middle, size] = small[size, middle] = -np.sqrt(leaves)
+    values, vectors = np.linalg.eigh(small)
+
+    def kernel(atoms, t):
+        leaf = (atoms >= size).astype(float)
+        functions = vectors[np.minimum(atoms, size), 1:] / np.where(leaf, np.sqrt(leaves), 1)[:, None]
+        apart = np.exp(-2 * t) * np.outer(leaf, leaf) * (np.eye(len(atoms)) - 1 / leaves)
+        return (size + leaves) * ((functions * np.exp(-2 * t * values[1:])) @ functions.T + apart)
+
+    return joined.tocsr(), kernel
+
+
+@pytest.mark.parametrize(
+    ("leaves", "modes"),
+    [(300, None), (300, 600), *(pytest.param(2000, m, marks=pytest.mark.slow) for m in (None, 600))],
+)
+def test_an_eigenvalue_repeated_more_often_than_a_band_holds(leaves, modes):
+    """Leaves of one node: eigenvalue 1, once less often than there are leaves."""
+    adjacency, kernel = leafy_grid(35, leaves)
+    graph, atoms = he.Graph(adjacency, modes=modes), np.arange(0, 1225 + leaves, 50)
+    shares = np.full(len(atoms), 1 / len(atoms))
+    found = he.heat_profile(atoms, shares, space=graph, times=[30.0, 300.0] if modes else [0.3, 6.0, 30.0, 300.0])
+    assert (found.error < 1e-3).all()
+    assert_has_kernel(found, lambda t: kernel(atoms, t), shares)
+
+
+def test_trees_are_served_at_every_time():
+    """Binary trees have eigenvalues that are repeated for a quarter and an eighth of all nodes."""
+    from scipy.linalg import eigh
+
+    nodes = np.arange(1, 1300)
+    links = sparse.coo_array((np.ones(1299), (nodes, (nodes - 1) // 2)), shape=(1300, 1300))
+    adjacency, atoms = (links + links.T).tocsr(), np.arange(0, 1300, 31)
+    values, vectors = eigh(np.diag(np.asarray(adjacency.sum(axis=1))) - adjacency.toarray(), driver="evd")
+    shares, functions = np.full(len(atoms), 1 / len(atoms)), np.sqrt(1300) * vectors[atoms, 1:]
+    graph = he.Graph(adjacency)
+    for t in (1.0, 10.0, 300.0, 3000.0):
+        found = he.heat_profile(atoms, space=graph, times=[t])
+        assert_has_kernel(found, lambda t: (functions * np.exp(-2 * t * values[1:])) @ functions.T, shares)
+
+
 def test_splitting_an_atom_and_zero_weights_change_nothing():
     graph = he.Graph(ring(20))
     one = he.heat_profile([0, 3, 9], [1, 2, 3], space=graph, times=[0.1, 1])

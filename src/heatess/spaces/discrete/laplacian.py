@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import EPS, FloatArray
+from ...blocks import slices
 from ...errors import CostError, PrecisionError
 from ...progress import announce
 from ..capabilities import Eigenpairs, Rounding
 from ..flow import Flow
+from .bands import Bands, without_constant
 from .graded import graded_eigenpairs, links_of, relative_error, singular
 from .matrices import same_pattern, scaled, with_data
 from .subspace import Wanted, smooth_eigenpairs
@@ -21,14 +23,16 @@ TAIL = 1e-5  # share of the heat trace that the eigenpairs left out may hold
 MOST_MODES = 4000  # more eigenpairs are refused: they would not fit in memory or time
 DENSE = 1200  # matrices up to this size are diagonalised whole
 _LARGEST_DENSE = 8000  # and up to this size, where that is faster than factorisations that fill up
+_FILLED = 0.125  # as are matrices up to that size with so many links
 _LARGEST_SPARSE = 300_000  # and matrices above this one are not factorised, unless the number of eigenpairs is given
 _SMOOTH = 20_000  # coupled matrices above this size are solved without factors
 _PATIENCE = 120.0  # seconds, the longest estimate that is run unless the number of eigenpairs is given
+FEW = 64  # eigenpairs at the coarsest of scales, where gESS needs none but MMD^2 rests on the lowest with any energy
+_QUICK = 0.08  # seconds of a factorisation that is made to know whether eigenpairs can be had
 _WORTH_A_WORD = 2.0  # seconds, an estimate that whoever waits is told of
-_BAND = 120  # eigenpairs found around one shift, at most
-_ACCURACY = 1e-10  # of the eigenvalues, relative
 _NOISE = 2 * EPS  # rounding of an eigensolver per root of the size, relative to the largest eigenvalue
 _WEAK = 1e-7  # eigenvalues below this share of the largest rest on links that a plain eigensolver blurs
+_SLOPES = 2**22  # numbers held at once where energies are summed over links
 _APART = 10.0  # a factor between eigenvalues that sets the lower ones apart
 
 
@@ -70,13 +74,13 @@ class Cost(NamedTuple):
 
     def refuse(self, count: int) -> None:
         """A `CostError` where *count* eigenpairs, or the few that any scale needs, would take too long."""
-        few = self.seconds(64)
+        few = self.seconds(FEW)
         seconds = max(self.seconds(count), few)
         if seconds > _PATIENCE:
             coarser = "coarser scales, " if few <= _PATIENCE else ""
             anyway = f", or modes= to wait {few / 60:.0f} minutes or more" if few < 15 * _PATIENCE else ""
             raise CostError(
-                f"{max(count, 64)} eigenpairs of {self.size:,} nodes, so joined that factors of the matrix fill up, "
+                f"{max(count, FEW)} eigenpairs of {self.size:,} nodes, so joined that factors of the matrix fill up, "
                 f"would take about {seconds / 60:.0f} minutes on two cores; give {coarser}a sparser graph or fewer "
                 f"nodes{anyway}",
                 seconds=seconds,
@@ -93,10 +97,8 @@ class Laplacian:
     If L is heat flow for a time *step* e, not its first-order part, its eigenvalues (1 - exp(-e lambda)) / e are
     corrected to lambda.
 
-    The problem, scaled by the roots of the masses, is solved by shift-invert Lanczos in bands of about a hundred
-    eigenvalues. Each band's number of eigenvalues is known beforehand by Sylvester's law of inertia, from the signs of
-    the pivots of a factorisation, so none is missed, however degenerate. BLAS gets one thread: several take up to ten
-    times as long on arrays so small where cores are busy.
+    The problem, scaled by the roots of the masses, is solved whole or by `Bands`. BLAS gets one thread: several take up
+    to ten times as long on arrays so small where cores are busy.
 
     Where the second eigenvalue is tiny beside the largest, because links or sizes differ by many orders of magnitude,
     small matrices are solved again to relative accuracy, and of large ones the few eigenpairs set apart are improved.
@@ -116,6 +118,7 @@ class Laplacian:
             self._metric = self._metric + self._coupling.T
         self._raw = np.empty(0)  # eigenvalues of the matrices, before correction
         self._found = Eigenpairs(self._raw, np.empty((self.size, 0)))
+        self._fitting, self._too_far = -math.inf, math.inf  # up to where eigenpairs are known not to be too many
         self._reach = -math.inf  # all eigenvalues of the matrices up to here have been found
         self.rounding = Rounding(0.0, math.inf, 0.0)
         self.wanted: int | None = None  # number of eigenpairs that were asked for, whatever they cost
@@ -159,8 +162,8 @@ class Laplacian:
             return seconds if seconds <= _PATIENCE else math.inf
         if count > self.most or self.size > _LARGEST_SPARSE:
             return math.inf
-        seconds = self._cost.seconds(max(count, 64))
-        return seconds if seconds <= _PATIENCE else math.inf
+        seconds = self._cost.seconds(max(count, FEW))
+        return seconds if seconds <= _PATIENCE and self._fits(self._of_matrices(limit)) else math.inf
 
     def _filter(self, limit: float, count: int) -> Wanted:
         return Wanted(limit, count, self._largest)
@@ -199,6 +202,8 @@ class Laplacian:
         """Whether all eigenpairs are found at once: of small matrices, and where factors would take longer."""
         if self.size <= DENSE or self.size > _LARGEST_DENSE:
             return self.size <= DENSE
+        if self._matrix.nnz > _FILLED * self.size**2 and self._cost.seconds_whole < _PATIENCE:
+            return True
         count, patience = (self.size // 4, _PATIENCE) if self.wanted is None else (self.wanted, math.inf)
         return self._cost.seconds_whole < min(self._cost.seconds(count), patience)
 
@@ -209,7 +214,8 @@ class Laplacian:
 
     def below(self, limit: float) -> Eigenpairs:
         """All eigenpairs with eigenvalues up to *limit*, at all nodes; all there are of a small matrix."""
-        limit = self._of_matrices(limit)
+        # Below rounding eigenvalues cannot be counted.
+        limit = max(self._of_matrices(limit), 8 * _NOISE * math.sqrt(self.size) * self._largest)
         if limit > self._reach:
             self._solve(limit)
         if self._reach == math.inf:
@@ -218,7 +224,7 @@ class Laplacian:
 
     def count(self, limit: float) -> int:
         """How many eigenvalues do not exceed *limit*; all there are of a small matrix."""
-        return self.size if self.whole else self._count_below(self._of_matrices(limit))
+        return self.size if self.whole else self._bands.count_below(self._of_matrices(limit))
 
     def _of_matrices(self, value: float) -> float:
         """An eigenvalue before it is corrected for the step."""
@@ -227,33 +233,43 @@ class Laplacian:
     def lowest(self, count: int) -> Eigenpairs:
         """The *count* lowest eigenpairs, at all nodes."""
         if len(self._raw) < count:
-            self._solve(self.reaching(count))
+            limit = self.reaching(count)
+            if self.whole or self._bands.count_below(limit) <= self.most:
+                self._solve(limit)
+            else:  # an eigenvalue is repeated so often that all its functions are too many: some of them
+                self._keep(*self._sparse(before := limit * (1 - 1e-8), count), before)
         return Eigenpairs(self._found.values[:count], self._found.functions[:, :count])
 
     def reaching(self, count: int) -> float:
         """A number that at least *count* eigenvalues of the matrices, and not many more, do not exceed."""
-        if self.whole:
-            return math.inf
-        low, high = 0.0, float(self._matrix.diagonal().mean()) * count / self.size
-        while (found := self._count_below(high)) < count:
-            low, high = high, 2 * high
-        while found > count + _BAND:
-            middle = (low + high) / 2
-            inside = self._count_below(middle)
-            low, high, found = (low, middle, inside) if inside >= count else (middle, high, found)
-        return high
+        return math.inf if self.whole else self._bands.reaching(count)
 
-    def _count_below(self, limit: float) -> int:
-        return int((self._factor(limit).U.diagonal() < 0).sum())
+    def _fits(self, limit: float) -> bool:
+        """Whether the eigenpairs up to *limit*, and those that any scale needs, are not too many: counted."""
+        if self._cost.factor > _QUICK or limit <= self._fitting:
+            return True
+        if limit >= self._too_far or not self._begins:
+            return False
+        fits = self._bands.count_below(limit) <= self.most
+        self._fitting, self._too_far = (limit, self._too_far) if fits else (self._fitting, limit)
+        return fits
 
-    def _factor(self, shift: float) -> Any:
-        from scipy.sparse.linalg import splu
+    @cached_property
+    def _begins(self) -> bool:
+        """Whether the constant is not all there is below an eigenvalue that is repeated too often, as on a star.
 
+        MMD^2 would rest on that one.
+        """
+        few = self._bands.reaching(min(FEW, self.most), within=1e-3)
+        return self._bands.count_below(few) <= self.most or self._bands.count_below(0.998 * few) > 1
+
+    @cached_property
+    def _bands(self) -> Bands:
+        return Bands(self._matrix, self._metric, self._coupled, self._ask)
+
+    def _ask(self) -> None:
         if self.wanted is None:
             self._cost.refuse(0)
-        # Pivots stay on the diagonal, so that L D L^T shows the inertia.
-        shifted = self._matrix - shift * self._metric
-        return splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
     def _solve(self, limit: float) -> None:
         """Find all eigenpairs up to *limit* and keep them."""
@@ -265,7 +281,7 @@ class Laplacian:
     def _keep(self, values: FloatArray, vectors: FloatArray, rounding: Rounding, limit: float) -> None:
         """Eigenpairs of the matrices up to *limit*, as functions that are orthonormal for the masses."""
         self.rounding = rounding
-        values[0] = 0.0
+        values, vectors = without_constant(values, vectors, self._constant)
         if self._coupled:
             vectors = (vectors + self._metric @ vectors) / 2
         vectors *= math.sqrt(self.mass.sum()) / self._root[:, None]
@@ -274,6 +290,11 @@ class Laplacian:
         self._raw, self._reach = np.maximum(values, 0.0), limit
         values = np.log(1 / np.maximum(1 - self._step * self._raw, 1e-3)) / self._step if self._step else self._raw
         self._found = Eigenpairs(values, vectors)
+
+    @property
+    def _constant(self) -> FloatArray:
+        """Of length one, for either metric: the coupling maps it to zero."""
+        return np.asarray(self._root / math.sqrt(self.mass.sum()))
 
     def _announce(self, count: int, seconds: float) -> None:
         if seconds > _WORTH_A_WORD:
@@ -295,10 +316,10 @@ class Laplacian:
                 if found is not None:
                     return *found, Rounding(0.0, math.inf, relative_error(self.size))
         share = _NOISE * math.sqrt(self.size)
-        return values, vectors, Rounding(share * float(values[-1]), max(float(values[1]), 0.0), share)
+        return self._improved(values, vectors, share * float(values[-1]), math.inf)
 
-    def _sparse(self, limit: float) -> tuple[FloatArray, FloatArray, Rounding]:
-        count = self._count_below(limit)
+    def _sparse(self, limit: float, least: int = 0) -> tuple[FloatArray, FloatArray, Rounding]:
+        count = self._bands.count_below(limit)
         if count > self.most:
             raise PrecisionError(
                 f"this scale needs {count} eigenpairs of {self.size} nodes, above the limit of {self.most}; "
@@ -307,72 +328,58 @@ class Laplacian:
         if self.wanted is None:
             self._cost.refuse(count)
         self._announce(count, self._cost.seconds(count))
-        parts = self._bands(-1e-3 * float(self._matrix.diagonal().mean()), limit, count)
-        values = np.concatenate([part.values for part in parts])
-        vectors = np.concatenate([part.functions for part in parts], axis=1)
-        order = np.argsort(values)
-        values, vectors = values[order], vectors[:, order]
-        largest, share = self._largest, _NOISE * math.sqrt(self.size)
+        values, vectors, skew = self._bands.eigenpairs(limit, max(least - count, 0))
         residual = self._matrix @ vectors - self._metric @ (vectors * values)
-        noise = share * largest + 2 * float(np.linalg.norm(residual, axis=0).max())
+        left = 2 * float(np.linalg.norm(residual, axis=0).max())
+        noise, limit = _NOISE * math.sqrt(self.size) * self._largest, max(limit, float(values[-1]))
+        values, vectors, rounding = self._improved(values, vectors, noise, limit, left)
+        return values, vectors, rounding._replace(relative=rounding.relative + 2 * skew)
+
+    def _improved(
+        self, values: FloatArray, vectors: FloatArray, rounded: float, limit: float, left: float = 0.0
+    ) -> tuple[FloatArray, FloatArray, Rounding]:
+        """Eigenpairs up to *limit* with the few lowest that are set apart made better, if there are such.
+
+        What is wrong with the matrix is *rounded*, and what was *left* by iterations, which the better ones are rid of.
+        """
+        noise = rounded + left
+        share = _NOISE * math.sqrt(self.size)
         ahead = np.maximum(np.append(values[1:], limit), 0.0)  # the eigenvalue after each
-        low = np.flatnonzero((values < _WEAK * largest) & (ahead > _APART * np.maximum(values, noise)))
+        low = np.flatnonzero((values < _WEAK * self._largest) & (ahead > _APART * np.maximum(values, noise)))
         last = int(low[-1]) if len(low) else 0
         links = links_of(self._stiffness) if last else None
         better = None if links is None else self._set_apart(vectors[:, : last + 1], float(ahead[last]), links)
         if better is None:
             return values, vectors, Rounding(noise, float(ahead[0]), share)
         values[1 : last + 1], vectors[:, 1 : last + 1] = better
+        vectors[:, 0] = self._constant
         gap = float(ahead[last])
-        return values, vectors, Rounding(noise, gap, share + noise**2 / (gap * float(values[1])))
+        return values, vectors, Rounding(noise, gap, share + rounded**2 / (gap * float(values[1])))
 
     def _set_apart(self, vectors: FloatArray, gap: float, links: Any) -> tuple[FloatArray, FloatArray] | None:
         """The lowest eigenpairs but the constant, all far below *gap*, from vectors that span them all.
 
-        Inverse iteration takes out what is not theirs, and energies are sums of squared differences over links, which
-        keep the digits of the weak ones.
+        Inverse iteration takes out what is not theirs, of which a solution of the whole matrix has little. Energies are
+        sums of squared differences over links, which keep the digits of the weak ones.
         """
         from scipy.linalg import eigh
 
-        solve, constant = self._factor(-1e-4 * gap).solve, self._root / math.sqrt(self.mass.sum())
-        for step in range(3):
-            vectors = solve(np.asarray(self._metric @ vectors))
-            vectors = vectors - np.multiply.outer(constant, constant @ vectors)
+        solve = None if self.whole else self._bands.factor(-1e-4 * gap).solve
+        for step in range(1 if self.whole else 3):
+            if solve is not None:
+                vectors = solve(np.asarray(self._metric @ vectors))
+            vectors = vectors - np.multiply.outer(self._constant, self._constant @ vectors)
             spread, turn = eigh(vectors.T @ (self._metric @ vectors))
             first = 1 if step == 0 else 0  # one direction less: the constant
             vectors = vectors @ (turn[:, first:] / np.sqrt(spread[first:]))
         places = vectors / self._root[:, None]
-        slopes = np.sqrt(links.weights)[:, None] * (places[links.first] - places[links.second])
-        found = singular(np.ascontiguousarray(np.linalg.qr(slopes)[1].T))
+        slopes = np.zeros((0, places.shape[1]))
+        for part in slices(len(links.weights), _SLOPES // places.shape[1] + 1):
+            steps = places[links.first[part]] - places[links.second[part]]
+            steps *= np.sqrt(links.weights[part])[:, None]
+            slopes = np.linalg.qr(np.concatenate([slopes, steps]))[1]
+        found = singular(np.ascontiguousarray(slopes.T))
         if found is None:
             return None
         order = np.argsort(found[0])
         return found[0][order] ** 2, vectors @ found[1][:, order]
-
-    def _bands(self, low: float, high: float, count: int, above: int = 0) -> list[Eigenpairs]:
-        """The *count* eigenpairs between *low* and *high*, halving the interval until they are few."""
-        if not count:
-            return []
-        if count > _BAND:
-            middle = (low + high) / 2
-            inside = self._count_below(middle) - above
-            return self._bands(low, middle, inside, above) + self._bands(middle, high, count - inside, above + inside)
-        return [self._band(low, high, count)]
-
-    def _band(self, low: float, high: float, count: int) -> Eigenpairs:
-        from scipy.sparse.linalg import LinearOperator, eigsh
-        from threadpoolctl import threadpool_limits
-
-        shift = (low + high) / 2  # so that the eigenvalues within are the nearest ones
-        inverse = LinearOperator(self._matrix.shape, self._factor(shift).solve, dtype=np.float64)
-        metric, slack = self._metric if self._coupled else None, 1e-9 * (high - low)
-        for attempt in range(4):
-            start = np.random.default_rng(attempt).standard_normal(self.size)
-            room = min(self.size, (2 + attempt) * count + 20)
-            with threadpool_limits(1, user_api="blas"):
-                values, vectors = eigsh(
-                    self._matrix, count, M=metric, sigma=shift, OPinv=inverse, v0=start, ncv=room, tol=_ACCURACY
-                )
-            if (values > low - slack).all() and (values < high + slack).all():
-                return Eigenpairs(values, vectors)
-        raise PrecisionError(f"the eigensolver lost some of the {count} eigenvalues between {low:g} and {high:g}")

@@ -16,9 +16,7 @@ from ...errors import InputError, InputTypeError
 from ..base import Space
 from ..capabilities import Eigenpairs, Rounding
 from ..flow import Flow
-from .laplacian import MOST_MODES, TAIL, Laplacian
-
-_LEAST_MODES = 64  # at the coarsest of scales, where gESS needs none but MMD^2 rests on the lowest with any energy
+from .laplacian import FEW, MOST_MODES, TAIL, Laplacian
 
 
 class NodeSpace(Space):
@@ -148,8 +146,11 @@ class NodeSpace(Space):
             return self.lowest_eigenpairs(points, self._modes)
         if self._laplacian.smooth:
             return self._at(points, self._laplacian.smooth_below(*self._need(time)))
-        found = self._laplacian.below(self.cutoff(time))
-        least = min(_LEAST_MODES, self._most_modes)
+        limit = self.cutoff(time)
+        found = self._laplacian.below(limit)
+        least = min(FEW, self._most_modes)
+        if found.values[-1] < limit / 2:  # one more, for the last bounds what is left out
+            least = min(max(least, len(found.values) + 1), self._most_modes)
         return self._at(points, found if len(found.values) >= least else self._laplacian.lowest(least))
 
     def lowest_eigenpairs(self, points: NDArray[Any], count: int) -> Eigenpairs:
@@ -194,7 +195,7 @@ class NodeSpace(Space):
         """The largest eigenvalue that *time* needs, and how many there are up to it, by Weyl's law."""
         ball = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
         density = ball * self.volume / (4 * math.pi**2) ** (self.dim / 2)
-        limit = max(self.cutoff(time), (_LEAST_MODES / density) ** (2 / self.dim))
+        limit = max(self.cutoff(time), (FEW / density) ** (2 / self.dim))
         return limit, math.ceil(min(density * limit ** (self.dim / 2), self._laplacian.size))
 
     def check(self, points: Any) -> NDArray[Any]:
