@@ -101,6 +101,70 @@ def test_two_large_rings_joined_by_a_weak_link_are_right(bridge):
     assert (found.error < 1e-3).all()
 
 
+def two_halves(half, bridge, ends, others, atoms, time):
+    """k_2t - 1 between nodes of two equal halves, the first node of each joined by a *bridge*; in 200 bits.
+
+    In each half the first node has *ends* links to as many others, which are all alike; differences between them decay
+    at the rate *others*. What is left is even or odd in the halves, and two numbers each.
+    """
+    parts = []
+    with mp.workprec(200):
+        for sign, more in ((1, 0), (-1, 2 * mp.mpf(bridge))):
+            side = mp.sqrt(ends)
+            values, vectors = mp.eigsy(mp.matrix([[ends + more, -side], [-side, 1]]))
+            scale, first = [1, 1 / side], (1 if sign == 1 else 0)  # without the constant
+            decay = [mp.exp(-2 * mp.mpf(time) * value) for value in values]
+            rows = [[scale[i] * vectors[i, r] for r in range(2)] for i in range(2)]
+            entry = lambda i, j: mp.fsum(decay[r] * rows[i][r] * rows[j][r] for r in range(first, 2))  # noqa: B023, E731
+            parts.append(np.array([[float(entry(i, j)) for j in range(2)] for i in range(2)]))
+        slow = float(mp.exp(-2 * mp.mpf(time) * others))
+    kind, same = np.minimum(atoms % half, 1), np.equal.outer(atoms // half, atoms // half)
+    even, odd = (part[np.ix_(kind, kind)] for part in parts)
+    alike = same & np.logical_and.outer(kind, kind)
+    return half * (even + np.where(same, odd, -odd)) + 2 * half * slow * alike * (np.eye(len(atoms)) - 1 / ends)
+
+
+def assert_has_kernel(found, kernel, weights, rounding=0.0):
+    """gESS and MMD^2 from k_2t - 1 at each time."""
+    shares = weights / weights.sum()
+    for k, time in enumerate(found.times):
+        less = kernel(time)
+        scaled = shares / np.sqrt(1 + less.diagonal())
+        assert abs(found.gess[k] * (scaled @ (1 + less) @ scaled) - 1) <= found.error[k] + rounding
+        assert_allclose(found.mmd2[k], shares @ less @ shares, rtol=1e-5)
+
+
+@pytest.mark.parametrize("bridge", [1e-4, 1e-8, 1e-14])
+@pytest.mark.parametrize("size", [1202, 1300, pytest.param(2000, marks=pytest.mark.slow)])
+def test_two_large_cliques_joined_by_a_weak_link_have_their_closed_form(size, bridge):
+    """Too large for elimination: the constant is mixed into the slow mode, which must not be left too short."""
+    half = size // 2
+    weights = sparse.block_diag([np.ones((half, half)) - np.eye(half)] * 2).tolil()
+    weights[0, half] = weights[half, 0] = bridge
+    times = np.array([1e-3, 0.05, 1.0, 0.1 * half / bridge, half / bridge])
+    atoms = np.arange(0, size, 41)
+    found = he.heat_profile(atoms, atoms + 1, space=he.Graph(weights.tocsr()), times=times)
+    assert (found.error < 1e-7).all()
+    assert_has_kernel(found, lambda t: two_halves(half, bridge, half - 1, half, atoms, t), atoms + 1.0)
+
+
+def double_star(half, bridge):
+    weights = sparse.lil_array((2 * half, 2 * half))
+    weights[0, 1:half] = weights[half, half + 1 :] = 1.0
+    weights[0, half] = bridge
+    return (weights + weights.T).tocsr()
+
+
+@pytest.mark.parametrize("bridge", [1e-4, 1e-6, 1e-11])
+def test_two_stars_joined_by_a_weak_link_have_their_closed_form(bridge):
+    """One eigenvalue many times: the few below it are enough at large times."""
+    half, atoms = 1000, np.arange(0, 2000, 41)
+    times = np.array([50.0, 0.1 * half / bridge, half / bridge])
+    found = he.heat_profile(atoms, atoms + 1, space=he.Graph(double_star(half, bridge)), times=times)
+    assert (found.error < 1e-3).all()
+    assert_has_kernel(found, lambda t: two_halves(half, bridge, half - 1, 1, atoms, t), atoms + 1.0)
+
+
 def test_large_graphs_whose_links_are_lost_in_rounding_are_refused_or_right():
     size = 1000
     step = sparse.eye_array(size, k=1) + sparse.eye_array(size, k=1 - size)
