@@ -10,13 +10,33 @@ from ..arrays import EPS
 from . import compiled
 
 #: Vectors that are filtered at once, steps that follow each other closely, and rows that one of them takes at once.
-COLUMNS, _TOGETHER, _AT_ONCE = 8, 8, 1024
+COLUMNS, _CLOSE, _AT_ONCE = 8, 8, 1024
 
-#: Rows whose products are summed before they are added to the others, so that rounding does not pile up.
-_SUMMED = 2048
+#: Numbers that are summed before they are added to the others, so that rounding does not pile up.
+_TOGETHER = 64
 
 #: A pivot below this share of the diagonal is rounding.
 _NOTHING = 1e-12
+
+
+@compiled(nogil=True)
+def _added(total, lost, part):  # type: ignore[no-untyped-def]
+    """A sum and what it lost to rounding so far, with one number more."""
+    whole = total + part
+    late = whole - total
+    return whole, lost + ((total - (whole - late)) + (part - late))
+
+
+@compiled(nogil=True, fastmath={"contract"})
+def _long_row(begin, end, indices, data, x):  # type: ignore[no-untyped-def]
+    """One row of M x with very many entries, as of a hub, with no more rounding than a short one."""
+    total, lost = 0.0, 0.0
+    for first in range(begin, end, _TOGETHER):
+        part = 0.0
+        for k in range(first, min(first + _TOGETHER, end)):
+            part += data[k] * x[indices[k]]
+        total, lost = _added(total, lost, part)
+    return total + lost
 
 
 @compiled(nogil=True, fastmath={"contract"})
@@ -25,46 +45,73 @@ def multiply(indptr, indices, data, x, share, found, first, last):  # type: igno
 
     Unsigned places spare a test for each entry, and sums of so few entries are not worth vectors: twice as fast.
     """
-    along = 0.0
-    for begin in range(first, last, _SUMMED):
+    along, lost = 0.0, 0.0
+    for begin in range(first, last, _TOGETHER):
         part = 0.0
-        for i in range(begin, min(begin + _SUMMED, last)):
+        for i in range(begin, min(begin + _TOGETHER, last)):
             total = share * x[i]
-            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                total += data[k] * x[np.uint64(indices[k])]
+            if indptr[i + 1] - indptr[i] > _TOGETHER:
+                total += _long_row(indptr[i], indptr[i + 1], indices, data, x)
+            else:
+                for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                    total += data[k] * x[np.uint64(indices[k])]
             found[i] = total
             part += total * x[i]
-        along += part
-    return along
+        along, lost = _added(along, lost, part)
+    return along + lost
 
 
 @compiled(nogil=True, fastmath={"contract"})
 def step(indptr, indices, data, x, scale, before, back, constant, found, first, last):  # type: ignore[no-untyped-def]
     """Some rows of y = scale M x - back before; the products y x, y constant and x constant, over them."""
-    along, level, drift = 0.0, 0.0, 0.0
-    for begin in range(first, last, _SUMMED):
+    along, lost, level, drift = 0.0, 0.0, 0.0, 0.0
+    for begin in range(first, last, _TOGETHER):
         part = 0.0
-        for i in range(begin, min(begin + _SUMMED, last)):
+        for i in range(begin, min(begin + _TOGETHER, last)):
             total = 0.0
-            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                total += data[k] * x[np.uint64(indices[k])]
+            if indptr[i + 1] - indptr[i] > _TOGETHER:
+                total += _long_row(indptr[i], indptr[i + 1], indices, data, x)
+            else:
+                for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                    total += data[k] * x[np.uint64(indices[k])]
             total = scale * total - back * before[i]
             found[i] = total
             part += x[i] * total
             level += constant[i] * total
             drift += constant[i] * x[i]
-        along += part
-    return along, level, drift
+        along, lost = _added(along, lost, part)
+    return along + lost, level, drift
 
 
 @compiled(nogil=True, fastmath={"contract", "reassoc"})
-def remove(y, x, constant, along, level, first, last):  # type: ignore[no-untyped-def]
-    """y -= along x + level constant; the sum of squares of what is left, over some rows."""
+def _removed(y, x, constant, along, level, first, last):  # type: ignore[no-untyped-def]
     total = 0.0
     for i in range(first, last):
         y[i] -= along * x[i] + level * constant[i]
         total += y[i] * y[i]
     return total
+
+
+@compiled(nogil=True)
+def remove(y, x, constant, along, level, first, last):  # type: ignore[no-untyped-def]
+    """y -= along x + level constant; the sum of squares of what is left, over some rows."""
+    total, lost = 0.0, 0.0
+    for begin in range(first, last, _TOGETHER):
+        part = _removed(y, x, constant, along, level, begin, min(begin + _TOGETHER, last))
+        total, lost = _added(total, lost, part)
+    return total + lost
+
+
+@compiled(nogil=True, fastmath={"contract"})
+def product(x, y, last):  # type: ignore[no-untyped-def]
+    """The sum of x_i y_i over the first rows."""
+    total, lost = 0.0, 0.0
+    for begin in range(0, last, _TOGETHER):
+        part = 0.0
+        for i in range(begin, min(begin + _TOGETHER, last)):
+            part += x[i] * y[i]
+        total, lost = _added(total, lost, part)
+    return total + lost
 
 
 @compiled(nogil=True)
@@ -218,10 +265,9 @@ def local(  # type: ignore[no-untyped-def]
             weighed[i] = z[i] / last
         end = ends[min(reach * (step + 1), hops)]
         multiply(ptr, columns, entries, weighed, 0.0, y, 0, end)
-        along = 0.0
         for i in range(end):
             y[i] -= last * before[i]
-            along += weighed[i] * y[i]
+        along = product(weighed, y, end)
         for i in range(end):
             y[i] -= along * x[i]
         end = ends[min(reach * (step + 2) - 1, hops)]
@@ -285,8 +331,8 @@ def filtered(indptr, indices, data, band, low, high, degree, x):  # type: ignore
     much behind the one before, while the rows that they share are in the cache.
     """
     rows, even, odd = x.shape[0], x.copy(), np.zeros(x.shape)
-    for first in range(0, degree, _TOGETHER):
-        together = min(_TOGETHER, degree - first)
+    for first in range(0, degree, _CLOSE):
+        together = min(_CLOSE, degree - first)
         for begin in range(0, rows + (together - 1) * band, _AT_ONCE):
             for step in range(together):
                 start, stop = max(begin - step * band, 0), min(begin - step * band + _AT_ONCE, rows)

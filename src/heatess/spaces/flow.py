@@ -186,6 +186,8 @@ class Run:
     """
 
     def __init__(self, flow: Flow, start: FloatArray, rows: NDArray[Any] | None) -> None:
+        from ..compiled.krylov import product
+
         start = start - (flow.constant @ start) * flow.constant
         self._flow, self.rows = flow, rows
         self._alpha: list[float] = []
@@ -196,7 +198,7 @@ class Run:
         if flow.coupling is not None:
             self._weighed, self._spare = start + flow.coupling @ start, np.empty(len(start))
         self._back = 0.0  # what is taken off of the vector before
-        self.size = math.sqrt(max(float(start @ self._weighed), 0.0))
+        self.size = math.sqrt(max(product(start, self._weighed, len(start)), 0.0))
         self._scale = 1 / self.size if self.size else 0.0
         self.closed = not self.size  # whether the space is exhausted, so that nothing more can be found
         self._dropped = 0.0
