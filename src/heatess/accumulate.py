@@ -45,7 +45,8 @@ _SLACK = 1e-6
 def degree_for(space: Space, time: float, *, ess: float = UNKNOWN_ESS, rtol: float = 1e-8) -> int:
     """The `max_degree` that certifies *rtol* at *time* for a cloud of at most this *ess*.
 
-    >>> 140 < degree_for(spaces.Sphere(2), float(scales.times_of_angles(5.0))) < 170
+    >>> from heatess import Sphere
+    >>> 140 < degree_for(Sphere(2), float(scales.times_of_angles(5.0))) < 170
     True
     """
     transform = with_transform(space)
