@@ -83,8 +83,7 @@ class Flow:
     @cached_property
     def norm(self) -> float:
         """A bound on the largest eigenvalue: of A and of G by Gershgorin's circles."""
-        circles = float(abs(self.matrix).sum(axis=1).max())
-        return circles if self.coupling is None else circles * float((1 + abs(self.coupling).sum(axis=1)).max())
+        return circles(self.matrix) * (1.0 if self.coupling is None else 1 + circles(self.coupling))
 
     def squares(self, starts: Any) -> FloatArray:
         """The squared length of each row of a sparse matrix."""
@@ -267,6 +266,11 @@ class Run:
             self._dropped = beta if self.closed else 0.0
             self._x, self._before, self._y = y, x, self._before
             self._back, self._scale = beta * scale, 1 / (beta or 1.0)
+
+
+def circles(matrix: Any) -> float:
+    """A bound on the absolute eigenvalues of a sparse symmetric matrix: Gershgorin's circles."""
+    return float(abs(matrix).sum(axis=1).max())
 
 
 def _parts(matrix: Any) -> tuple[Any, Any, Any]:

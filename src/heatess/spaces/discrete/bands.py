@@ -13,6 +13,7 @@ import numpy as np
 from ...arrays import EPS, FloatArray, IntArray
 from ...errors import PrecisionError
 from ..capabilities import Eigenpairs
+from ..flow import circles
 
 MOST = 120  # eigenpairs found around one shift, at most
 _ACCURACY = 1e-10  # of the eigenvalues, relative
@@ -54,7 +55,7 @@ class Bands:
     def __init__(self, matrix: Any, metric: Any, coupled: bool, ask: Callable[[], None]) -> None:
         self._matrix, self._metric, self._coupled, self._ask = matrix, metric, coupled, ask
         self._size, self._scale = matrix.shape[0], float(matrix.diagonal().mean())
-        self._rounding = _LEFT * math.sqrt(self._size) * float(abs(matrix).sum(axis=1).max())  # of eigenvalues
+        self._rounding = _LEFT * math.sqrt(self._size) * circles(matrix)  # of eigenvalues
         self._counts: dict[float, int] = {}
 
     def count_below(self, limit: float) -> int:

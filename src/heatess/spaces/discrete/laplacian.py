@@ -13,7 +13,7 @@ from ...blocks import slices
 from ...errors import CostError, PrecisionError
 from ...progress import announce
 from ..capabilities import Eigenpairs, Rounding
-from ..flow import Flow
+from ..flow import Flow, circles
 from .bands import Bands, without_constant
 from .graded import graded_eigenpairs, links_of, relative_error, singular
 from .matrices import same_pattern, scaled, with_data
@@ -171,7 +171,7 @@ class Laplacian:
     @cached_property
     def _largest(self) -> float:
         """Not below the largest eigenvalue of the matrix: Gershgorin's circles."""
-        return float(abs(self._matrix).sum(axis=1).max())
+        return circles(self._matrix)
 
     def smooth_below(self, limit: float, count: int) -> Eigenpairs:
         """All eigenpairs with eigenvalues up to *limit*, of which there should be about *count*, without factors."""
