@@ -221,7 +221,7 @@ def _lengthened(
     for _ in range(4):
         short = np.flatnonzero((known.upper > known.lower * (1 + tolerance)).any(axis=1))
         longer = math.ceil(_LONGER * runs.alpha.shape[1])
-        if not len(short) or plan.seconds(longer) * max(1.0, len(short) / plan.atoms) > budget:
+        if not len(short) or plan.seconds(longer) > budget:
             break
         others = plan.flow.local(starts[short], longer, plan.hops(longer))
         runs = runs.replaced(short, others)

@@ -133,7 +133,7 @@ class Laplacian:
         if self._coupling is not None:
             alike = same_pattern(self._coupling, matrix)  # as on meshes without flipped edges: places are read once
             inverse = with_data(matrix if alike else self._coupling, -self._coupling.data)
-        return Flow(matrix, inverse, self._root / math.sqrt(self.mass.sum()))
+        return Flow(matrix, inverse, self._constant)
 
     def functionals(self, evaluation: Any) -> Any:
         """Sparse rows r_x with k_2t(x, y) = r_x' G exp(-2 t S) r_y for S and G of the flow.
