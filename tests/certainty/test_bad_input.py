@@ -23,6 +23,7 @@ from heatess.cli import main
 from heatess.readers import open_table, read
 from heatess.tables.meaning import Reading
 from heatess.tables.take import take
+from plain_words import python_in
 
 ERRORS = (he.InputError, he.PrecisionError, he.CostError, he.MissingExtraError)
 AXES = np.eye(3)
@@ -644,6 +645,8 @@ def complaint(words: list[str], *, least: int = 2) -> str:
         return f"exit code {result.exit_code}: {result.output[-200:]}"
     if result.exit_code != 4 and (result.stdout or not lines or not lines[-1].startswith("heatess: ")):
         return f"not one sentence: {result.output[-200:]}"
+    if result.exit_code != 4 and python_in(lines[-1]):
+        return f"Python without a word about it: {lines[-1]}"
     return "internal error" if "internal error" in result.stderr or "Traceback" in result.stderr else ""
 
 
@@ -682,7 +685,7 @@ def test_every_bad_file_is_refused_in_one_sentence_that_names_it(folder):
     for kind, (suffix, content) in contents.items():
         bad = folder / f"bad{suffix}"
         bad.write_bytes(content if isinstance(content, bytes) else content.encode())
-        for words in (["profile", bad.name], ["accumulate", bad.name, "-o", "new.npz", "--overwrite"]):
+        for words in (["profile", bad.name], ["accumulate", bad.name, "-o", "new.npz", "--force"]):
             zero = "accumulate" in words and ("zero weights" in kind or "no log-weight" in kind)
             wrong[f"{kind}: {words[0]}"] = "" if zero else complaint(words)
         wrong[f"{kind}: read"] = outcome(lambda bad=bad: read(bad))

@@ -44,16 +44,16 @@ LINKS = {"symbolic": os.symlink, "hard": os.link}
 
 #: A command, its output by the name OUT, and the input that must survive.
 COMMANDS = [
-    (["accumulate", "good.npy", "-o", "OUT.npz", "--overwrite"], "good.npy"),
+    (["accumulate", "good.npy", "-o", "OUT.npz", "--force"], "good.npy"),
     (["accumulate", "good.npy", "-o", "OUT.npz", "--append"], "good.npy"),
-    (["accumulate", "good.npy", "--weights", "w.npy", "-o", "OUT.npz", "--overwrite"], "w.npy"),
-    (["accumulate", "good.npy", "--log-weights", "w.npy", "-o", "OUT.npz", "--overwrite"], "w.npy"),
+    (["accumulate", "good.npy", "--weights", "w.npy", "-o", "OUT.npz", "--force"], "w.npy"),
+    (["accumulate", "good.npy", "--log-weights", "w.npy", "-o", "OUT.npz", "--force"], "w.npy"),
     (["profile", "good.npy", "--json", "OUT.json"], "good.npy"),
     (["profile", "good.npy", "--csv", "OUT.csv"], "good.npy"),
     (["profile", "good.npy", "--plot", "OUT.png"], "good.npy"),
     (["profile", "good.npy", "--weights", "w.npy", "--json", "OUT.json"], "w.npy"),
     (["profile", "good.npy", "--log-weights", "w.npy", "--csv", "OUT.csv"], "w.npy"),
-    (["merge", "state.npz", "-o", "OUT.npz", "--overwrite"], "state.npz"),
+    (["merge", "state.npz", "-o", "OUT.npz", "--force"], "state.npz"),
     (["merge", "state.npz", "--angles", "20", "--json", "OUT.json"], "state.npz"),
     (["merge", "state.npz", "--angles", "20", "--csv", "OUT.csv"], "state.npz"),
 ]
@@ -77,7 +77,7 @@ def test_an_output_that_is_an_input_by_a_link_is_refused_and_nothing_changes(run
 def test_other_ways_to_write_a_path_are_seen_through(run, name):
     os.symlink("..", "sub/link")
     before = contents()
-    result = run("merge", "state.npz", "-o", name, "--overwrite")
+    result = run("merge", "state.npz", "-o", name, "--force")
     assert (result.exit_code, contents()) == (2, before)
     assert "is the input file" in result.stderr
 
@@ -104,7 +104,8 @@ def test_a_symbolic_link_is_written_through_and_stays_and_a_hard_link_keeps_the_
     os.symlink("sub/real.json", "link.json")
     Path("sub/real.json").write_text("old")
     os.link("sub/real.json", "other.json")
-    assert run("profile", "good.npy", "--json", "link.json").exit_code == 0
+    assert "link.json exists; add --force" in run("profile", "good.npy", "--json", "link.json").stderr
+    assert run("profile", "good.npy", "--json", "link.json", "--force").exit_code == 0
     assert Path("link.json").is_symlink()
     assert Path("sub/real.json").read_text().startswith('{"schema"')
     assert Path("other.json").read_text() == "old"
@@ -193,7 +194,7 @@ def test_overwriting_a_file_that_is_no_state_is_refused_before_anything_is_read(
     np.savez("data.npz", points=np.eye(3))
     before = contents()
     for words in (["accumulate", "good.npy"], ["merge", "state.npz"]):
-        result = run(*words, "-o", "data.npz", "--overwrite")
+        result = run(*words, "-o", "data.npz", "--force")
         assert result.exit_code == 2
         assert "data.npz exists and is not an accumulator file" in result.stderr
     assert contents() == before
@@ -263,6 +264,7 @@ def test_the_longest_of_names_has_a_draft(tmp_path):
 # State files.
 
 
+@pytest.mark.slow
 def test_flipped_bits_and_cuts_are_refused_or_change_nothing(tmp_path):
     path = tmp_path / "state.npz"
     he.Accumulator(max_degree=12).add(he.samplers.uniform(50, rng=1), np.arange(1.0, 51.0)).save(path)
@@ -299,6 +301,7 @@ def test_an_edit_without_the_checksum_is_refused(tmp_path):
         he.Accumulator.load(path)
 
 
+@pytest.mark.slow
 def test_no_archive_takes_more_memory_than_it_has_bytes(tmp_path):
     path, bomb = tmp_path / "state.npz", tmp_path / "bomb.npz"
     he.Accumulator(max_degree=10).add(np.eye(3)).save(path)

@@ -22,6 +22,7 @@ from spaces import EVERY, HOMOGENEOUS, Case, named, taken
 CASES = 200
 
 
+@pytest.mark.slow
 def test_nothing_is_outside_its_stated_error():
     seed = int(np.random.SeedSequence().entropy % 2**32)
     report = search.search(CASES, seed, chunk=10)

@@ -13,7 +13,7 @@ from ..arrays import EPS, FloatArray
 from ..spaces.capabilities import Rounding
 from ..spaces.flow import Flow, Run
 from .diagonals import steps_for
-from .modes import Energies, blur_of
+from .energies import Energies, blur_of
 from .quadrature import Bracket, heated
 
 #: Numbers of the vectors of a run that are kept at the atoms.
@@ -21,6 +21,12 @@ KEPT = 2**26
 
 #: Accuracy of heat at all nodes, of the length of the vector it comes from.
 ACCURATE = 1e-13
+
+#: Rounding of a sum of functionals with weights, of the length that their absolute values have together.
+ROUNDED = 4 * EPS
+
+#: An error of MMD^2 that is worth another run to know it better, and the least square of a standard normal number.
+WORTH_FADING, UNLIKELY = 1e-6, 1e-8
 
 #: Longest run, and the first look at it.
 MOST_STEPS, FIRST_LOOK = 6000, 24
@@ -37,7 +43,7 @@ class Power:
     run: Run
     times: FloatArray
     bracket: Bracket
-    rounding: float  # of the vector that the run starts from, in length
+    rounding: float  # of the vector that the run starts from, in length: see `rounding_of`
 
     @classmethod
     def of(cls, flow: Flow, starts: Any, weights: FloatArray, times: FloatArray, tolerance: FloatArray) -> Power | None:
@@ -46,7 +52,7 @@ class Power:
         longest = steps_for(flow.top, float(times[-1]), 1e-12)
         run = flow.run(starts.T @ weights, touched if len(touched) * longest <= KEPT else None)
         bracket = advanced(run, 2 * times, tolerance)
-        return None if bracket is None else cls(flow, run, times, bracket, 8 * EPS * run.size)
+        return None if bracket is None else cls(flow, run, times, bracket, rounding_of(flow, starts, weights))
 
     @property
     def log_mmd2(self) -> FloatArray:
@@ -65,9 +71,27 @@ class Power:
         kept = rule.weights > 0
         values, coefficients = rule.nodes[kept], size * np.sqrt(rule.weights[kept])
         rounding = Rounding(self.run.noise, max(float(values[0]), math.ulp(0.0)), 16 * EPS)
-        energies = Energies(values, coefficients, np.full(len(values), self.rounding))
-        blur = blur_of(values, self.times, rounding)
-        return energies.errors(self.times, self.log_mmd2, rounding, blur)
+        energies = Energies(values, coefficients, np.zeros(len(values)), size)
+        inside = energies.errors(self.times, self.log_mmd2, rounding, blur_of(values, self.times, rounding))
+        return np.asarray(inside + self._brought_in(rounding))
+
+    def _brought_in(self, rounding: Rounding) -> FloatArray:
+        """What rounding may bring in that the run does not see, of MMD^2, relatively.
+
+        A start that is off by a length e, and an operator that is off by E, move exp(-t S) v by e + |E| |v| s, with s
+        the time over which the run keeps its heat; and what is moved fades as all heat does.
+        """
+        with np.errstate(divide="ignore", over="ignore"):
+            lasting = np.minimum(self.times, 1 / rounding.gap)
+            moved = np.log(self.rounding + rounding.noise * self.run.size * lasting) - self.log_mmd2 / 2
+            start = np.log(self.rounding) - self.log_mmd2 / 2
+            found = _squared(start, moved)
+            if not (some := found > WORTH_FADING).any():
+                return found
+            moved = np.log(self.rounding + rounding.noise * self.run.size * self.times) - self.log_mmd2 / 2
+            fading = log_fading(self.flow, self.times[some])
+            found[some] = np.minimum(found[some], _squared(start[some] + fading, moved[some] + fading))
+        return found
 
     @property
     def between(self) -> FloatArray:
@@ -78,8 +102,9 @@ class Power:
     @property
     def absolute_error(self) -> FloatArray:
         """Of MMD^2: what is between the bounds, and rounding."""
-        with np.errstate(under="ignore", over="ignore"):
-            return np.asarray(self.between + self._rounding_error * np.exp(self.log_mmd2))
+        with np.errstate(under="ignore", divide="ignore"):
+            rounding = np.exp(np.minimum(np.log(self._rounding_error) + self.log_mmd2, 700.0))
+            return np.asarray(self.between + rounding)
 
     def there(self, place: int) -> float:
         """A at one of the times."""
@@ -102,6 +127,35 @@ class Power:
         if self.kept is None or self.run.rows is None:
             raise TypeError("the run was not kept at the atoms")
         return np.asarray(1 + starts[:, self.run.rows] @ self.kept[place])
+
+
+def _squared(start: FloatArray, moved: FloatArray) -> FloatArray:
+    """Of a length one that is moved, what its square changes by: to first order by the one, to second by the other."""
+    return np.asarray(2 * np.exp(np.minimum(start, 300.0)) + np.exp(np.minimum(2 * moved, 600.0)))
+
+
+def log_fading(flow: Flow, times: FloatArray) -> FloatArray:
+    """log of a bound on the norm of exp(-t S) without constants, at increasing times.
+
+    From a run that starts at random. Either it has found the slowest mode; or that is in what is between its bounds,
+    with a share of 1 / n, or of `UNLIKELY` / n if by a chance of less than 1e-4 it is small.
+    """
+    run = flow.run(np.random.default_rng(1).standard_normal(flow.size))
+    bracket = advanced(run, 2 * times, np.full(len(times), UNLIKELY))
+    if bracket is None:
+        return np.full(len(times), -np.inf)
+    with np.errstate(divide="ignore"):
+        between = bracket.lower + np.log(bracket.width) + math.log(flow.size / UNLIKELY)
+    return np.asarray(np.minimum(np.logaddexp(-2 * times * bracket.rule.nodes[0], between) / 2, 0.0))
+
+
+def rounding_of(flow: Flow, starts: Any, weights: FloatArray) -> float:
+    """How far a sum of functionals with weights may be off, in length, before and after its constant is removed.
+
+    Weights that are nearly uniform leave little beside the constant, but no less rounding: what they are divided by,
+    and each of them, is rounded to their own size.
+    """
+    return ROUNDED * flow.longest(abs(starts).T @ np.abs(weights))
 
 
 def touched_by(starts: Any) -> Any:
@@ -166,10 +220,13 @@ def advanced(run: Run, rates: FloatArray, tolerance: FloatArray, *, above: float
 def log_energy(
     flow: Flow, vector: FloatArray, rounding: float, times: FloatArray, rtol: float
 ) -> tuple[FloatArray, FloatArray]:
-    """log of v' exp(-2 t S) v for a vector v without a constant part, known to *rounding*, and its relative error."""
+    """log of v' exp(-2 t S) v for a vector v without a constant part, known to a length *rounding*, and its error.
+
+    That is relative.
+    """
     run = flow.run(vector)
     bracket = advanced(run, 2 * times, np.full(len(times), rtol))
     if bracket is None:
         return np.full(len(times), -np.inf), np.zeros(len(times))
-    power = Power(flow, run, times, bracket, rounding + 8 * EPS * run.size)
+    power = Power(flow, run, times, bracket, rounding)
     return power.log_mmd2, power.error

@@ -57,6 +57,9 @@ class Space(ABC):
     #: False where the volume is infinite: then only gESS is defined.
     compact: bool = True
 
+    #: True where `error` is a bound; False where it holds an estimate of how far nodes are from what they stand for.
+    certified: bool = True
+
     #: True where the first level is spanned by the coordinates of a unit vector with dim + 1 of them.
     directional: bool = False
 
@@ -118,6 +121,10 @@ class Space(ABC):
     @abstractmethod
     def distance(self, x: Any, y: Any) -> FloatArray:
         """Geodesic distance between points, row by row, broadcasting."""
+
+    def names(self, points: NDArray[Any]) -> NDArray[np.str_] | None:
+        """The names of checked points, where the space has names for them, as a graph may have."""
+        return None
 
     @property
     def drawing(self) -> Drawing | None:

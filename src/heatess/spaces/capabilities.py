@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -342,6 +343,15 @@ class Rounding(NamedTuple):
     relative: float
 
 
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """Eigenpairs as they were found, whatever is found later: values, how exact they are, and the functions."""
+
+    values: FloatArray
+    rounding: Rounding
+    at: Callable[[NDArray[Any]], FloatArray]  # the functions at points, shape (n, modes)
+
+
 class Modes(Protocol):
     """The eigenpairs of a space that is not homogeneous: meshes, point clouds, graphs."""
 
@@ -361,17 +371,13 @@ class Modes(Protocol):
     def finest_time(self) -> float:
         """The smallest time that the eigenpairs resolve."""
 
-    @property
-    def rounding(self) -> Rounding:
-        """How exact the eigenpairs that were asked for last are."""
-
     def is_uniform(self, points: NDArray[Any], weights: FloatArray) -> bool:
         """Whether these distinct *points* with these *weights* are the uniform law, to rounding of the weights."""
 
-    def eigenpairs(self, points: NDArray[Any], time: float) -> Eigenpairs:
+    def resolved(self, time: float) -> Resolved:
         """Eigenpairs that suffice at *time* and above, orthonormal for the normalised volume; the first is (0, 1)."""
 
-    def lowest_eigenpairs(self, points: NDArray[Any], count: int) -> Eigenpairs:
+    def lowest(self, count: int) -> Resolved:
         """The *count* lowest eigenpairs, or all there are if they are fewer; refused if they cannot be found."""
 
     def discretisation_error(self, times: FloatArray) -> FloatArray:
@@ -382,3 +388,6 @@ class Modes(Protocol):
 
     def functionals(self, points: NDArray[Any]) -> Any:
         """Sparse rows r_x, shape (n, nodes), with k_2t(x, y) = r_x' G exp(-2 t S) r_y for S and G of the flow."""
+
+    def energy(self, points: NDArray[Any], weights: FloatArray) -> float:
+        """The sum over all modes but the constant, found or not, of (sum_i w_i phi(x_i))^2, with signed weights."""

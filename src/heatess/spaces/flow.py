@@ -28,8 +28,13 @@ _ROWS = 50_000
 #: Steps of a run that only asks how large the eigenvalues are.
 _SOUNDING = 40
 
-#: The share of the norm below which what is left of a vector is rounding.
-_CLOSED = 1e-13
+#: The share of the norm below which what is left of a vector is rounding, on all nodes, and near a few of them, where
+#: it is measured against numbers of at least one.
+_CLOSED, _CLOSED_LOCAL = 16 * EPS, 1e-13
+
+
+#: The share of the norm below which rounding may have brought the constant back.
+_LITTLE = 1e-6
 
 
 class LocalRuns(NamedTuple):
@@ -84,6 +89,11 @@ class Flow:
     def norm(self) -> float:
         """A bound on the largest eigenvalue: of A and of G by Gershgorin's circles."""
         return circles(self.matrix) * (1.0 if self.coupling is None else 1 + circles(self.coupling))
+
+    def longest(self, sizes: FloatArray) -> float:
+        """No vector whose entries are up to these *sizes* is longer."""
+        stretch = 1.0 if self.coupling is None else 1 + circles(self.coupling)
+        return math.sqrt(stretch) * float(np.linalg.norm(sizes))
 
     def squares(self, starts: Any) -> FloatArray:
         """The squared length of each row of a sparse matrix."""
@@ -146,7 +156,7 @@ class Flow:
         alpha, beta = np.zeros((2, count, steps))
         done, dropped = np.zeros(count, dtype=np.int64), np.zeros(count)
         workspace = [self._workspace() for _ in range(threads)]
-        closed = _CLOSED * self.norm
+        closed = _CLOSED_LOCAL * self.norm
 
         def one(thread: int, atom: int) -> None:
             part = slice(starts.indptr[atom], starts.indptr[atom + 1])
@@ -187,7 +197,8 @@ class Run:
     def __init__(self, flow: Flow, start: FloatArray, rows: NDArray[Any] | None) -> None:
         from ..compiled.krylov import product
 
-        start = start - (flow.constant @ start) * flow.constant
+        for _ in range(2):  # the second time for what rounding of the first leaves, which may be much of what is left
+            start = start - product(start, flow.constant, len(start)) * flow.constant
         self._flow, self.rows = flow, rows
         self._alpha: list[float] = []
         self._beta: list[float] = []
@@ -239,7 +250,7 @@ class Run:
         self, steps: int, visit: Callable[[FloatArray, float], None] | None, on_rows: Callable[..., list[Any]]
     ) -> None:
         """With *on_rows*, which calls a loop on all rows, some on each thread."""
-        from ..compiled.krylov import multiply, remove, step
+        from ..compiled.krylov import multiply, product, remove, step
 
         flow, arrays = self._flow, self._flow.arrays
         matrix, coupling, constant = arrays[:3], arrays[3:], flow.constant
@@ -255,6 +266,8 @@ class Run:
             along, level, drift = (math.fsum(part[k] for part in sums) for k in range(3))
             along *= scale
             squares = on_rows(remove, y, x, constant, along * scale, level - along * scale * drift)
+            if math.fsum(squares) <= (_LITTLE * flow.norm) ** 2:  # so little that rounding shows: once more
+                squares = on_rows(remove, y, x, constant, 0.0, product(y, constant, len(y)))
             self._weighed = y
             if flow.coupling is not None:
                 self._weighed, self._spare = self._spare, weighed

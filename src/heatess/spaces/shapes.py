@@ -25,6 +25,15 @@ def matrices_in(rows: NDArray[np.floating]) -> str:
     return words if are_rotations(matrices) else ""
 
 
+def poses_in(stack: NDArray[np.floating]) -> bool:
+    """Whether an array (n, 3, 3), (n, 3, 4) or (n, 4, 4) starts with a rotation matrix in each of its n entries.
+
+    >>> poses_in(np.eye(4)[None]), poses_in(np.ones((2, 4, 4)))
+    (True, False)
+    """
+    return bool(stack.size) and stack.shape[1:] in ((3, 3), (3, 4), (4, 4)) and are_rotations(stack[:, :3, :3])
+
+
 def are_rotations(matrices: NDArray[np.floating]) -> bool:
     """Whether every matrix (n, 3, 3) is orthogonal, within rounding to few digits."""
     array = np.asarray(matrices, dtype=np.float64)

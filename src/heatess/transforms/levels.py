@@ -17,6 +17,7 @@ from ..blocks import map_rows, slices
 from ..heat.series import Series, gess_level_count, level_count, level_probabilities
 from ..heat.sums import HeatSums, LevelMoments, sum_levels
 from .base import Coefficients, LowSums, Spectrum, Transform
+from .double_fourier import at_places
 from .low_moments import LowMoments, Rows
 
 #: Points transformed at once, at least and at most: few enough to stay in the cache and to bound the memory.
@@ -225,13 +226,8 @@ class HarmonicTransform(LevelTransform):
         harmonics[:: self._step] = coefficients * (shares * self._per_degree(len(shares)))[:, None]
         found = np.empty(len(points))
         for rows in slices(len(points), BLOCK[1]):
-            found[rows] = ducc0.sht.synthesis_general(
-                alm=harmonics.reshape(1, -1),
-                loc=self._locations(points[rows], np.empty((rows.stop - rows.start, 2))),
-                epsilon=epsilon,
-                nthreads=threads,
-                **_layout(most),
-            )[0]
+            places = self._locations(points[rows], np.empty((rows.stop - rows.start, 2)))
+            found[rows] = at_places(harmonics, places, epsilon, threads)
         return found
 
 

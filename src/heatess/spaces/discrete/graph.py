@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, numeric_array
+from ...arrays import EPS, FloatArray, numeric_array
 from ...errors import InputError
 from ..drawing import Cells, Drawing
-from .laplacian import TAIL, Laplacian
+from ..networks import Network, network_of
+from .labels import NodeNames, labels_of
+from .laplacian import SHARP, TAIL, Laplacian
 from .matrices import degrees_less, same_pattern, symmetric, with_data
 from .nodes import NodeSpace, refuse_components
 
@@ -28,10 +31,19 @@ class Graph(NodeSpace):
 
     Parameters
     ----------
-    adjacency : array-like or scipy sparse matrix, shape (n, n)
-        Symmetric, not negative; the diagonal must be zero, because a loop carries no heat.
+    adjacency : array-like or scipy sparse matrix, shape (n, n), or a graph of networkx or igraph
+        A matrix is symmetric and not negative; its diagonal must be zero, because a loop carries no heat. Of a graph,
+        parallel edges add up, as links side by side do, loops are left out, and so is the direction of edges that are
+        there both ways alike; other directed graphs are refused.
     modes : int, optional
         Number of eigenpairs. Default: all on graphs of up to 1200 nodes, else what the finest scale needs.
+    weight : str or None
+        The edge attribute of a graph that holds the weights; an edge without it has weight 1, as in networkx. None for
+        edges that all count 1.
+    labels : sequence of str, optional
+        The names of the nodes, by which points may then be given, as text. Default: those of the graph, for igraph the
+        vertex attribute "name". Numbers are places in the order of the nodes, from 0; where nodes are called by other
+        numbers, integers that may be either are refused.
 
     Examples
     --------
@@ -44,12 +56,34 @@ class Graph(NodeSpace):
     Graph(12 nodes, 12 edges)
     >>> round(he.gess([0, 1], space=graph, time=0.5), 2), round(he.gess([0, 6], space=graph, time=0.5), 2)
     (1.18, 2.0)
+
+    Nodes by their names:
+
+    >>> bridge = he.Graph(ring + ring.T, labels="Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split())
+    >>> round(he.gess(["Jan", "Feb"], space=bridge, time=0.5), 2)
+    1.18
     """
 
     _dim = 0  # nodes are isolated points, and no Weyl's law says how eigenvalues grow
+    _even = 4 * EPS  # nodes count one each, so that weights alone are rounded
 
-    def __init__(self, adjacency: Any, modes: int | None = None) -> None:
+    def __init__(
+        self,
+        adjacency: Any,
+        modes: int | None = None,
+        *,
+        weight: str | None = "weight",
+        labels: Sequence[str] | NDArray[Any] | None = None,
+    ) -> None:
+        network = network_of(adjacency)
+        if network is not None:
+            adjacency = network.links(network.weights(_chosen(network, weight))).matrix
+        elif weight != "weight":
+            raise InputError("weight= names an edge attribute of a networkx or igraph graph; leave it out for a matrix")
         self._adjacency = _check_adjacency(adjacency)
+        own = None if network is None else network.names
+        names = own if labels is None else labels_of(labels, self._adjacency.shape[0])
+        self._names = None if names is None else NodeNames(names, repr(self))
         refuse_components(self._adjacency, "the graph", "make one Graph of each, or add the edges that join them")
         size = self._adjacency.shape[0]
         super().__init__(Laplacian(degrees_less(self._adjacency), np.ones(size)), modes, volume=float(size))
@@ -63,7 +97,7 @@ class Graph(NodeSpace):
             lambda nodes: np.asarray(self._layout[nodes[:, 0].astype(np.intp)]),
             ("", ""),
             layout="nodes",
-            cells=lambda step, frame: Cells(self.check(np.arange(self.node_count)), self.node_count, 1),
+            cells=lambda step, frame: Cells(self._every, self.node_count, 1),
             nodes=lambda: self._layout,
             node_of=lambda points: points[:, 0].astype(np.intp),
             edges=joined[joined[:, 0] < joined[:, 1]],
@@ -74,19 +108,56 @@ class Graph(NodeSpace):
     @cached_property
     def _layout(self) -> FloatArray:
         """Nodes in a picture, shape (nodes, 2), so that neighbours are close."""
-        every = self.check(np.arange(self.node_count))
-        functions = self.lowest_eigenpairs(every, min(3, self._most_modes)).functions[:, 1:]
+        functions = self.lowest_eigenpairs(self._every, min(3, self._most_modes)).functions[:, 1:]
         return np.column_stack([functions, np.zeros((len(functions), 2 - functions.shape[1]))])
 
+    @property
+    def _every(self) -> FloatArray:
+        """All nodes as points."""
+        return np.arange(self.node_count, dtype=np.float64)[:, None]
+
     def _content(self) -> tuple[NDArray[Any], ...]:
-        return (self._adjacency.indptr, self._adjacency.indices, self._adjacency.data)
+        names = () if self.labels is None else (self.labels,)
+        return (self._adjacency.indptr, self._adjacency.indices, self._adjacency.data, *names)
+
+    @property
+    def labels(self) -> NDArray[np.str_] | None:
+        """The names of the nodes in their order, if they have any."""
+        return None if self._names is None else self._names.labels
+
+    def names(self, points: NDArray[Any]) -> NDArray[np.str_] | None:
+        """The names of checked points, if nodes have names."""
+        return None if self.labels is None else np.asarray(self.labels[points[:, 0].astype(np.intp)])
+
+    def _check_nodes(self, nodes: Any, name: str) -> FloatArray:
+        """Numbers, or names as text; not integers that may be either."""
+        try:
+            given = np.asarray(nodes) if isinstance(nodes, list | tuple | np.ndarray) else np.empty(0)
+        except ValueError:  # rows of different lengths, which are refused below
+            given = np.empty(0)
+        if self._names is None or given.dtype.kind not in "iuU" or given.ndim != 1:
+            return super()._check_nodes(nodes, name)
+        if given.dtype.kind == "U":
+            return self._names.places(given.tolist())
+        try:
+            found = super()._check_nodes(nodes, name)
+        except InputError as error:
+            raise type(error)(f"{error}; names of nodes are given as text", row=error.row) from None
+        self._names.refuse_numbers(found)
+        return found
 
     def __repr__(self) -> str:
-        return f"Graph({self.node_count} nodes, {self._adjacency.nnz // 2} edges)"
+        return f"Graph({self._adjacency.shape[0]} nodes, {self._adjacency.nnz // 2} edges)"
 
     def cutoff(self, time: float) -> float:
         """The eigenvalue beyond which all the others together add less than `TAIL` to a trace of at least one."""
         return float(np.log(self.node_count / TAIL)) / (2 * time)
+
+    def _limit(self, time: float) -> float:
+        """The same for `SHARP` in place of `TAIL`, where so many can be found."""
+        if self.flow is None or not np.isfinite(self.seconds(time)):
+            return self.cutoff(time)
+        return self._need(time)[0]
 
     @cached_property
     def finest_of_nodes(self) -> float:
@@ -103,8 +174,8 @@ class Graph(NodeSpace):
         return 0.0 if self._modes == self.node_count else self._finest_of_modes()
 
     def _need(self, time: float) -> tuple[float, int]:
-        """As the eigenvalues are distributed: no law says it."""
-        limit, flow = self.cutoff(time), self.flow
+        """As the eigenvalues are distributed: no law says it. Where they would be too many there are runs."""
+        limit, flow = float(np.log(self.node_count / SHARP)) / (2 * time), self.flow
         return limit, self.node_count if flow is None else flow.count(limit)
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
@@ -114,6 +185,16 @@ class Graph(NodeSpace):
     @cached_property
     def _edge_lengths(self) -> Any:
         return with_data(self._adjacency, 1 / np.sqrt(self._adjacency.data))
+
+
+def _chosen(network: Network, weight: str | None) -> str | None:
+    """The edge attribute that holds the weights; None where no edge has it and nobody asked for it."""
+    if weight is None or weight in network.values:
+        return weight
+    if weight != "weight":
+        found = ", ".join(network.values) or "none at all"
+        raise InputError(f"no edge has the attribute {weight!r} that weight= names; found {found}")
+    return None
 
 
 def _check_adjacency(adjacency: Any) -> Any:

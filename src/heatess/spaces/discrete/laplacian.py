@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from ...arrays import EPS, FloatArray
 from ...blocks import slices
 from ...errors import CostError, PrecisionError
 from ...progress import announce
-from ..capabilities import Eigenpairs, Rounding
+from ..capabilities import Rounding
 from ..flow import Flow, circles
 from .bands import Bands, without_constant
 from .graded import graded_eigenpairs, links_of, relative_error, singular
@@ -20,6 +21,7 @@ from .matrices import same_pattern, scaled, with_data
 from .subspace import Wanted, smooth_eigenpairs
 
 TAIL = 1e-5  # share of the heat trace that the eigenpairs left out may hold
+SHARP = 1e-10  # and on graphs, which nothing but that keeps from being exact, if it does not take long
 MOST_MODES = 4000  # more eigenpairs are refused: they would not fit in memory or time
 DENSE = 1200  # matrices up to this size are diagonalised whole
 _LARGEST_DENSE = 8000  # and up to this size, where that is faster than factorisations that fill up
@@ -87,6 +89,20 @@ class Cost(NamedTuple):
             )
 
 
+class Solved(NamedTuple):
+    """Eigenpairs that were found: never changed, but replaced as a whole where more are wanted."""
+
+    values: FloatArray
+    functions: FloatArray  # at all nodes, shape (size, modes)
+    raw: FloatArray  # eigenvalues of the matrices, before correction
+    reach: float  # all eigenvalues of the matrices up to here are there
+    rounding: Rounding
+
+    def first(self, count: int) -> Solved:
+        """The lowest of them."""
+        return self._replace(values=self.values[:count], functions=self.functions[:, :count], raw=self.raw[:count])
+
+
 class Laplacian:
     """The eigenpairs of L phi = lambda M phi, orthonormal for the normalised masses, the first exactly (0, 1).
 
@@ -102,7 +118,7 @@ class Laplacian:
 
     Where the second eigenvalue is tiny beside the largest, because links or sizes differ by many orders of magnitude,
     small matrices are solved again to relative accuracy, and of large ones the few eigenpairs set apart are improved.
-    `rounding` says how exact the eigenpairs found last are.
+    Threads may ask at the same time: one of them solves, and the others wait for it.
     """
 
     def __init__(self, stiffness: Any, mass: FloatArray, *, coupling: Any = None, step: float = 0.0) -> None:
@@ -116,12 +132,19 @@ class Laplacian:
         self._coupling = scaled(coupling, 1 / self._root) if self._coupled else None
         if self._coupling is not None:
             self._metric = self._metric + self._coupling.T
-        self._raw = np.empty(0)  # eigenvalues of the matrices, before correction
-        self._found = Eigenpairs(self._raw, np.empty((self.size, 0)))
+        nothing = np.empty(0)
+        self._solved = Solved(nothing, np.empty((self.size, 0)), nothing, -math.inf, Rounding(0.0, math.inf, 0.0))
+        self._solving = RLock()
         self._fitting, self._too_far = -math.inf, math.inf  # up to where eigenpairs are known not to be too many
-        self._reach = -math.inf  # all eigenvalues of the matrices up to here have been found
-        self.rounding = Rounding(0.0, math.inf, 0.0)
         self.wanted: int | None = None  # number of eigenpairs that were asked for, whatever they cost
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the lock, which is of one process."""
+        return {name: value for name, value in self.__dict__.items() if name != "_solving"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """With a lock of its own."""
+        self.__dict__.update(state, _solving=RLock())
 
     @cached_property
     def flow(self) -> Flow | None:
@@ -146,6 +169,17 @@ class Laplacian:
         # The root of M, to first order, as eigenvectors are multiplied by it.
         return (found if self._coupling is None else found + found @ self._coupling / 2).tocsr()
 
+    def energy(self, functionals: Any, weights: FloatArray) -> float:
+        """The sum of squares of all coefficients but that of the constant, of *functionals* with signed weights.
+
+        Not less than that to rounding, and to second order in the coupling.
+        """
+        vector = functionals.T @ weights
+        vector -= (self._constant @ vector) * self._constant
+        if self._coupling is None:
+            return float(vector @ vector) * (1 + 64 * EPS)
+        return float(vector @ vector - vector @ (self._coupling @ vector)) * (1 + 64 * EPS)
+
     @property
     def smooth(self) -> bool:
         """Whether eigenpairs are found without factors, which become too many on large meshes."""
@@ -153,7 +187,7 @@ class Laplacian:
 
     def seconds(self, limit: float, count: int) -> float:
         """Rough seconds for the eigenpairs up to *limit*, about *count*; none if known, infinite where refused."""
-        if self._of_matrices(limit) <= self._reach:
+        if self._of_matrices(limit) <= self._solved.reach:
             return 0.0
         if self.whole:
             return self._cost.seconds_whole
@@ -173,25 +207,31 @@ class Laplacian:
         """Not below the largest eigenvalue of the matrix: Gershgorin's circles."""
         return circles(self._matrix)
 
-    def smooth_below(self, limit: float, count: int) -> Eigenpairs:
+    def smooth_below(self, limit: float, count: int) -> Solved:
         """All eigenpairs with eigenvalues up to *limit*, of which there should be about *count*, without factors."""
-        if limit > self._reach:
-            wanted = self._filter(limit, count)
-            seconds = wanted.seconds(self.size, self._matrix.nnz)
-            if seconds > _PATIENCE:
-                raise CostError(
-                    f"this scale needs about {count:,} eigenpairs of {self.size:,} nodes, more than fit in memory or "
-                    f"{_PATIENCE / 60:.0f} minutes; give coarser scales",
-                    seconds=seconds,
-                )
-            self._announce(count, seconds)
-            found, mixed = smooth_eigenpairs(self._matrix, self._metric, wanted)
-            share = _NOISE * math.sqrt(self.size)
-            # What is mixed into a mode counts as far as heat is left in it.
-            relative = share + 2 * float((mixed * TAIL ** (found.values / limit)).max())
-            rounding = Rounding(share * self._largest, float(found.values[1]), relative)
-            self._keep(found.values, found.functions, rounding, limit)
-        return self.lowest(max(int(np.searchsorted(self._raw, limit, side="right")), 1))
+        with self._solving:
+            if limit > self._solved.reach:
+                self._smooth(limit, count)
+            found = self._solved
+        return found.first(max(int(np.searchsorted(found.raw, limit, side="right")), 1))
+
+    def _smooth(self, limit: float, count: int) -> None:
+        """Find the eigenpairs up to *limit* without factors and keep them."""
+        wanted = self._filter(limit, count)
+        seconds = wanted.seconds(self.size, self._matrix.nnz)
+        if seconds > _PATIENCE:
+            raise CostError(
+                f"this scale needs about {count:,} eigenpairs of {self.size:,} nodes, more than fit in memory or "
+                f"{_PATIENCE / 60:.0f} minutes; give coarser scales",
+                seconds=seconds,
+            )
+        self._announce(count, seconds)
+        found, mixed = smooth_eigenpairs(self._matrix, self._metric, wanted)
+        share = _NOISE * math.sqrt(self.size)
+        # What is mixed into a mode counts as far as heat is left in it.
+        relative = share + 2 * float((mixed * TAIL ** (found.values / limit)).max())
+        rounding = Rounding(share * self._largest, float(found.values[1]), relative)
+        self._keep(found.values, found.functions, rounding, limit)
 
     @cached_property
     def _cost(self) -> Cost:
@@ -212,15 +252,17 @@ class Laplacian:
         """The most eigenpairs that can be found."""
         return self.size if self.whole else min(MOST_MODES, self.size // 2)
 
-    def below(self, limit: float) -> Eigenpairs:
+    def below(self, limit: float) -> Solved:
         """All eigenpairs with eigenvalues up to *limit*, at all nodes; all there are of a small matrix."""
         # Below rounding eigenvalues cannot be counted.
         limit = max(self._of_matrices(limit), 8 * _NOISE * math.sqrt(self.size) * self._largest)
-        if limit > self._reach:
-            self._solve(limit)
-        if self._reach == math.inf:
-            return self._found
-        return self.lowest(max(int(np.searchsorted(self._raw, limit, side="right")), 1))
+        with self._solving:
+            if limit > self._solved.reach:
+                self._solve(limit)
+            found = self._solved
+        if found.reach == math.inf:
+            return found
+        return found.first(max(int(np.searchsorted(found.raw, limit, side="right")), 1))
 
     def count(self, limit: float) -> int:
         """How many eigenvalues do not exceed *limit*; all there are of a small matrix."""
@@ -230,15 +272,16 @@ class Laplacian:
         """An eigenvalue before it is corrected for the step."""
         return -math.expm1(-self._step * value) / self._step if self._step else value
 
-    def lowest(self, count: int) -> Eigenpairs:
+    def lowest(self, count: int) -> Solved:
         """The *count* lowest eigenpairs, at all nodes."""
-        if len(self._raw) < count:
-            limit = self.reaching(count)
-            if self.whole or self._bands.count_below(limit) <= self.most:
-                self._solve(limit)
-            else:  # an eigenvalue is repeated so often that all its functions are too many: some of them
-                self._keep(*self._sparse(before := limit * (1 - 1e-8), count), before)
-        return Eigenpairs(self._found.values[:count], self._found.functions[:, :count])
+        with self._solving:
+            if len(self._solved.raw) < count:
+                limit = self.reaching(count)
+                if self.whole or self._bands.count_below(limit) <= self.most:
+                    self._solve(limit)
+                else:  # an eigenvalue is repeated so often that all its functions are too many: some of them
+                    self._keep(*self._sparse(before := limit * (1 - 1e-8), count), before)
+            return self._solved.first(count)
 
     def reaching(self, count: int) -> float:
         """A number that at least *count* eigenvalues of the matrices, and not many more, do not exceed."""
@@ -280,16 +323,15 @@ class Laplacian:
 
     def _keep(self, values: FloatArray, vectors: FloatArray, rounding: Rounding, limit: float) -> None:
         """Eigenpairs of the matrices up to *limit*, as functions that are orthonormal for the masses."""
-        self.rounding = rounding
         values, vectors = without_constant(values, vectors, self._constant)
         if self._coupled:
             vectors = (vectors + self._metric @ vectors) / 2
         vectors *= math.sqrt(self.mass.sum()) / self._root[:, None]
         vectors[:, 0] = 1.0
         vectors[:, 1:] -= (self.mass / self.mass.sum()) @ vectors[:, 1:]
-        self._raw, self._reach = np.maximum(values, 0.0), limit
-        values = np.log(1 / np.maximum(1 - self._step * self._raw, 1e-3)) / self._step if self._step else self._raw
-        self._found = Eigenpairs(values, vectors)
+        raw = np.maximum(values, 0.0)
+        values = np.log(1 / np.maximum(1 - self._step * raw, 1e-3)) / self._step if self._step else raw
+        self._solved = Solved(values, vectors, raw, limit, rounding)
 
     @property
     def _constant(self) -> FloatArray:

@@ -74,6 +74,7 @@ class Mesh(NodeSpace):
     """
 
     _dim = 2
+    certified = False  # nodes stand for a surface, and how well is estimated
 
     def __init__(self, vertices: Any, faces: Any, modes: int | None = None) -> None:
         try:

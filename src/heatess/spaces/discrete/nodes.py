@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 from ...arrays import EPS, FloatArray, numeric_array
 from ...errors import InputError, InputTypeError
 from ..base import Space
-from ..capabilities import Eigenpairs, Rounding
+from ..capabilities import Eigenpairs, Resolved
 from ..flow import Flow
-from .laplacian import FEW, MOST_MODES, TAIL, Laplacian
+from .laplacian import FEW, MOST_MODES, TAIL, Laplacian, Solved
 
 
 class NodeSpace(Space):
     """A space known by a matrix Laplacian on nodes, close enough for times from *finest* up. Scales are times."""
 
     angular = False
+
+    #: Relative differences of weights from volumes that are taken for rounding: volumes are sums over faces.
+    _even = 64 * EPS
 
     def __init__(self, laplacian: Laplacian, modes: Any, volume: float, finest: float = 0.0) -> None:
         self.modes = self  # its eigenpairs are its own
@@ -87,18 +90,13 @@ class NodeSpace(Space):
         """Share of the volume at each node, summing to one; equal weights are not uniform unless these are equal."""
         return np.asarray(self._laplacian.mass / self._laplacian.mass.sum())
 
-    @property
-    def rounding(self) -> Rounding:
-        """How exact the eigenpairs found last are."""
-        return self._laplacian.rounding
-
     def is_uniform(self, points: NDArray[Any], weights: FloatArray) -> bool:
         """Whether *weights* are the shares of the volume at all nodes, to rounding; *points* are distinct."""
         size, mass = self._laplacian.size, self._laplacian.mass
         if len(points) < size or (places := self._places(points)) is None:
             return False
-        ratio = np.bincount(places, weights, minlength=size) * (mass.sum() / mass)
-        return bool((np.abs(ratio - 1) <= 64 * EPS).all())
+        ratio = np.bincount(places, weights, minlength=size) / mass
+        return bool(ratio.max() <= ratio.min() * (1 + self._even))
 
     def _places(self, points: NDArray[Any]) -> NDArray[np.intp] | None:
         """The row of the Laplacian of each checked point; None where some lie between rows."""
@@ -112,6 +110,10 @@ class NodeSpace(Space):
         from scipy.special import gammainccinv
 
         return float(gammainccinv(self.dim / 2, TAIL)) / (2 * time)
+
+    def _limit(self, time: float) -> float:
+        """The eigenvalue up to which eigenpairs are found for *time*."""
+        return self.cutoff(time)
 
     @cached_property
     def finest_of_nodes(self) -> float:
@@ -142,29 +144,39 @@ class NodeSpace(Space):
 
     def eigenpairs(self, points: NDArray[Any], time: float) -> Eigenpairs:
         """The eigenpairs that *time* needs, or the given number of them, at *points*."""
+        found = self.resolved(time)
+        return Eigenpairs(found.values, found.at(points))
+
+    def lowest_eigenpairs(self, points: NDArray[Any], count: int) -> Eigenpairs:
+        """The *count* lowest eigenpairs, or as many as there are nodes if they are fewer, at *points*."""
+        found = self.lowest(count)
+        return Eigenpairs(found.values, found.at(points))
+
+    def resolved(self, time: float) -> Resolved:
+        """The eigenpairs that *time* needs, or the given number of them."""
         if self._modes is not None:
-            return self.lowest_eigenpairs(points, self._modes)
+            return self.lowest(self._modes)
         if self._laplacian.smooth:
-            return self._at(points, self._laplacian.smooth_below(*self._need(time)))
-        limit = self.cutoff(time)
+            return self._resolved(self._laplacian.smooth_below(*self._need(time)))
+        limit = self._limit(time)
         found = self._laplacian.below(limit)
         least = min(FEW, self._most_modes)
         if found.values[-1] < limit / 2:  # one more, for the last bounds what is left out
             least = min(max(least, len(found.values) + 1), self._most_modes)
-        return self._at(points, found if len(found.values) >= least else self._laplacian.lowest(least))
+        return self._resolved(found if len(found.values) >= least else self._laplacian.lowest(least))
 
-    def lowest_eigenpairs(self, points: NDArray[Any], count: int) -> Eigenpairs:
-        """The *count* lowest eigenpairs, or as many as there are nodes if they are fewer, at *points*."""
+    def lowest(self, count: int) -> Resolved:
+        """The *count* lowest eigenpairs, or as many as there are nodes if they are fewer."""
         count, most = min(count, self._laplacian.size), self._most_modes
         if count > most:
             raise InputError(
                 f"max_degree={count - 1} needs {count} eigenpairs, but {self!r} has {most} at most; give "
                 f"max_degree={most - 1} or less"
             )
-        return self._at(points, self._laplacian.lowest(count))
+        return self._resolved(self._laplacian.lowest(count))
 
-    def _at(self, points: NDArray[Any], found: Eigenpairs) -> Eigenpairs:
-        return Eigenpairs(found.values, self.interpolate(points, found.functions))
+    def _resolved(self, found: Solved) -> Resolved:
+        return Resolved(found.values, found.rounding, lambda points: self.interpolate(points, found.functions))
 
     def interpolate(self, points: NDArray[Any], values: FloatArray) -> FloatArray:
         """Functions known at the rows of the Laplacian, shape (rows, k), at checked points, which are nodes."""
@@ -178,6 +190,10 @@ class NodeSpace(Space):
     def functionals(self, points: NDArray[Any]) -> Any:
         """Sparse rows r_x, shape (n, nodes), with k_2t(x, y) = r_x' G exp(-2 t S) r_y for S and G of the flow."""
         return self._laplacian.functionals(self._evaluation(points))
+
+    def energy(self, points: NDArray[Any], weights: FloatArray) -> float:
+        """A - 1 at time zero, of distinct points with signed weights: squares of the coefficients of all modes."""
+        return self._laplacian.energy(self.functionals(points), weights)
 
     def _evaluation(self, points: NDArray[Any]) -> Any:
         """The sparse matrix that takes functions at the rows of the Laplacian to checked points, which are nodes."""

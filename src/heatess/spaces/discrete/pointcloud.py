@@ -81,6 +81,8 @@ class PointCloud(NodeSpace):
     1.0
     """
 
+    certified = False  # a sample stands for a manifold, and how well is estimated
+
     def __init__(
         self,
         points: Any,
