@@ -6,6 +6,7 @@ Main job
     gess_ratio      gESS against the same atoms equally weighted: a resampling trigger
     potential       the overlap of all atoms with each of them, or with other points; the smoothed density
     Measure         points and weights, checked once, taken in place of points by every function
+    Known           what a measure knows about its atoms: kind, frame, cells, chains, labels
     read            a Measure from a file: CSV, NumPy, Parquet, JSON, FITS, HDF5, NetCDF, star, meshes
     from_lonlat, from_spherical, from_decinc, from_euler    unit vectors and quaternions from angles
     from_healpix    a Measure from a HEALPix map held as an array
@@ -59,8 +60,10 @@ if TYPE_CHECKING:
     from .errors import (
         CalibrationWarning,
         CostError,
+        FrameWarning,
         InputError,
         InputTypeError,
+        KindError,
         MissingExtraError,
         PrecisionError,
         PrecisionWarning,
@@ -80,6 +83,7 @@ if TYPE_CHECKING:
     from .inference.thinning import Thinned, thin
     from .inference.two_sample import TwoSampleTest, two_sample_test
     from .inference.uniformity import UniformityTest, uniformity_test
+    from .known import Known
     from .measure import Measure
     from .plateaus import Plateau, Plateaus
     from .potentials import potential
@@ -117,6 +121,7 @@ __all__ = [
     "ComplexProjective",
     "CostError",
     "Euclidean",
+    "FrameWarning",
     "GeometricKernelsSpace",
     "Gradient",
     "Graph",
@@ -124,6 +129,8 @@ __all__ = [
     "Hyperbolic",
     "InputError",
     "InputTypeError",
+    "KindError",
+    "Known",
     "MaximumEntropy",
     "Measure",
     "Mesh",
@@ -198,6 +205,7 @@ _MODULES = {
     "inference.thinning": ("Thinned", "thin"),
     "inference.two_sample": ("TwoSampleTest", "two_sample_test"),
     "inference.uniformity": ("UniformityTest", "uniformity_test"),
+    "known": ("Known",),
     "measure": ("Measure",),
     "plateaus": ("Plateau", "Plateaus"),
     "potentials": ("potential",),

@@ -17,7 +17,8 @@ from .blocks import thread_count
 from .errors import InputError, PrecisionError
 from .files import atomic_path, check_writable, checksum, is_archive, read_archive, refuse_changed, write_archive
 from .heat.series import level_count
-from .measure import Measure
+from .known import Known
+from .measure import Measure, in_frame_of
 from .parts import PartSums, Unit, counted_weights
 from .profile import Facts, HeatProfile, build_profile, check_rtol
 from .restored import check_space, space_of
@@ -54,8 +55,8 @@ def degree_for(space: Space, time: float, *, ess: float = UNKNOWN_ESS, rtol: flo
     if degree is None:
         needed = _needed(transform, time, ess, rtol)
         raise PrecisionError(
-            f"{scales.in_words(space, time)} is too fine for data in parts on {space!r}: it needs max_degree={needed}, "
-            f"but {transform.most:.0f} is the most; give coarser scales, or use heat_profile on the whole",
+            f"{scales.in_words(space, time)} is too fine for data in parts on {space!r}: it needs a max_degree of "
+            f"{needed}, but {transform.most:.0f} is the most; give coarser scales, or use heat_profile on the whole",
             needed=needed if isinstance(needed, int) else None,
         )
     return math.ceil(degree)
@@ -115,6 +116,7 @@ class Accumulator:
     def __init__(self, space: Space | None = None, *, max_degree: int) -> None:
         self.max_degree = whole(max_degree, "max_degree", 2)
         self._sums = PartSums()
+        self.frame: str | None = None  #: of directions, as the first part that has one says
         self._space = None if space is None else self._checked(space)
 
     def _checked(self, space: Space) -> Space:
@@ -138,8 +140,18 @@ class Accumulator:
         """Ordinary effective sample size of all atoms seen."""
         return self._sums.checked().ess
 
-    def add(self, points: Any, weights: ArrayLike | None = None, *, log_weights: ArrayLike | None = None) -> Self:
+    def add(
+        self,
+        points: Any,
+        weights: ArrayLike | None = None,
+        *,
+        log_weights: ArrayLike | None = None,
+        frame: str | None = None,
+    ) -> Self:
         """Add atoms, and return the accumulator itself. Without weights each atom weighs 1.
+
+        *frame* is that of directions, see `Measure`. Those in another frame of the sky than the first ones are turned
+        into it, and a `FrameWarning` says so; what cannot be turned is refused.
 
         >>> import heatess as he
         >>> cloud = he.samplers.uniform(1000, rng=0)
@@ -151,7 +163,7 @@ class Accumulator:
                 "points are a Measure, whose weights are normalised, so that those of several parts are not on one "
                 "scale; give points and weights as they are"
             )
-        checked = Measure(points, space=self.space)
+        checked = in_frame_of(self.frame, Measure(points, space=self.space, frame=frame))
         counted, unit = counted_weights(weights, log_weights, checked.n)
         space = self._checked(checked.space)
         transform = with_transform(space)
@@ -159,22 +171,23 @@ class Accumulator:
         if part.total > 0:
             found = transform.coefficients(checked.points, counted, float(self.max_degree), EPSILON, thread_count())
             part = replace(part, coefficients=found)
-        self._space, self._sums = space, self._sums + part
+        self._space, self._sums, self.frame = space, self._sums + part, self.frame or checked.known.frame
         return self
 
     def __add__(self, other: Accumulator) -> Accumulator:
         if not isinstance(other, Accumulator):
             return NotImplemented
-        for name in ("space", "max_degree"):
+        for name in ("space", "max_degree", "frame"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs and mine is not None and theirs is not None:
                 raise InputError(f"accumulators with different {name} do not add up: {mine!r} and {theirs!r}")
         merged = Accumulator(self.space or other.space, max_degree=self.max_degree)
-        merged._sums = self._sums + other._sums
+        merged._sums, merged.frame = self._sums + other._sums, self.frame or other.frame
         return merged
 
     def __repr__(self) -> str:
-        return f"Accumulator({self.space!r}, max_degree={self.max_degree}, n={self.n})"
+        frame = f", {self.frame}" if self.frame else ""
+        return f"Accumulator({self.space!r}, max_degree={self.max_degree}, n={self.n}{frame})"
 
     def profile(
         self,
@@ -220,13 +233,14 @@ class Accumulator:
                 reached=error,
                 needed=needed if isinstance(needed, int) else None,
             )
-        return build_profile(Facts(space, part.n, part.ess, rtol), sums, at, "spectral", spectrum)
+        facts = Facts(space, part.n, part.ess, rtol, Known(frame=self.frame))
+        return build_profile(facts, sums, at, "spectral", spectrum)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the state to *path* (.npz): the old file or the new one stays, never a broken one.
 
-        A state file is replaced; any other file is not, so that data is never lost to a wrong name. Of a symbolic link
-        the file that it points to is meant.
+        A state file is replaced, unless *replace* is false; any other file is not, so that data is never lost to a
+        wrong name. Of a symbolic link the file that it points to is meant.
 
         >>> import heatess as he
         >>> import tempfile, pathlib
@@ -236,7 +250,7 @@ class Accumulator:
         Accumulator(Sphere(2), max_degree=50, n=300)
         """
         target, content = check_replaceable(path), self._content()
-        with atomic_path(target) as draft, draft.open("wb") as stream:
+        with atomic_path(target, replace=replace) as draft, draft.open("wb") as stream:
             write_archive(stream, content)
             stream.flush()
             os.fsync(stream.fileno())
@@ -257,6 +271,7 @@ class Accumulator:
         content: dict[str, Any] = {name: getattr(self._sums, name) for name in _SAVED}
         content |= {"schema": SCHEMA, "space": repr(space), "basis": with_transform(space).basis}
         content |= {"max_degree": self.max_degree, "exponent": exponent, "shift": shift}
+        content |= {} if self.frame is None else {"frame": self.frame}
         return {name: np.asarray(value, order="C") for name, value in content.items()}
 
     @classmethod
@@ -274,7 +289,7 @@ class Accumulator:
         """
         check_space(space)
         try:
-            content = read_archive(path, _FIELDS, "accumulator file")
+            content = read_archive(path, (*_FIELDS, "frame"), "accumulator file")
             if str(content.get("schema")) != SCHEMA:
                 found = str(content.get("schema"))[:60]
                 raise InputError(f"has schema {found}, but {SCHEMA} is needed; make it again with this version")
@@ -300,6 +315,7 @@ class Accumulator:
         if wrong:
             raise InputError(f"holds {wrong}; make it again")
         loaded._sums = sums
+        loaded.frame = Known(frame=str(content["frame"])).frame if "frame" in content else None
         return loaded
 
     @property

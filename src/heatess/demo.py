@@ -14,7 +14,7 @@ from . import __version__, samplers
 from .arrays import FloatArray, IntArray
 from .cli.text import columns, profile_csv
 from .errors import MissingExtraError
-from .files import atomic_path
+from .files import Drafts, atomic_path
 from .measure import Measure
 from .plot import COLORS, GREY, new_figure, plain
 from .profile import HeatProfile, heat_profile
@@ -28,6 +28,9 @@ COUNT = 3000
 KAPPA = 20.0
 ANGLES = (5, 15, 45)
 SCHEMA = "heatess.demo/1"
+
+#: What `write` writes.
+FILES = ("profile.png", "report.html", "profile.csv", "profile.json")
 
 #: Colatitude shown in the picture, in degrees; 99.7 % of the target lies within it.
 _CAP = 45
@@ -96,7 +99,7 @@ def story(demo: Demo) -> str:
     return "\n\n".join([opening, columns(rows, left=1), lesson])
 
 
-def write(demo: Demo, folder: Path) -> list[Path]:
+def write(demo: Demo, folder: Path, draft_of: Drafts = atomic_path) -> list[Path]:
     """Write report.html, profile.csv, profile.json and, with matplotlib, profile.png; return the paths written."""
     profiles = {"before": demo.before, "after": demo.after}
     content = {name: json.loads(profile.to_json()) for name, profile in profiles.items()}
@@ -104,14 +107,15 @@ def write(demo: Demo, folder: Path) -> list[Path]:
     written = []
     texts = {"report.html": page(demo), "profile.csv": profile_csv(profiles), "profile.json": as_json}
     for name, text in texts.items():
-        with atomic_path(folder / name) as draft:
+        with draft_of(folder / name) as draft:
             draft.write_text(text, encoding="utf-8")
         written.append(folder / name)
     try:
-        with atomic_path(folder / "profile.png") as draft:
-            picture(demo).savefig(draft, dpi=150)
+        figure = picture(demo)
     except MissingExtraError:
         return written
+    with draft_of(folder / "profile.png") as draft:
+        figure.savefig(draft, dpi=150)
     return [folder / "profile.png", *written]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +21,9 @@ SLACK = 1e-4
 
 #: The whole sphere in square degrees, 4 pi (180 / pi)^2, and the surface of the Earth in square kilometres.
 SKY_SQUARE_DEGREES, EARTH_SQUARE_KM = 129600 / math.pi, 510.1e6
-#: Kilometres in one degree of arc on the Earth.
-KM_PER_DEGREE = 111.2
+#: The mean radius of the Earth, (2 a + b) / 3 of WGS 84, and kilometres in one degree of arc on it, 111.195.
+EARTH_RADIUS_KM = 6371.0088
+KM_PER_DEGREE = EARTH_RADIUS_KM * math.pi / 180
 
 #: Euler angles by name, as the axes that scipy's `Rotation.from_euler` takes; capitals turn with the body.
 CONVENTIONS = {"relion": "ZYZ", "bunge": "ZXZ", "yaw-pitch-roll": "ZYX", "roll-pitch-yaw": "xyz"}
@@ -115,15 +117,28 @@ def from_euler(angles: Any, *, convention: str, units: str | None = None) -> Flo
     """
     from scipy.spatial.transform import Rotation
 
-    axes = CONVENTIONS.get(convention.lower() if isinstance(convention, str) else convention, convention)
-    if not isinstance(axes, str) or len(axes) != 3 or (set(axes) - set("xyz") and set(axes) - set("XYZ")):
-        known = ", ".join(CONVENTIONS)
-        raise InputError(f"convention must be one of {known}, or axes such as 'ZYZ' or 'xyz', but is {convention!r}")
+    axes = euler_axes(convention, "convention")
     (found,) = _angles({"angles": angles}, units)
     array = found.radians()
     if array.ndim != 2 or array.shape[1] != 3:
         raise InputError(f"angles must have shape (n, 3), one row per rotation, but have shape {array.shape}")
     return np.asarray(Rotation.from_euler(axes, array).as_quat())
+
+
+def euler_axes(convention: Any, name: str) -> str:
+    """The axes of a convention of Euler angles, as scipy takes them; *name* is the argument that has it.
+
+    >>> euler_axes("Bunge", "convention"), euler_axes("xyz", "convention")
+    ('ZXZ', 'xyz')
+    """
+    axes = CONVENTIONS.get(convention.lower(), convention) if isinstance(convention, str) else ""
+    turned = isinstance(axes, str) and bool(re.fullmatch("[xyz]{3}|[XYZ]{3}", axes)) and axes[0] != axes[1] != axes[2]
+    if not turned:
+        raise InputError(
+            f"{name} must be one of {', '.join(CONVENTIONS)}, or three axes such as 'ZYZ' (which turn with the body) "
+            f"or 'xyz' (which are fixed), but is {convention!r}"
+        )
+    return axes
 
 
 def check_units(units: Any) -> None:

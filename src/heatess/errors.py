@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -33,6 +34,18 @@ class InputTypeError(InputError, TypeError):
     Traceback (most recent call last):
         ...
     heatess.errors.InputTypeError: points must be real numbers, but have dtype <U1 ...
+    """
+
+
+class KindError(InputError):
+    """An answer that data of this kind do not have: a p-value or a band of what is no set of independent draws.
+
+    >>> import heatess as he
+    >>> sky = he.from_healpix(range(12), order="ring")
+    >>> he.uniformity_test(sky)
+    Traceback (most recent call last):
+        ...
+    heatess.errors.KindError: points are a map or grid of cells, ...
     """
 
 
@@ -129,18 +142,48 @@ class ScaleWarning(UserWarning):
     """
 
 
+class FrameWarning(UserWarning):
+    """Directions were turned from one frame of the sky into another one, or a frame is not known.
+
+    >>> import heatess as he
+    >>> import warnings
+    >>> north = [[0, 0, 1]]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = he.mmd2(he.Measure(north, frame="icrs"), he.Measure(north, frame="galactic"), angles=[5])
+    >>> print(caught[0].message)
+    b is galactic and a icrs: b was turned into icrs
+    """
+
+
 class MissingExtraError(ImportError):
-    """An optional dependency is not installed; the message is the install line.
+    """An optional dependency is not installed; the message has the line that installs it.
+
+    `needs` has the extra of heatess that brings each missing package, where there is one.
 
     >>> import heatess as he
     >>> issubclass(he.MissingExtraError, ImportError)
     True
     """
 
+    def __init__(self, message: str, *, needs: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.needs = dict(needs or {})
+
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:
-    """The error for an absent optional *package*, with the line that installs it, and the extra that brings it."""
-    return MissingExtraError(f"this needs {package}, which is not installed: pip install {package} (extra: {extra})")
+    """The error for an absent optional *package*, with the line that installs it."""
+    return missing_extras({package: extra})
+
+
+def missing_extras(needs: Mapping[str, str]) -> MissingExtraError:
+    """The error for absent optional packages, each with its extra, and the one line that installs them all.
+
+    >>> print(missing_extras({"astropy": "sky", "matplotlib": "plot"}))
+    this needs astropy and matplotlib, which are not installed: pip install 'heatess[plot,sky]'
+    """
+    are, line = "is" if len(needs) == 1 else "are", f"pip install 'heatess[{','.join(sorted(set(needs.values())))}]'"
+    return MissingExtraError(f"this needs {' and '.join(needs)}, which {are} not installed: {line}", needs=needs)
 
 
 _PACKAGE, _IMPORTING = str(Path(__file__).parent), "<frozen importlib"

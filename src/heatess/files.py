@@ -1,8 +1,9 @@
 """Write files completely or not at all, never over what was read; archives of arrays that know if they were changed.
 
 Results are first written to a *draft*, a hidden file beside the target whose name tells machine, process and chance,
-such as `.state-heatess-1f2e3d4c-4711-0a1b2c3d.npz`. It replaces the target in one step. A process that is killed while
-writing leaves its draft behind; the next one that writes to the same target removes it, and so may anybody at any time.
+such as `.state-heatess-1f2e3d4c-4711-0a1b2c3d.npz`. It replaces the target in one step, or takes its name only if there
+is no such file. A process that is killed while writing leaves its draft behind; the next one that writes to the same
+target removes it, and so may anybody at any time.
 
 A symbolic link as target is written through: the file that it points to is replaced, and the link stays. Of a file with
 several hard links, only the name that is written to changes.
@@ -10,6 +11,7 @@ several hard links, only the name that is written to changes.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -17,10 +19,10 @@ import secrets
 import shutil
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from io import BytesIO
-from itertools import combinations
+from itertools import chain, combinations, count
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,6 +33,9 @@ from .errors import InputError, InputTypeError
 
 AnyPath = str | os.PathLike[str]
 
+#: Gives a draft of a file inside a `with` block, as `atomic_path` does.
+Drafts = Callable[[Path], AbstractContextManager[Path]]
+
 #: A draft left behind is removed after so many seconds: by its own machine, once its process is dead; by others.
 STALE_HERE, STALE_ELSEWHERE = 60.0, 86_400.0
 
@@ -40,12 +45,30 @@ CHECKSUM = "checksum"
 _DRAFT = re.compile(r"-heatess-([0-9a-f]{8})-(\d{1,10})-[0-9a-f]{8}")
 
 
+def is_stream(path: AnyPath) -> bool:
+    """Whether *path* is no file of its own but a device, a pipe, or another name of standard input or output.
+
+    >>> is_stream("/dev/null"), is_stream("/dev/fd/1"), is_stream("cloud.csv")
+    (True, True, False)
+    """
+    place = Path(path)
+    try:
+        if not place.exists() or place.is_dir():
+            return False
+        return not place.is_file() or (place.parts[:2] in (("/", "dev"), ("/", "proc")) and place.parts[2] != "shm")
+    except (OSError, ValueError):
+        return False
+
+
 @contextmanager
-def atomic_path(path: AnyPath) -> Iterator[Path]:
+def atomic_path(path: AnyPath, *, replace: bool = True) -> Iterator[Path]:
     """A temporary file name in the directory of *path*; write there, inside a `with` block.
 
     If the block succeeds, the temporary file replaces *path*; if it fails, *path* does not change. Both have
     the same suffix, which may choose the format. Devices and pipes are written to directly.
+
+    Without *replace*, a file that is there by then stays as it is: what was written gets a free name beside it, which
+    the `FileExistsError` tells.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "result.txt"
@@ -55,7 +78,7 @@ def atomic_path(path: AnyPath) -> Iterator[Path]:
     'whole'
     """
     given = Path(path)
-    if given.exists() and (not given.is_file() or given.parent.parts[:2] in (("/", "dev"), ("/", "proc"))):
+    if is_stream(given):
         yield given
         return
     target = given.resolve()  # replace the file that a symbolic link points to, not the link
@@ -64,12 +87,40 @@ def atomic_path(path: AnyPath) -> Iterator[Path]:
     draft = target.with_name(f"{_draft_stem(target)}{mark}{target.suffix}")
     try:
         yield draft
+        if not replace:
+            _place(draft, target)
+            return
         if target.exists():
             shutil.copymode(target, draft)
         os.replace(draft, target)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def _place(draft: Path, target: Path) -> None:
+    """Call a draft *target*; if there is such a file, find a free name for it and say which."""
+    free = (target.with_name(f"{target.stem}-{number}{target.suffix}") for number in count(2))
+    name = next(name for name in chain([target], free) if _claimed(draft, name))
+    draft.unlink(missing_ok=True)
+    if name != target:
+        found = f"there is such a file now, which was not replaced; what was to be written is in {name}"
+        raise FileExistsError(errno.EEXIST, found, str(target))
+
+
+def _claimed(draft: Path, name: Path) -> bool:
+    """Give a draft a name too; False if there is such a file already."""
+    try:
+        os.link(draft, name)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links: an empty file holds the place
+        try:
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            return False
+        os.replace(draft, name)
+    return True
 
 
 def _draft_stem(target: Path) -> str:

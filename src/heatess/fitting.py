@@ -37,8 +37,8 @@ def fitting_scales(measure: Measure, rtol: float = 1e-8) -> Scales:
     With D the median distance between atoms drawn by weight, they run from about D / 50 to 4 D, or to two thirds of the
     diameter, where heat has mixed a compact space. The finest is no finer than a third of the distance of neighbours
     among so many atoms, D / ESS^(1/dim), than the space resolves, or than can be computed in a few times what the
-    coarse scales take. Above ten dimensions they are resolutions, from D / 10 to 2 D, below a right angle. Both ends
-    are rounded to plain numbers.
+    coarse scales take, and never finer than the cells of a map or grid. Above ten dimensions they are resolutions, from
+    D / 10 to 2 D, below a right angle. Both ends are rounded to plain numbers.
 
     >>> import heatess as he
     >>> scales = fitting_scales(he.Measure(he.samplers.fibonacci(1000)))
@@ -54,13 +54,15 @@ def fitting_scales(measure: Measure, rtol: float = 1e-8) -> Scales:
         return resolve(space, resolutions=np.geomspace(min(plain(spread / 10), last / 4), last, COUNT))
     last = plain(min(4 * spread, 2 * most / 3))
     neighbours = spread / measure.ess ** (1 / max(space.dim, 1))
+    cell = measure.known.cell or 0.0
     first = max(spread / 50, neighbours / 3)
+    last = max(last, plain(4 * cell)) if cell else last
     if space.modes is not None:
         first = max(first, 1.0001 * unit * math.sqrt(8 * space.modes.finest_time))
         last = max(last, 2 * first)
         return _grid(measure, first, last)
-    first = min(plain(first), last / 4)
-    return _grid(measure, _affordable(measure, first, last, rtol), last)
+    first = max(min(plain(first), last / 4), cell)
+    return _grid(measure, max(_affordable(measure, first, last, rtol), cell), last)
 
 
 def common_scales(measures: Sequence[Measure], rtol: float = 1e-8) -> Scales:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import FloatArray, numeric_array, shown
+from .arrays import numeric_array, shown
 from .errors import InputError, missing_extra
 from .measure import Measure
 from .quantities import has_unit
@@ -15,7 +15,7 @@ from .tables.meaning import Reading
 from .tables.take import take
 
 
-def from_healpix(values: Any, *, order: str) -> Measure:
+def from_healpix(values: Any, *, order: str, frame: str | None = None) -> Measure:
     """The pixels of a HEALPix map as weighted unit vectors to their centres.
 
     All pixels of a map have one area, so that probabilities, probability densities and counts give the same measure.
@@ -23,9 +23,12 @@ def from_healpix(values: Any, *, order: str) -> Measure:
     Parameters
     ----------
     values : array-like, shape (12 nside^2,)
-        One number per pixel, not negative; nside follows from their number.
+        One number per pixel, not negative; nside follows from their number. Pixels without data, nan or UNSEEN, are
+        left out and counted in `origin`, as in files.
     order : {"ring", "nested"}
         How pixels are numbered; never guessed. healpy's default is "ring".
+    frame : {"icrs", "galactic", "ecliptic", "geographic"}, optional
+        The frame of the map, which an array does not tell.
 
     See Also
     --------
@@ -39,9 +42,9 @@ def from_healpix(values: Any, *, order: str) -> Measure:
     >>> import heatess as he
     >>> sky = he.from_healpix([3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0], order="ring")
     >>> sky
-    Measure(Sphere(2), n=12, ess=1.6)
-    >>> round(he.gess(sky, angle=20), 3)
-    1.6
+    Measure(Sphere(2), n=12, ess=1.6: cells of 58.6)
+    >>> round(he.gess(sky, angle=60), 3)
+    1.599
     """
     if order not in ("ring", "nested"):
         raise InputError(f"order must be 'ring' or 'nested', but is {shown(order)}; say which, it is never guessed")
@@ -54,21 +57,12 @@ def from_healpix(values: Any, *, order: str) -> Measure:
     array = numeric_array(values, "values").astype(np.float64)
     if array.ndim != 1:
         raise InputError(f"values must have shape (12 nside^2,), but have shape {array.shape}; give one map")
-    _refuse_empty(array)
-    return Measure.taken(next(take(whole_map("the map", array, order), Reading())))
-
-
-def _refuse_empty(array: FloatArray) -> None:
-    """Refuse pixels without data, and negative or infinite ones."""
-    empty = np.isnan(array) | is_unseen(array)
-    bad = empty if empty.any() else (array < 0) | np.isinf(array)
+    bad = ((array < 0) & ~is_unseen(array)) | np.isinf(array)
     if bad.any():
         pixel, count = int(np.argmax(bad)), f"{int(bad.sum()):,} of {len(array):,} pixels"
-        if empty.any():
-            found = f"pixel {pixel} has no data, nan or UNSEEN ({count}); if nothing is there, set such pixels to 0"
-            raise InputError(f"{found}: numpy.where(values >= 0, values, 0)", row=pixel)
         raise InputError(
             f"values must be finite and not negative, but pixel {pixel} is {array[pixel]:g} ({count}); if they are "
-            "logarithms of probabilities, give numpy.exp(values - values.max())",
+            "logarithms of probabilities, give numpy.exp(values - values.max()); if it stands for no data, make it nan",
             row=pixel,
         )
+    return Measure.taken(next(take(whole_map("the map", array, order), Reading(frame=frame))))

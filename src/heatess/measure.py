@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,11 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from .arrays import FloatArray, numeric_array, shown
 from .blocks import ROWS, map_rows, slices, span
 from .directions import from_lonlat
-from .errors import InputError
+from .errors import FrameWarning, InputError, warn
+from .frames import converted_frame, turned
+from .known import ABOUT, SKY, Known
 from .quantities import has_unit
 from .spaces.base import Space
 from .spaces.rotations import Rotations
-from .spaces.shapes import are_rotations
+from .spaces.shapes import poses_in
 from .spaces.sphere import Sphere
 from .tables.frames import frame_table
 from .tables.meaning import Reading
@@ -36,6 +39,14 @@ class Measure:
     ----------
     points, weights, log_weights, space
         As for `heat_profile`.
+    kind : str, optional
+        What the atoms are: "draws" (independent), "weighted draws" (with importance weights), "chains" (the draws of
+        Markov chains, in their order), "trajectory", "cells" (of a map or grid) or "complete" (all there are).
+        Tests and bands are for draws alone. Default: what *points* say, if they say it.
+    frame : str, optional
+        Of directions: "icrs", "galactic", "ecliptic", "geographic", "sample". Default: what *points* say.
+    labels : sequence of str, or str, optional
+        The name of each atom; of a data frame also the name of a column.
 
     Attributes
     ----------
@@ -43,6 +54,8 @@ class Measure:
         The manifold, and one atom per row, in the space's own checked form.
     weights : ndarray, shape (n,)
         Not negative, summing to one.
+    known : Known
+        Kind, frame, cell, chains, labels, units and source, as far as they are known.
     origin : Origin or None
         Which columns of which file or data frame it was read from, if it was.
 
@@ -56,11 +69,18 @@ class Measure:
     array([0.25, 0.75])
     >>> round(he.gess(pair, angle=5), 6)
     1.6
+
+    What is known stays with the atoms, whichever of them are taken:
+
+    >>> poles = he.Measure([[0, 0, 1], [0, 0, -1], [1, 0, 0]], kind="complete", labels=["north", "south", "zero"])
+    >>> poles[poles.points[:, 2] != 0].known.labels
+    array(['north', 'south'], dtype='<U5')
     """
 
     space: Space
     points: NDArray[Any]
     weights: FloatArray
+    known: Known = Known()
     origin: Origin | None = None
 
     def __init__(
@@ -70,11 +90,28 @@ class Measure:
         *,
         log_weights: ArrayLike | str | None = None,
         space: Space | None = None,
+        kind: str | None = None,
+        frame: str | None = None,
+        labels: Sequence[str] | str | None = None,
     ) -> None:
         points = plain(points, "points")
-        self._fill(points, weights, log_weights, space)
+        column = labels if isinstance(labels, str) else None
+        self._fill(points, weights, log_weights, space, column)
         if isinstance(points, np.ndarray) and np.may_share_memory(points, self.points):
             self.__dict__["points"] = self.points.copy()  # so that later changes of the array do not change the measure
+        if column is not None and self.known.labels is None:
+            raise InputError(
+                f"labels={column!r} is a column's name, but points have no columns; give one name per atom"
+            )
+        self._tell(self.known.said(kind, frame, None if column is not None else labels))
+
+    def _tell(self, known: Known) -> None:
+        """Keep what is known, if it fits the atoms."""
+        if known.labels is not None and len(known.labels) != self.n:
+            raise InputError(f"labels must be one name for each of {self.n:,} atoms, but are {len(known.labels):,}")
+        if known.frame in SKY and not (self.space.directional and self.space.dim == 2):
+            raise InputError(f"frame={known.frame!r} is for directions on the sky, but points are on {self.space!r}")
+        self.__dict__["known"] = known
 
     def _fill(
         self,
@@ -82,6 +119,7 @@ class Measure:
         weights: ArrayLike | str | None,
         log_weights: ArrayLike | str | None,
         space: Space | None,
+        labels: str | None = None,
     ) -> None:
         """Check everything; points may still share the memory of the caller's array."""
         if space is not None and not isinstance(space, Space):
@@ -91,11 +129,16 @@ class Measure:
         if not isinstance(points, np.ndarray):
             table = frame_table(points)
             if table is not None:
-                self._take(table, weights, log_weights, space)
+                self._take(table, weights, log_weights, space, labels)
                 return
-            points, space = _converted(points, space)
+            frame = converted_frame(points)
+            points, space = _converted(points, space, frame)
+            if frame is not None:
+                self.__dict__["known"] = Known(frame=frame)
+        shape = np.shape(points) if isinstance(points, np.ndarray) else ()
         if space is None:
             points = numeric_array(points, "points")
+            shape = points.shape
             if points.ndim == 3:
                 points, space = _stacked(points)
         if space is None:
@@ -106,9 +149,13 @@ class Measure:
                 )
             space = _sphere(points.shape[1] - 1)
         points = space.check(_in_rows(points, space))
+        if len(shape) == 3 and space.form == "vectors":  # (chain, draw, d)
+            self.__dict__["known"] = Known(kind="chains", chains=shape[0])
         self.__dict__.update(space=space, points=points, weights=_normalised(weights, log_weights, len(points)))
+        if (names := space.names(points)) is not None:
+            self.__dict__["known"] = self.known.said(labels=names)
 
-    def _take(self, table: Table, weights: Any, log_weights: Any, space: Space | None) -> None:
+    def _take(self, table: Table, weights: Any, log_weights: Any, space: Space | None, labels: str | None) -> None:
         """Columns of a data frame; weights are a column's name or an array."""
         named = {"weights": weights, "log_weights": log_weights}
         columns: dict[str, Any] = {name: value for name, value in named.items() if isinstance(value, str)}
@@ -116,7 +163,7 @@ class Measure:
         if arrays:
             columns["weights"] = "none"
         try:
-            taken = next(take(table, Reading(space=space, loose=True, **columns)))
+            taken = next(take(table, Reading(space=space, loose=True, labels=labels, **columns)))
         except InputError as error:
             raise _with_read(error) from None
         own = {"weights": taken.weights, "log_weights": taken.log_weights} | arrays
@@ -131,6 +178,7 @@ class Measure:
         except InputError as error:
             raise at_place(error, taken.place) from None
         made.__dict__["origin"] = taken.origin
+        made._tell(taken.known)
         return made
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -163,14 +211,50 @@ class Measure:
         return points
 
     @classmethod
-    def trusted(cls, space: Space, points: NDArray[Any], weights: FloatArray) -> Measure:
+    def trusted(cls, space: Space, points: NDArray[Any], weights: FloatArray, known: Known | None = None) -> Measure:
         """A measure of points already checked and weights already summing to one."""
         made = cls.__new__(cls)
         made.__dict__.update(space=space, points=points, weights=weights)
+        if known is not None:
+            made.__dict__["known"] = known
         return made
 
     def __repr__(self) -> str:
-        return f"Measure({self.space!r}, n={self.n}, ess={self.ess:.4g})"
+        known = f": {self.known.words}" if self.known.words else ""
+        return f"Measure({self.space!r}, n={self.n}, ess={self.ess:.4g}{known})"
+
+    def __getitem__(self, rows: Any) -> Measure:
+        """Some of the atoms, by an array of row numbers, a mask or a slice; their weights sum to one again.
+
+        >>> import heatess as he
+        >>> he.Measure([[0, 0, 1], [0, 1, 0], [1, 0, 0]], [1, 1, 2])[1:].weights.round(3)
+        array([0.333, 0.667])
+        """
+        weights = np.atleast_1d(self.weights[rows])
+        if weights.ndim != 1 or not len(weights) or not weights.sum() > 0:
+            raise InputError(f"rows must choose atoms, at least one of them with a weight, but are {shown(rows)}")
+        if isinstance(rows, int | np.integer):
+            rows = slice(rows, rows + 1 or None)
+        kept = _normalised(weights, None, len(weights)) if self.weights.strides != (0,) else _even(len(weights))
+        return Measure.trusted(self.space, self.points[rows], kept, self.known.rows(rows, self.n))
+
+    def in_frame(self, frame: str) -> Measure:
+        """The same directions in another frame of the sky: "icrs", "galactic" or "ecliptic" (of J2000).
+
+        >>> import heatess as he
+        >>> center = he.Measure([[1, 0, 0]], frame="galactic").in_frame("icrs")
+        >>> center.points.round(3)
+        array([[-0.055, -0.873, -0.484]])
+        """
+        if frame == self.known.frame:
+            return self
+        points = turned(self.points, self.known.frame, frame)
+        return Measure.trusted(self.space, self.space.check(points), self.weights, self.known.said(frame=frame))
+
+    @property
+    def about(self) -> str:
+        """What the points are, as far as the frame or the columns tell: earth, sky, directions, ...; or ""."""
+        return ABOUT.get(self.known.frame or "") or (self.origin.about if self.origin is not None else "")
 
     @property
     def n(self) -> int:
@@ -187,7 +271,7 @@ class Measure:
     @property
     def equally_weighted(self) -> Measure:
         """The same atoms with equal weights."""
-        return Measure.trusted(self.space, self.points, _normalised(None, None, self.n))
+        return Measure.trusted(self.space, self.points, _even(self.n), self.known)
 
     def support(self) -> Measure:
         """The same measure without its atoms of zero weight.
@@ -197,7 +281,9 @@ class Measure:
         Measure(Sphere(2), n=1, ess=1)
         """
         kept = self.weights > 0
-        return self if kept.all() else Measure.trusted(self.space, self.points[kept], self.weights[kept])
+        if kept.all():
+            return self
+        return Measure.trusted(self.space, self.points[kept], self.weights[kept], self.known.rows(kept, self.n))
 
     def coalesced(self) -> Measure:
         """The same measure with exact duplicates merged and atoms of zero weight dropped.
@@ -213,22 +299,45 @@ class Measure:
         if len(first) == support.n:
             return support
         masses = np.bincount(label, support.weights).astype(np.float64)
-        return Measure.trusted(self.space, support.points[first], masses)
+        return Measure.trusted(self.space, support.points[first], masses, support.known.rows(first, support.n))
+
+
+def in_frame_of(frame: str | None, measure: Measure, names: tuple[str, str] = ("what came before", "this")) -> Measure:
+    """*measure* in a *frame*, with a warning if it was in another one; refused where none leads to the other.
+
+    *names* are what messages call that which has the frame, and the measure. A frame that is not known is taken for the
+    other one; of a file that is said.
+    """
+    first, second = names
+    own = measure.known.frame
+    if frame == own or frame is None:
+        return measure
+    if own is None:
+        if measure.known.source and frame in SKY:
+            warn(f"{second} does not say its frame, and is taken for {frame}; frame= says another one", FrameWarning)
+        return measure
+    if frame in SKY and own in SKY:
+        warn(f"{second} is {own} and {first} {frame}: {second} was turned into {frame}", FrameWarning)
+        return measure.in_frame(frame)
+    raise InputError(
+        f"{first} is in the frame {frame}, but {second} in {own}, and none can be turned into the other; put like with "
+        "like, or say frame= if one of them is wrong"
+    )
 
 
 def _with_read(error: InputError) -> InputError:
     """The same error; where it advises arguments that only `read` has, it says so."""
-    if not re.search(r"\b(?:columns|units|drop_missing|normalize)=", str(error)):
+    if not re.search(r"\b(?:columns|units|drop_missing|missing|normalize|select|area)=|space='graph", str(error)):
         return error
     return type(error)(f"{error}, as an argument of heatess.read(frame, ...)", row=error.row)
 
 
-def _converted(points: Any, space: Space | None) -> tuple[Any, Space | None]:
-    """Objects of other packages: rotations of scipy, sky coordinates of astropy."""
+def _converted(points: Any, space: Space | None, frame: str | None) -> tuple[Any, Space | None]:
+    """Objects of other packages: rotations of scipy, sky coordinates of astropy in a frame that is known."""
     if hasattr(points, "as_quat"):
         return points, space or Rotations()
     if type(points).__module__.startswith("astropy.coordinates") and hasattr(points, "spherical"):
-        place = points.spherical
+        place = (points.transform_to("icrs") if frame == "icrs" else points).spherical
         return from_lonlat(place.lon, place.lat), space
     return points, space
 
@@ -245,16 +354,15 @@ def _stacked(points: NDArray[Any]) -> tuple[NDArray[Any], Space | None]:
     chains, draws, width = points.shape
     if not points.size:
         return points.reshape(0, width), None
-    unit = np.abs(np.einsum("cdj,cdj->cd", points, points, dtype=np.float64) - 1).max() < 1e-2
-    if draws == width == 3 and are_rotations(points):
-        return points, Rotations()
-    if unit:
-        return points.reshape(chains * draws, width), None
-    if (draws, width) in ((3, 4), (4, 4)) and are_rotations(points[:, :3, :3]):
+    if poses_in(points):
+        if width == 3:
+            return points, Rotations()
         raise InputError(
             f"points have shape {points.shape}, which are poses; give their rotations, points[:, :3, :3], or a tuple "
             "of positions and quaternions with space=he.Product(he.Euclidean(3), he.Rotations())"
         )
+    if np.abs(np.einsum("cdj,cdj->cd", points, points, dtype=np.float64) - 1).max() < 1e-2:
+        return points.reshape(chains * draws, width), None
     raise InputError(
         f"points have shape {points.shape}, but are neither rotation matrices (n, 3, 3) nor unit vectors "
         f"(chain, draw, {width}); give an (n, d) array, or name the manifold with space="
@@ -314,9 +422,14 @@ def scaled_weights(
     return np.ldexp(values, -exponent), exponent, 0.0
 
 
+def _even(n: int) -> FloatArray:
+    """Equal weights, stored as one number however many atoms there are."""
+    return np.broadcast_to(np.float64(1.0 / (n or 1)), (n,))
+
+
 def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None) -> FloatArray:
     if weights is None and log_weights is None:
-        return np.broadcast_to(np.float64(1.0 / (n or 1)), (n or 0,))  # one number, however many atoms
+        return _even(n or 0)
     scaled, exponent, _ = scaled_weights(weights, log_weights, n)
     if exponent is None:
         found = "weights sum to zero" if log_weights is None else "log_weights are all -inf"

@@ -348,7 +348,7 @@ def log_ticks(axis: Axis, low: float, high: float) -> None:
 def plain(value: float) -> str:
     """A number for readers: three significant digits, thousands separated.
 
-    >>> plain(152.03), plain(3000), plain(0.5), plain(21.914), plain(41936.2)
-    ('152', '3,000', '0.5', '21.9', '41,936')
+    >>> plain(152.03), plain(3000), plain(0.5), plain(21.914), plain(41936.2), plain(999.99)
+    ('152', '3,000', '0.5', '21.9', '41,936', '1,000')
     """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import plateaus, restored, scales
 from .arrays import FloatArray, is_dask, shown
@@ -14,6 +14,7 @@ from .engines import plan, sampled
 from .errors import InputError, PrecisionWarning, ScaleError, missing_extra, warn
 from .fitting import scales_for
 from .heat.sums import HeatSums
+from .known import Known
 from .measure import Measure
 from .plateaus import Plateaus
 from .progress import Progress
@@ -77,6 +78,8 @@ class HeatProfile(scales.OverScales):
         Ordinary effective sample size, 1 / sum w_i^2, and number of atoms.
     space, method : Space, str
         The manifold, and the engines that ran, for instance "spectral" or "local+spectral".
+    known : Known
+        What was known of the measure: kind, frame, size of cells.
 
     Examples
     --------
@@ -102,10 +105,11 @@ class HeatProfile(scales.OverScales):
     method: str
     _spectrum: Spectrum | None = field(default=None)
     _resolutions: FloatArray | None = field(default=None)
+    known: Known = field(default=Known())
 
     schema: ClassVar[str] = SCHEMA
     columns: ClassVar[tuple[str, ...]] = _CURVES
-    facts: ClassVar[tuple[str, ...]] = ("ess", "n", "space", "method")
+    facts: ClassVar[tuple[str, ...]] = ("ess", "n", "space", "method", "known")
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "gess", "volume", "dimension", "error")
 
     def at(
@@ -129,12 +133,22 @@ class HeatProfile(scales.OverScales):
                 sums = self._spectrum.heat_sums(scale.times)
             most = max(10 * float(self.error.max()), 1e-10)
             if float(sums.error.max()) <= most:
-                facts = Facts(self.space, self.n, self.ess, most)
+                facts = Facts(self.space, self.n, self.ess, most, self.known)
                 return build_profile(facts, sums, scale, self.method)._point(0)
         raise InputError(
             f"this profile does not certify the scale sqrt(8 t) = {scale.angles[0]:g}{self._unit} (its own "
             f"are {self.angles.min():g} to {self.angles.max():g}); call heat_profile with that scale"
         )
+
+    @property
+    def below_cell(self) -> NDArray[np.bool_]:
+        """At which scales sqrt(8 t) is smaller than the cells of the map or grid, so that gESS counts cells.
+
+        >>> import heatess as he
+        >>> he.heat_profile(he.from_healpix(range(192), order="ring"), angles=[15, 60]).below_cell
+        array([False, False])
+        """
+        return scales.below_cell(self.known.cell, self.angles)
 
     def _point(self, row: int) -> ProfilePoint:
         return ProfilePoint(*(float(getattr(self, name)[row]) for name in _CURVES))
@@ -209,7 +223,9 @@ class HeatProfile(scales.OverScales):
         coords: dict[str, Any] = {"angle": ("angle", np.array(self.angles), units)}
         coords["time"] = ("angle", np.array(self.times))
         coords["resolution"] = ("angle", np.array(self.resolutions), units)
-        return xarray.Dataset(curves, coords=coords, attrs=self._facts())
+        known = {name: value for name, value in self.known.to_dict().items() if value}
+        facts = {name: value for name, value in self._facts().items() if name != "known"}
+        return xarray.Dataset(curves, coords=coords, attrs=facts | known)
 
     @classmethod
     def from_json(cls, text: str, *, space: Space | None = None) -> HeatProfile:
@@ -312,7 +328,9 @@ def heat_profile(
         atoms overlap by 1/e (the choice for more than ten dimensions). Default: 60 scales that fit the cloud, see
         `heatess.fitting.fitting_scales`.
     rtol : float
-        Relative accuracy wanted of `gess`; what was reached is in the result's `error`.
+        Relative accuracy wanted; what was reached for `gess` is in the result's `error`. There is a `PrecisionWarning`
+        where `mmd2` may be off by more than four times that, by more than *rtol* and by more than 1e-4 (0.1 on meshes
+        and point clouds): with rtol=0.01 it may be off by one per cent.
     method : {"auto", "spectral", "pairwise", "local"}
         Force an engine. All agree to *rtol*.
     pairs, rng : int, and Generator or int, optional
@@ -341,9 +359,10 @@ def heat_profile(
         how: dict[str, Any] = {"rtol": rtol, "method": method, "pairs": pairs, "progress": progress}
         return profile_collection(points, weights, log_weights=log_weights, space=space, **at_scales, **how)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    bar, facts = Progress(progress), Facts(measure.space, measure.n, measure.ess, rtol)
+    bar, facts = Progress(progress), Facts(measure.space, measure.n, measure.ess, rtol, measure.known.of_all)
     with bar.told():
         at = scales_for(measure, angles, times, resolutions, rtol)
+    scales.warn_below_cell(measure.known.cell, at.angles)
     if pairs is not None:
         if method != "auto":
             raise InputError(f"give pairs= or method={method!r}, not both: random pairs are a method of their own")
@@ -382,7 +401,9 @@ def gess(
         at_scale: dict[str, Any] = {"angles": angle, "times": time, "resolutions": resolution}
         return float(heat_profile(points, weights, log_weights=log_weights, space=space, rtol=rtol, **at_scale).gess[0])
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    t = float(scales.resolve(measure.space, angle, time, resolution).times[0])
+    at = scales.resolve(measure.space, angle, time, resolution)
+    scales.warn_below_cell(measure.known.cell, at.angles)
+    t = float(at.times[0])
     return min(max(1 / plan.overlap(measure, t, rtol), 1.0), measure.ess)
 
 
@@ -441,6 +462,7 @@ class Facts(NamedTuple):
     n: int
     ess: float
     rtol: float
+    known: Known = Known()
 
 
 #: Why mmd2 may be less certain than gess, by method.
@@ -450,8 +472,13 @@ _WHY = {
     "pairs, or leave out pairs= to sum over all; what chance does to gess is in error"
 }
 
-#: Uncertainty of mmd2 that is worth a warning; and where eigenpairs themselves are good to a few per cent.
-_MMD2_DOUBT, _MMD2_DOUBT_OF_MODES = 1e-4, 0.1
+#: Uncertainty of mmd2 that is worth a warning, and on spaces whose eigenpairs themselves are good to a few per cent.
+MMD2_DOUBT, MMD2_DOUBT_OF_ESTIMATES = 1e-4, 0.1
+
+
+def mmd2_doubt(space: Space, rtol: float) -> float:
+    """The relative error of MMD^2 from which there is a warning: none up to what was asked for."""
+    return max(rtol, MMD2_DOUBT if space.certified else MMD2_DOUBT_OF_ESTIMATES)
 
 
 def build_profile(
@@ -466,7 +493,7 @@ def build_profile(
             "those that are close; give more pairs, or leave out pairs= to sum over all",
             PrecisionWarning,
         )
-    doubt = max(facts.rtol, _MMD2_DOUBT if facts.space.modes is None else _MMD2_DOUBT_OF_MODES)
+    doubt = mmd2_doubt(facts.space, facts.rtol)
     bad = sums.mmd2_error > np.maximum(doubt, 4 * sums.error)  # what `error` says already is no news
     if bad.any():
         worst = int(np.argmax(np.where(bad, sums.mmd2_error, 0.0)))
@@ -481,4 +508,4 @@ def build_profile(
         mmd2, volume = np.exp(sums.log_mmd2), np.exp(-divergence)
     count, dimension = np.clip(1 / sums.overlap, 1.0, facts.ess), 2 * sums.slope
     curves = (at.times, at.angles, count, volume, divergence, mmd2, dimension, sums.error)
-    return HeatProfile(*curves, facts.ess, facts.n, facts.space, method, spectrum, at.resolutions)
+    return HeatProfile(*curves, facts.ess, facts.n, facts.space, method, spectrum, at.resolutions, facts.known)

@@ -10,6 +10,7 @@ import numpy as np
 from . import spaces
 from .arrays import FloatArray, shown
 from .errors import InputError, InputTypeError
+from .known import Known
 from .spaces.base import Space
 
 
@@ -33,7 +34,18 @@ def profile(text: str, schema: str, curves: tuple[str, ...], space: Space | None
     except InputError as error:
         raise type(error)(f"this JSON {error}") from None
     facts = {"ess": float(_numbers("ess", [found.get("ess")])[0]), "n": n, "space": known, "method": method}
+    facts["known"] = _known(found.get("known"))
     return {"_resolutions": columns.pop("resolutions"), **columns, **facts}
+
+
+def _known(found: Any) -> Known:
+    """What was known of the measure; nothing in files written before it was kept."""
+    names = Known().to_dict()
+    if found is None:
+        return Known()
+    if not isinstance(found, dict) or not set(found) <= set(names):
+        raise InputError(f"known of this JSON must be an object with {', '.join(names)}, but is {shown(found)}")
+    return Known(**found)
 
 
 def check_space(space: Any) -> None:

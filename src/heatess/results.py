@@ -11,6 +11,7 @@ import numpy as np
 
 from .arrays import Frozen
 from .errors import missing_extra
+from .known import Known
 
 #: Rows that a table in a notebook shows at most.
 _SHOWN_ROWS = 12
@@ -179,6 +180,8 @@ def plain_value(value: Any) -> Any:
     """One fact as a plain Python value: numbers and text as they are, anything else as its repr."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, Known):
+        return value.to_dict()
     return value if value is None or isinstance(value, str | int | float) else repr(value)
 
 

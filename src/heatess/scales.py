@@ -131,6 +131,23 @@ def _refuse(values: FloatArray, name: str, bad: NDArray[np.bool_], expected: str
         raise ScaleError(f"{name} must be {expected}, but entry {entry} is {values[entry]:g}; remove or correct it")
 
 
+def below_cell(cell: float | None, angles: FloatArray) -> NDArray[np.bool_]:
+    """Which scales are smaller than a cell of the map or grid, but for rounding."""
+    return np.asarray(angles < (cell or 0.0) * (1 - 1e-9))
+
+
+def warn_below_cell(cell: float | None, angles: FloatArray) -> None:
+    """Warn of scales that are smaller than a cell."""
+    below = below_cell(cell, angles)
+    if cell is not None and below.any():
+        which = f"{int(below.sum())} of {len(angles)} scales are" if len(angles) > 1 else f"the scale {angles[0]:g} is"
+        warn(
+            f"{which} below the size of the cells of this map or grid, {cell:.3g}: there every cell counts as one "
+            f"point, and gESS and volume tell of the grid; scales from {cell:.3g} on tell of what it shows",
+            ScaleWarning,
+        )
+
+
 def in_words(space: Space, time: float) -> str:
     """A scale as it stands in messages: an angle in degrees, or a distance sqrt(8 t).
 

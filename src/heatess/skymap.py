@@ -9,6 +9,7 @@ import numpy as np
 
 from .arrays import FloatArray, shown
 from .errors import InputError
+from .known import AXES
 from .measure import Measure
 from .plot import GREY, new_figure, plain
 from .potentials import potential
@@ -26,12 +27,12 @@ def draw_sky(measure: Measure, scale: Scales, ax: Axes | None, *, atoms: bool) -
     if not measure.space.directional or measure.space.dim != 2:
         raise InputError(f"a map of the sky needs unit vectors on Sphere(2), but points are on {measure.space!r}")
     ax = _map(ax)
-    about = measure.origin.about if measure.origin is not None else ""
+    about = measure.about
     mirror = -1.0 if about == "sky" else 1.0
     _shade(ax, measure, float(scale.times[0]), mirror)
     if atoms:
         _dots(ax, measure, mirror)
-    _graticule(ax, about)
+    _graticule(ax, about, measure.known.frame)
     words = f"{measure.n:,} atoms, smoothed at {plain(float(scale.angles[0]))}°"
     ax.set_title(words, fontsize="medium", color=GREY)
     return ax
@@ -81,8 +82,8 @@ def _dots(ax: Axes, measure: Measure, mirror: float) -> None:
     )
 
 
-def _graticule(ax: Axes, about: str) -> None:
-    """Lines every 30 degrees, with the names of longitudes, or of right ascensions, which increase to the left."""
+def _graticule(ax: Axes, about: str, frame: str | None) -> None:
+    """Lines every 30 degrees, with the names that the frame has for them; on the sky longitudes run to the left."""
     from matplotlib.patheffects import withStroke
 
     ax.grid(True, color="white", linewidth=0.5, alpha=0.35)
@@ -93,10 +94,9 @@ def _graticule(ax: Axes, about: str) -> None:
         label.set_path_effects([withStroke(linewidth=2, foreground="#00224e")])
     ax.set_yticks(np.radians(np.arange(-60, 90, 30)))
     ax.tick_params(axis="y", labelsize=8, labelcolor=GREY)
-    if about == "sky":
-        ax.set(xlabel="right ascension", ylabel="declination")
-    elif about == "earth":
-        ax.set(xlabel="longitude", ylabel="latitude")
+    if about in ("sky", "earth"):
+        east, north = AXES.get(frame, AXES[None])[:2]
+        ax.set(xlabel=east, ylabel=north)
 
 
 def _vectors(longitude: FloatArray, latitude: FloatArray) -> FloatArray:

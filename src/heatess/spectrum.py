@@ -207,9 +207,9 @@ def _of_torus(measure: Measure, transform: TorusTransform, count: int) -> _Level
 def _of_modes(measure: Measure, modes: Modes, count: int) -> _Levels:
     """B_l = (sum_i w_i phi_l(x_i))^2, one mode a level."""
     coefficients: Any = 0.0
+    found = modes.lowest(count)
     for rows in slices(measure.n, _BLOCK_ENTRIES // count + 1):
-        values, functions = modes.lowest_eigenpairs(measure.points[rows], count)
-        coefficients = coefficients + measure.weights[rows] @ functions
+        coefficients = coefficients + measure.weights[rows] @ found.at(measure.points[rows])
     energies = coefficients**2
     energies[0] = 1.0
-    return values, np.ones(len(values)), energies
+    return found.values, np.ones(len(found.values)), energies

@@ -54,7 +54,7 @@ def _by_modes(measure: Measure, modes: Modes) -> Overlaps:
 
     def overlaps(left: IntArray, right: IntArray) -> OverlapsOfTime:
         def at(time: float) -> FloatArray:
-            features = features_of(modes, measure.points[first], time)
+            features = features_of(modes.resolved(time), measure.points[first], time)
             parts = slices(len(left), BLOCK_ENTRIES // features.shape[1] + 1)
             found = [np.einsum("ij,ij->i", features[label[left[part]]], features[label[right[part]]]) for part in parts]
             return np.concatenate(found)

@@ -18,17 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray
-from ..blocks import slices
 from ..engines import plan
 from ..engines.base import Question
-from ..engines.modes import BLOCK_ENTRIES
 from ..engines.pairs import Pairs
 from ..heat.sums import HeatSums
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import Space
-from ..spaces.capabilities import Modes, ZonalPairs
+from ..spaces.capabilities import Resolved, ZonalPairs
 from .mmd import apart, log_mmd2_of
+from .uneven import squared_apart
 
 #: What lines in place of curves may add to the logarithm of the ratio, about, and most and fewest times of the grid.
 SLACK, MOST_TIMES, FEW_TIMES = 0.02, 1500, 6
@@ -56,7 +55,7 @@ def certify(one: Measure, other: Measure, time: float, rtol: float) -> Certifica
     """The certificate for *other* in place of *one*; on infinite and on uneven spaces for this one scale."""
     space = one.space
     if space.modes is not None:
-        return _at_one_scale(one, other, time, rtol, _by_features(one, other, space.modes, time))
+        return _at_one_scale(one, other, time, rtol, squared_apart(one, other, space.modes, time))
     if not space.compact:
         return _at_one_scale(one, other, time, rtol, None)
     times = _grid(one, time)
@@ -188,20 +187,7 @@ def _direct(one: Measure, other: Measure, time: float, sums: list[HeatSums]) -> 
     return max(own - 2 * mixed + new, 0.0) + doubt + 64 * EPS * (own + 2 * mixed + new)
 
 
-def _by_features(one: Measure, other: Measure, modes: Modes, time: float) -> float:
-    """The same from eigenpairs as they are: the difference of the sums of functions, divided by sqrt k_2t(x, x)."""
-    decay = np.exp(-2 * time * modes.eigenpairs(one.points[:1], time).values)
-    total, rounded = np.zeros((2, len(decay)))
-    for part, sign in ((one, 1.0), (other, -1.0)):
-        for rows in slices(part.n, BLOCK_ENTRIES // len(decay) + 1):
-            features = features_of(modes, part.points[rows], time)
-            total += sign * (part.weights[rows] @ features)
-            rounded += 16 * EPS * (part.weights[rows] @ np.abs(features))
-    return float(np.square(np.abs(total) + rounded).sum())
-
-
-def features_of(modes: Modes, points: NDArray[Any], time: float) -> FloatArray:
+def features_of(pairs: Resolved, points: NDArray[Any], time: float) -> FloatArray:
     """Vectors whose inner products are the overlaps s_t, shape (n, modes)."""
-    values, functions = modes.eigenpairs(points, time)
-    scaled = functions * np.exp(-time * values)
+    scaled = pairs.at(points) * np.exp(-time * pairs.values)
     return np.asarray(scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None])

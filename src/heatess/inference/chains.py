@@ -121,7 +121,8 @@ def chain_ess(
         Draws in the order in which they were made.
     chains : int or array-like, shape (n,), optional
         Where *points* has all chains one below the other: their number, if they follow each other and are equally long,
-        or a label for each draw. All need the same number of draws, at least eight.
+        or a label for each draw. All need the same number of draws, at least eight. Default: the chains that a Measure
+        knows, or one.
     angles, times, resolutions, space
         As for `heat_profile`.
     rtol : float

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import scales
 from ..arrays import FloatArray, shown
-from ..errors import InputError
+from ..errors import InputError, KindError
+from ..fitting import common_scales
+from ..measure import Measure
 from ..profile import HeatProfile, heat_profile
 from ..results import Result
+from ..scales import ANGLE_DIMENSION
 from ..spaces.base import Space
-from .mmd import measures_of
+from .mmd import measures_of, mmd2_of
 from .two_sample import TwoSampleTest, tested
 
 if TYPE_CHECKING:
@@ -22,6 +26,9 @@ if TYPE_CHECKING:
 
 #: The p-value up to which the verdict is that two samples differ.
 SIGNIFICANT = 0.05
+
+#: What two measures may have apart and are called the same.
+SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,8 +39,15 @@ class Comparison(Result):
     ----------
     profiles : tuple of two HeatProfile
         Those of a and b, at common scales.
-    test : TwoSampleTest
-        The test whether both come from one law, at these scales.
+    mmd2 : ndarray
+        MMD^2 of the two at each scale; nan on spaces of infinite volume.
+    shared : ndarray
+        How much of both is the same at each scale, from 0 to 1: 1 - MMD^2 / (A_a + A_b), with A the power of each. This
+        is 1 for equal measures, 0 for those that do not overlap, and defined on spaces of infinite volume too.
+    test : TwoSampleTest or None
+        The test whether both come from one law, at these scales; None for data that are no draws, see `no_test`.
+    no_test : str
+        Why there is no test; empty if there is one.
     names : tuple of two str
         What the samples are called.
 
@@ -48,8 +62,11 @@ class Comparison(Result):
     """
 
     profiles: tuple[HeatProfile, HeatProfile]
-    test: TwoSampleTest
+    mmd2: FloatArray
+    shared: FloatArray
+    test: TwoSampleTest | None
     names: tuple[str, str]
+    no_test: str = ""
 
     schema: ClassVar[str] = "heatess.comparison/1"
     columns: ClassVar[tuple[str, ...]] = (
@@ -64,18 +81,15 @@ class Comparison(Result):
         "statistics",
         "pvalues",
     )
-    facts: ClassVar[tuple[str, ...]] = ("verdict", "pvalue", "names", "n", "ess", "draws", "weights_are", "space")
+    facts: ClassVar[tuple[str, ...]] = (
+        *("verdict", "pvalue", "no_test", "names", "n", "ess", "draws", "weights_are", "space"),
+    )
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "gess_a", "gess_b", "mmd2", "pvalues")
 
     @property
-    def mmd2(self) -> FloatArray:
-        """MMD^2 of the two at each scale; nan on spaces of infinite volume."""
-        return self.test.mmd2
-
-    @property
     def pvalue(self) -> float:
-        """Of the test, over all scales together."""
-        return self.test.pvalue
+        """Of the test, over all scales together; nan where there is none."""
+        return math.nan if self.test is None else self.test.pvalue
 
     @property
     def places(self) -> tuple[FloatArray, FloatArray]:
@@ -91,6 +105,8 @@ class Comparison(Result):
     def verdict(self) -> str:
         """What was found, in one sentence."""
         test, (a, b) = self.test, self.names
+        if test is None:
+            return self._distance()
         if test.pvalue > SIGNIFICANT:
             found = f"no difference of {a} and {b} found {test.span_in_words()} (p = {test.pvalue:.2g})"
             return f"{found}; that is not proof that there is none"
@@ -102,6 +118,16 @@ class Comparison(Result):
         counts = [float(places[test.clearest]) for places in self.places]
         known = all(1 <= count < profile.ess for count, profile in zip(counts, self.profiles, strict=True))
         return f"{sentence}; {a} fills {_count(counts[0])} there and {b} {_number(counts[1])}" if known else sentence
+
+    def _distance(self) -> str:
+        """How much both share at three scales, from the finest to the coarsest."""
+        (profile, _), order = self.profiles, np.argsort(self.profiles[0].times)
+        rows = [int(row) for row in dict.fromkeys((order[0], order[len(order) // 2], order[-1]))]
+        a, b = self.names
+        if self.shared.min() > 1 - SAME:
+            return f"{a} and {b} are the same at every scale; there is no p-value"
+        parts = ", ".join(f"{_percent(self.shared[row])} at {scale_in_words(profile, row)}" for row in rows)
+        return f"{a} and {b} share {parts}; there is no p-value"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw gESS of both against the scale and return the Axes; `test.plot()` draws how clearly they differ.
@@ -119,17 +145,25 @@ class Comparison(Result):
 
     def _column(self, name: str) -> Any:
         quantity, _, which = name.rpartition("_")
+        if name in ("times", "angles", "resolutions"):
+            return np.asarray(getattr(self.profiles[0], name))
+        if name == "mmd2":
+            return self.mmd2
         if which not in ("a", "b"):
-            return np.asarray(getattr(self.test, name))
+            return np.full(len(self.mmd2), np.nan) if self.test is None else np.asarray(getattr(self.test, name))
         place = "ab".index(which)
         return np.asarray(self.profiles[place].gess if quantity == "gess" else self.places[place])
 
     def _facts(self) -> dict[str, Any]:
-        own = {"verdict": self.verdict, "pvalue": self.pvalue, "names": list(self.names)}
-        return own | {name: value for name, value in self.test._facts().items() if name not in own}
+        own: dict[str, Any] = {"verdict": self.verdict, "pvalue": self.pvalue, "no_test": self.no_test}
+        own |= {"names": list(self.names), "space": repr(self.profiles[0].space)}
+        if self.test is not None:
+            return own | {name: value for name, value in self.test._facts().items() if name not in own}
+        sizes = {name: [getattr(profile, name) for profile in self.profiles] for name in ("n", "ess")}
+        return own | sizes | {"draws": 0, "weights_are": None}
 
     def __repr__(self) -> str:
-        return f"Comparison({self.test.space!r}: {self.verdict})"
+        return f"Comparison({self.profiles[0].space!r}: {self.verdict})"
 
 
 def compare(
@@ -141,6 +175,7 @@ def compare(
     resolutions: ArrayLike | None = None,
     space: Space | None = None,
     weights_are: str | tuple[str | None, str | None] | None = None,
+    chains: Any = None,
     names: tuple[str, str] = ("a", "b"),
     draws: int = 500,
     rng: np.random.Generator | int | None = None,
@@ -150,12 +185,13 @@ def compare(
     """Compare two weighted samples: both heat profiles, MMD at every scale, and whether the difference may be chance.
 
     The result's `verdict` says it in one sentence. The p-value is that of `two_sample_test`, where all parameters but
-    *names* are explained; *names* are what the sentence and the plot call the two samples.
+    *names* are explained; *names* are what the sentence and the plot call the two samples. Maps and grids, trajectories
+    and complete lists have no p-value: of them it says how much they share at fine, middle and coarse scales.
 
     Returns
     -------
     Comparison
-        With `profiles`, `mmd2`, `test`, `pvalue`, `places` and `verdict`.
+        With `profiles`, `mmd2`, `shared`, `test`, `pvalue`, `places` and `verdict`.
 
     Examples
     --------
@@ -167,12 +203,50 @@ def compare(
     before and after differ (p = 0.002), most clearly at 20 degrees; before fills 8.1 places there and after 2.7
     """
     called = _checked_names(names)
-    one, other = measures_of(a, b, space)
+    one, other = measures_of(a, b, space, called)
+    given = angles, times, resolutions
     how: dict[str, Any] = {"weights_are": weights_are, "draws": draws, "rng": rng, "rtol": rtol, "progress": progress}
-    test = tested(one, other, (angles, times, resolutions), called, **how)
+    test, reason = None, ""
+    try:
+        test = tested(one, other, given, called, chains=chains, **how)
+        at = test.times
+    except KindError as error:
+        reason = str(error)
+        asked = any(value is not None for value in given)
+        at = (scales.resolve(one.space, *given) if asked else common_scales([one, other], rtol)).times
     # By times, so that a warning about angles in high dimension is not given three times.
-    first, second = (heat_profile(part, times=test.times, rtol=rtol, progress=progress) for part in (one, other))
-    return Comparison((first, second), test, called)
+    first, second = (heat_profile(part, times=at, rtol=rtol, progress=progress) for part in (one, other))
+    if test is not None:
+        apart = test.mmd2
+    else:
+        apart = mmd2_of(one, other, at, rtol) if one.space.compact else np.full(len(at), np.nan)
+    shared = 1 - apart / (2 + first.mmd2 + second.mmd2) if one.space.compact else _shared(one, other, first, second)
+    return Comparison((first, second), apart, shared, test, called, reason)
+
+
+def _shared(one: Measure, other: Measure, first: HeatProfile, second: HeatProfile) -> FloatArray:
+    """What both share, by overlaps alone: 2 O_ab / (O_a + O_b) with O = 1 / gESS; O of both together tells O_ab."""
+    points, weights = (np.concatenate([getattr(part, name) for part in (one, other)]) for name in ("points", "weights"))
+    half = heat_profile(Measure.trusted(one.space, points, weights / 2), times=first.times, rtol=1e-10)
+    own = 1 / first.gess + 1 / second.gess
+    return np.clip((4 / half.gess - own) / own, 0.0, 1.0)
+
+
+def scale_in_words(profile: HeatProfile, row: int) -> str:
+    """One of the scales: its angle or, above ten dimensions, its resolution."""
+    value = (profile.resolutions if profile.space.dim > ANGLE_DIMENSION else profile.angles)[row]
+    return f"{value:.3g} degrees" if profile.space.angular else f"{value:.3g}"
+
+
+def _percent(share: float) -> str:
+    """A share for readers.
+
+    >>> _percent(1e-9), _percent(0.0516), _percent(0.99996)
+    ('less than 0.1 %', '5.16 %', 'more than 99.9 %')
+    """
+    if 0 < share < 1e-3:
+        return "less than 0.1 %"
+    return "more than 99.9 %" if 0.999 < share < 1 else f"{100 * share:.3g} %"
 
 
 def _checked_names(names: Any) -> tuple[str, str]:

@@ -33,7 +33,11 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
         raise InputError(
             f"points are a stack of {stacked} chains already, so leave out chains=, or give them as (n, d) rows"
         )
-    places = _rows(measure.n, stacked if chains is None else chains)
+    if stacked is None and chains is None and measure.known.chains is not None:
+        if measure.known.doubt:
+            raise InputError(f"{measure.known.source or 'points'}: {measure.known.doubt}")
+        chains = measure.known.chain_labels(measure.n)
+    places = rows_of(measure.n, stacked if chains is None else chains)
     if places.shape[1] < LEAST:
         raise InputError(
             f"a chain needs at least {LEAST} draws for its autocorrelation, but there are {places.shape[1]} in each; "
@@ -81,7 +85,8 @@ def _unstacked_on(array: np.ndarray[Any, Any], space: Space) -> tuple[Any, int |
     return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:]), array.shape[0]
 
 
-def _rows(n: int, chains: Any) -> IntArray:
+def rows_of(n: int, chains: Any) -> IntArray:
+    """The rows of each chain in their order, shape (chains, draws), of a number of chains or a label for each row."""
     if chains is None:
         return np.arange(n)[None]
     if isinstance(chains, int | np.integer) and not isinstance(chains, bool):

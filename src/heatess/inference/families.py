@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
-from ..blocks import slices
 from ..engines import pairs, plan
 from ..engines.base import Question
 from ..engines.spectral import accuracy, threads_for
@@ -25,6 +25,7 @@ from ..progress import Progress
 from ..spaces.base import Space
 from ..spaces.capabilities import PairKernel, ZonalPairs
 from ..transforms.levels import LevelTransform
+from .forms import Draw, Way, heat_sums, pair_forms, pair_seconds, transform_way
 from .sobolev import Sobolev
 
 #: Single degrees that are tested besides the scales.
@@ -42,8 +43,11 @@ FAST_LEVELS = 2**13
 #: Atoms up to which a statistic with infinitely many levels is summed over pairs; the levels that are kept above that.
 PAIR_ATOMS, KEPT_LEVELS = 4000, 1024
 
-#: Rows of a tile of pairs.
-TILE = 512
+#: Accuracy of signed sums at all scales, and of the transforms for them per unit of weight.
+RTOL, EPSILON = 1e-8, 1e-11
+
+#: Seconds on two cores of one zonal function of one pair.
+_ZONAL = 5e-9
 
 
 class NullLevels(NamedTuple):
@@ -79,40 +83,66 @@ class Family(ABC):
     def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
         """For each statistic h with T = ESS sum_ij w_i w_j h(x_i, x_j), for all pairs of two tiles."""
 
-    def signed(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
-        """sum_ij v_i v_j h(x_i, x_j) for each statistic and each column v of *weights*, shape (columns, size).
+    def signed(self, measure: Measure, draw: Draw, count: int) -> FloatArray:
+        """sum_ij v_i v_j h(x_i, x_j) for each statistic and each of *count* drawn v, shape (count, size).
 
-        Weights may be negative. The sum is over pairs.
+        The weights v may be negative.
         """
+        ways = [self.by_transform(measure, count), self.by_pairs(measure, count)]
+        way = min((way for way in ways if way is not None), key=lambda way: way.seconds)
+        if way.seconds > plan.PATIENCE:
+            raise too_long(measure, count - 1, way.seconds)
+        return way.run(draw, count, Progress(False))
+
+    @abstractmethod
+    def by_transform(self, measure: Measure, count: int) -> Way | None:
+        """One transform for each v; None where the space has none that serves."""
+
+    def by_pairs(self, measure: Measure, count: int) -> Way:
+        """All pairs, each once for all v."""
+        kernel = self._kernel(measure.points)
+
+        def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
+            forms = partial(self.forms, kernel)
+            return pair_forms(kernel, forms, self.size, measure.points, draw(count), progress)
+
+        return Way(pair_seconds(kernel, measure.n, self.size, count) + self._form_seconds(measure.n), run)
+
+    def _kernel(self, points: NDArray[Any]) -> PairKernel:
         kernel = self.space.pair_kernel
         if kernel is None:
-            raise TypeError("this needs a pair kernel")
-        total = np.zeros((weights.shape[1], self.size))
-        for rows in slices(len(points), TILE):
-            left = kernel.rows(points, rows)
-            for columns in slices(len(points), TILE):
-                for place, form in enumerate(self.forms(kernel, left, kernel.rows(points, columns))):
-                    total[:, place] += np.einsum("ib,ib->b", weights[rows], form @ weights[columns])
-        return total
+            raise TypeError("a homogeneous space has a pair kernel")
+        return kernel
+
+    def _form_seconds(self, n: int) -> float:
+        """What `forms` of all pairs takes beyond overlaps."""
+        return 0.0
+
+
+def too_long(measure: Measure, draws: int, seconds: float) -> CostError:
+    """The error for more draws than anybody would wait for."""
+    return CostError(
+        f"{draws:,} draws of {measure.n:,} points on {measure.space!r} would take about {seconds / 60:.0f} minutes on "
+        "two cores; give fewer draws=, coarser scales, or fewer points chosen at random",
+        seconds=seconds,
+    )
 
 
 class LevelFamily(Family):
     """Statistics on a space whose kernel depends on the distance alone: all from the level moments b_l = B_l / N_l."""
 
-    def __init__(
-        self, space: Space, series: Series, coefficients: FloatArray, scales: int, beyond: FloatArray | None = None
-    ) -> None:
+    def __init__(self, space: Space, series: Series, coefficients: FloatArray, scales: int) -> None:
         self.space, self._series, self.scales = space, series, scales
         self.size, levels = coefficients.shape
         logs = series.levels(levels + 1).log_multiplicities[1:]
         with np.errstate(divide="ignore", under="ignore"):
             self._factors = np.exp(np.log(coefficients) + logs)  # c_l N_l
-        self._coefficients = coefficients
-        self.levels = NullLevels(coefficients, logs, np.zeros(self.size) if beyond is None else beyond)
+        self._beyond = np.zeros(self.size)  # sum of c_l N_l of levels that are left out
+        self.levels = NullLevels(coefficients, logs, self._beyond)
 
     def values(self, measure: Measure, rtol: float) -> FloatArray:
-        """ESS sum c_l N_l b_l."""
-        return np.asarray(measure.ess * (self._factors @ self._moments(measure, rtol)))
+        """ESS sum c_l N_l b_l; in levels that are left out an atom meets only itself."""
+        return np.asarray(measure.ess * (self._factors @ self._moments(measure, rtol)) + self._beyond)
 
     def seconds(self, measure: Measure) -> float:
         """Those of the transform, or of all pairs."""
@@ -142,6 +172,22 @@ class LevelFamily(Family):
             )
         return pairs.pair_moments(measure, kernel, max(count, 3), rtol, Progress(False)).values[1:count]
 
+    def by_transform(self, measure: Measure, count: int) -> Way | None:
+        """sum_l c_l N_l b_l."""
+        transform, levels = self.space.transform, self._factors.shape[1]
+        if not isinstance(transform, LevelTransform) or levels > transform.most:
+            return None
+
+        def sums(coefficients: NDArray[Any], weights: FloatArray) -> FloatArray:
+            found = self._factors @ transform.moments(coefficients)[1 : levels + 1]
+            return np.asarray(found + self._beyond * (weights @ weights))
+
+        return transform_way(transform, measure.points, float(max(levels, 2)), sums, count, EPSILON)
+
+    def _form_seconds(self, n: int) -> float:
+        """All zonal functions of half the pairs."""
+        return float(_ZONAL * self._factors.shape[1] * n**2 / 2)
+
     def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
         """sum_l c_l N_l P_l(d)."""
         if not isinstance(kernel, ZonalPairs):
@@ -160,6 +206,9 @@ class HeatLevelFamily(LevelFamily):
         coefficients[len(times) :, :LOW_DEGREES] = np.eye(LOW_DEGREES)
         super().__init__(space, series, coefficients, len(times))
         self._times = times
+
+    def _form_seconds(self, n: int) -> float:
+        return 0.0
 
     def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
         """k_2t - 1 from tables, and N_l P_l."""
@@ -183,6 +232,7 @@ class PsiFamily(LevelFamily):
         self._psi, self._most = statistic.psi, float(statistic.psi(np.zeros(1))[0])
         many = statistic.coefficients[None]
         super().__init__(space, series, many[:, :KEPT_LEVELS], 1)
+        self._beyond = self._most - self._factors.sum(axis=1)
         logs = series.levels(many.shape[1] + 1).log_multiplicities[1:]
         with np.errstate(divide="ignore"):
             beyond = self._most - np.exp(np.log(many) + logs).sum(axis=1)
@@ -191,9 +241,16 @@ class PsiFamily(LevelFamily):
     def values(self, measure: Measure, rtol: float) -> FloatArray:
         """ESS sum_ij w_i w_j psi(d_ij); for very many atoms the levels beyond the first come from the atoms alone."""
         if measure.n > PAIR_ATOMS:
-            return np.asarray(super().values(measure, rtol) + self._most - self._factors.sum(axis=1))
-        found = self.signed(measure.points, np.ascontiguousarray(measure.weights)[:, None])
-        return np.asarray(measure.ess * found[0])
+            return super().values(measure, rtol)
+        weights = np.ascontiguousarray(measure.weights)[:, None]
+        return np.asarray(measure.ess * self.by_pairs(measure, 1).run(lambda _: weights, 1, Progress(False))[0])
+
+    def by_transform(self, measure: Measure, count: int) -> Way | None:
+        """For very many atoms, as in `values`."""
+        return super().by_transform(measure, count) if measure.n > PAIR_ATOMS else None
+
+    def _form_seconds(self, n: int) -> float:
+        return 0.0
 
     def seconds(self, measure: Measure) -> float:
         """Those of the distances of all pairs, or of the levels."""
@@ -226,6 +283,18 @@ class HeatFamily(Family):
     def seconds(self, measure: Measure) -> float:
         """As the plan says."""
         return plan.plan(Question(measure, np.sort(self._times), 1e-6))[1]
+
+    def by_transform(self, measure: Measure, count: int) -> Way | None:
+        """By the transform of a torus or a product."""
+        transform = self.space.transform
+        degree = None if transform is None else transform.degree_for(float(self._times.min()), measure.ess, RTOL)
+        if transform is None or degree is None:
+            return None
+        sums = heat_sums(transform, measure.points, degree, self._times, EPSILON)
+        return transform_way(transform, measure.points, degree, sums, count, EPSILON)
+
+    def _kernel(self, points: NDArray[Any]) -> PairKernel:
+        return super()._kernel(points).fitted(points, self._times, RTOL)
 
     def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
         """k_2t - 1."""

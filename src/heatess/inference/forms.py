@@ -6,7 +6,7 @@ kernel, so that what is left out is the same for all and their order is right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +50,12 @@ _DRAW = 2e-8  # one signed weight drawn
 #: Makes signed weights of so many more draws, one column each, shape (places, draws). They sum to zero.
 Draw = Callable[[int], FloatArray]
 
+#: The forms of weights whose absolute values sum to one, from their coefficients and from the weights themselves.
+Sums = Callable[[NDArray[Any], FloatArray], FloatArray]
+
+#: The kernels of the forms, one after the other, for all pairs of two tiles of rows.
+TileKernels = Callable[[FloatArray, FloatArray], Iterable[FloatArray]]
+
 
 class Way(NamedTuple):
     """One way to work out the forms: its estimated seconds, and how to run it."""
@@ -92,83 +98,105 @@ def _blocks(draw: Draw, count: int, size: int) -> Iterator[tuple[slice, FloatArr
 
 
 def _by_transform(transform: Transform | None, places: NDArray[Any], times: FloatArray, count: int) -> Way | None:
-    """One transform a draw serves all scales; draws side by side, each on one thread."""
+    """One transform a draw serves all scales."""
     degree = None if transform is None else transform.degree_for(float(times.min()), 1.0, TRUNCATION)
     if transform is None or degree is None:
         return None
-    energies = _sums_of_levels(transform, degree, times) if isinstance(transform, LevelTransform) else None
+    if isinstance(transform, LevelTransform):
+        sums = _sums_of_levels(transform, degree, times)
+    else:
+        sums = heat_sums(transform, places, degree, times, EPSILON)
+    return transform_way(transform, places, degree, sums, count, EPSILON)
+
+
+def transform_way(
+    transform: Transform, places: NDArray[Any], degree: float, sums: Sums, count: int, epsilon: float
+) -> Way:
+    """*sums* of the coefficients up to some degree; draws side by side, each on one thread."""
 
     def form(weights: FloatArray) -> FloatArray:
         size = float(np.abs(weights).sum())
-        if size == 0:
-            return np.zeros(len(times))
-        own = weights / size
+        own = weights / (size or 1.0)
         with threads(1):
-            found = transform.coefficients(places, own, degree, EPSILON, 1)
-            if energies is not None:
-                return size**2 * energies(found)
-            spectrum = transform.spectrum(found, lambda: transform.low_sums(places, own), degree, EPSILON, 1e-6)
-            return size**2 * np.exp(spectrum.heat_sums(times).log_mmd2)
+            return size**2 * sums(transform.coefficients(places, own, degree, epsilon, 1), own)
 
     def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
-        total = np.empty((count, len(times)))
+        found: list[FloatArray] = []
         with progress.meter(count, "draws") as advance:
-            for part, weights in _blocks(draw, count, _size(len(places), ENTRIES)):
+            for _, weights in _blocks(draw, count, _size(len(places), ENTRIES)):
                 rows = np.ascontiguousarray(weights.T)
+                own = [np.zeros(0)] * len(rows)
 
-                def fill(_: int, row: int, rows: FloatArray = rows, first: int = part.start) -> None:
-                    total[first + row] = form(rows[row])
+                def fill(_: int, row: int, rows: FloatArray = rows, own: list[FloatArray] = own) -> None:
+                    own[row] = form(rows[row])
 
                 with one_blas_thread():
                     share_out(range(len(rows)), fill, thread_count())
+                found += own
                 advance(len(rows))
-        return total
+        return np.stack(found)
 
     return Way(count * (transform.seconds(len(places), degree) + _DRAW * len(places)), run)
 
 
-def _sums_of_levels(
-    transform: LevelTransform, degree: float, times: FloatArray
-) -> Callable[[NDArray[Any]], FloatArray]:
+def _sums_of_levels(transform: LevelTransform, degree: float, times: FloatArray) -> Sums:
     """sum_l N_l exp(-2 lambda_l t) b_l over l >= 1, from coefficients."""
     levels = transform.series.levels(int(degree) + 1)
     logs = levels.log_multiplicities - 2 * np.multiply.outer(times, levels.eigenvalues)
     decay = np.exp(logs[:, 1:] - logs[:, 1:].max(axis=1, keepdims=True))
-    return lambda coefficients: np.asarray(decay @ transform.moments(coefficients)[1:])
+    return lambda coefficients, weights: np.asarray(decay @ transform.moments(coefficients)[1:])
+
+
+def heat_sums(transform: Transform, places: NDArray[Any], degree: float, times: FloatArray, epsilon: float) -> Sums:
+    """v' (K_t - 1) v of weights at *places*, where a transform is not one to levels."""
+
+    def sums(coefficients: NDArray[Any], weights: FloatArray) -> FloatArray:
+        if not weights.any():
+            return np.zeros(len(times))
+        low = lambda: transform.low_sums(places, weights)  # noqa: E731
+        return np.exp(transform.spectrum(coefficients, low, degree, epsilon, 1e-6).heat_sums(times).log_mmd2)
+
+    return sums
 
 
 def _by_pairs(space: Space, places: NDArray[Any], times: FloatArray, count: int) -> Way:
-    """Overlaps of each tile of pairs, once for each scale, times the weights of all draws: matrix products."""
+    """Overlaps of each tile of pairs, once for each scale; near the uniform law k_2t - 1 takes their place."""
     kernel = space.pair_kernel
     if kernel is None:
         raise TypeError("a space without eigenpairs of its own has a pair kernel")
-    pairs = float(len(places)) ** 2
 
     def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
-        return _pair_forms(
-            kernel.fitted(places, times, TRUNCATION), space.compact, places, times, draw(count), progress
-        )
+        ready = kernel.fitted(places, times, TRUNCATION)
+        near_uniform = ready.log_diagonal(times) < NEAR_UNIFORM if space.compact else np.zeros(len(times), dtype=bool)
 
-    seconds = kernel.seconds(pairs / 2, len(times)) + pairs * len(times) * count * _MULTIPLY
-    return Way(seconds + 2 * _DRAW * len(places) * count, run)
+        def values(left: FloatArray, right: FloatArray) -> Iterator[FloatArray]:
+            terms_at = ready.terms(left, right)
+            for time, near in zip(times, near_uniform, strict=True):
+                terms = terms_at(float(time))
+                yield terms.excess if near and terms.excess is not None else terms.overlap
+
+        return pair_forms(ready, values, len(times), places, draw(count), progress)
+
+    return Way(pair_seconds(kernel, len(places), len(times), count), run)
 
 
-def _pair_forms(
-    kernel: PairKernel, compact: bool, places: NDArray[Any], times: FloatArray, weights: FloatArray, progress: Progress
+def pair_seconds(kernel: PairKernel, n: int, size: int, count: int) -> float:
+    """Rough seconds on two cores of `pair_forms` with *size* kernels that cost as much as overlaps."""
+    pairs = float(n) ** 2
+    return kernel.seconds(pairs / 2, size) + pairs * size * count * _MULTIPLY + 2 * _DRAW * n * count
+
+
+def pair_forms(
+    kernel: PairKernel, values: TileKernels, size: int, places: NDArray[Any], weights: FloatArray, progress: Progress
 ) -> FloatArray:
-    """Tile after tile, on and above the diagonal; near the uniform law k_2t - 1 takes the place of the overlap."""
-    count = weights.shape[1]
-    near_uniform = kernel.log_diagonal(times) < NEAR_UNIFORM if compact else np.zeros(len(times), dtype=bool)
-    total = np.zeros((LANES, len(times), count))
+    """Forms with *size* kernels, tile after tile on and above the diagonal: matrix products with all draws."""
+    total = np.zeros((LANES, size, weights.shape[1]))
     work = list(tiles(len(places), TILE))
 
     def add(lane: int, tile: tuple[slice, slice]) -> None:
         rows, columns = tile
-        terms_at = kernel.terms(kernel.rows(places, rows), kernel.rows(places, columns))
-        for k, time in enumerate(times):
-            terms = terms_at(float(time))
-            values = terms.excess if near_uniform[k] and terms.excess is not None else terms.overlap
-            found = np.einsum("ij,ij->j", weights[rows], values @ weights[columns])
+        for k, form in enumerate(values(kernel.rows(places, rows), kernel.rows(places, columns))):
+            found = np.einsum("ij,ij->j", weights[rows], form @ weights[columns])
             total[lane, k] += found if rows == columns else 2 * found
 
     with one_blas_thread(), progress.meter(len(work), "pairs") as advance:
@@ -186,13 +214,14 @@ def _by_modes(space: Space, modes: Modes, places: NDArray[Any], times: FloatArra
     finest = float(order[0])
 
     def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
-        values = modes.eigenpairs(places[:1], finest).values
+        pairs = modes.resolved(finest)
+        values = pairs.values
         decay = np.exp(-2 * np.multiply.outer(times, values[1:] - values[1]))
         found = np.empty((count, len(times)))
         for part, weights in _blocks(draw, count, _size(max(len(places), len(values)), PAIR_ENTRIES)):
             total = np.zeros((len(values), weights.shape[1]))
             for rows in progress.track(list(slices(len(places), BLOCK_ENTRIES // len(values) + 1)), "places"):
-                total += modes.eigenpairs(places[rows], finest).functions.T @ weights[rows]
+                total += pairs.at(places[rows]).T @ weights[rows]
             found[part] = (decay @ total[1:] ** 2).T
         return found
 

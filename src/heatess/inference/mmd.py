@@ -15,15 +15,16 @@ from ..blocks import slices
 from ..engines import plan
 from ..engines.base import Question
 from ..engines.diagonals import SOON
-from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, Energies, blur_of, share_left_out
-from ..engines.runs import log_energy
+from ..engines.energies import Energies, blur_of
+from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, share_missing
+from ..engines.runs import log_energy, rounding_of
 from ..engines.spectral import AGAIN, accuracy, threads_for
 from ..errors import CostError, InputError, PrecisionError, PrecisionWarning, ScaleError, warn
 from ..heat.series import SERIES_LIMIT, level_count, log_terms
 from ..heat.sums import LevelMoments, log_excess_of_power, log_sum
-from ..measure import Measure, distinct_rows
+from ..measure import Measure, distinct_rows, in_frame_of
 from ..parts import part_named
-from ..profile import check_rtol
+from ..profile import check_rtol, mmd2_doubt
 from ..progress import Progress
 from ..spaces.base import Space
 from ..spaces.capabilities import Modes
@@ -33,9 +34,6 @@ from ..transforms.levels import LevelSpectrum, LevelTransform
 
 #: Longest estimate of a transform, in seconds, before other ways are asked; and before they are tried, if as quick.
 PATIENCE, QUICK = 60.0, 0.05
-
-#: Uncertainty that is worth a warning, as for `heat_profile`; and where eigenpairs are good to a few per cent.
-DOUBT, DOUBT_OF_MODES = 1e-4, 0.1
 
 
 class LogMmd2(NamedTuple):
@@ -98,8 +96,9 @@ def mmd2(
         The manifold, unless *a* or *b* is a `Measure`. Default: the unit sphere of the array's dimension.
     rtol : float
         Relative accuracy wanted. A `PrecisionWarning` says how certain the numbers are where a bound on their relative
-        error (truncation, transform, rounding) is above this and 1e-4. On meshes and point clouds that is the error
-        for the eigenpairs as they are, and there is a warning from 0.1 on.
+        error (truncation, transform, rounding) is above both this and 1e-4: what is within *rtol* was asked for, and
+        is not warned of. On meshes and point clouds that is the error for the eigenpairs as they are, and there is a
+        warning from 0.1 on.
 
     Returns
     -------
@@ -166,8 +165,8 @@ def mmd2_of(one: Measure, other: Measure, times: FloatArray, rtol: float) -> Flo
     return result
 
 
-def measures_of(a: Any, b: Any, space: Space | None) -> tuple[Measure, Measure]:
-    """Both on one space: the one given, that of a Measure, or the unit sphere."""
+def measures_of(a: Any, b: Any, space: Space | None, names: tuple[str, str] = ("a", "b")) -> tuple[Measure, Measure]:
+    """Both on one space, the one given, that of a Measure, or the unit sphere; and in one frame, that of *a*."""
     known = [part.space for part in (a, b) if isinstance(part, Measure)]
     if len(known) == 2 and known[0] != known[1]:
         raise InputError(f"a and b must be on one space, but a is on {known[0]!r} and b on {known[1]!r}")
@@ -177,14 +176,22 @@ def measures_of(a: Any, b: Any, space: Space | None) -> tuple[Measure, Measure]:
         one = Measure.of(a, space=space)
     with part_named("b"):
         other = Measure.of(b, space=space or one.space)
+    other = in_one_frame(one, other, names)
     if one.points.dtype != other.points.dtype:  # unit vectors in single precision are of unit length to that alone
         one, other = _double(one), _double(other)
     return one, other
 
 
+def in_one_frame(one: Measure, other: Measure, names: tuple[str, str] = ("a", "b")) -> Measure:
+    """*other* in the frame of *one*, see `in_frame_of`; that *one* is a file and does not say its frame is told."""
+    if one.known.frame is None and other.known.frame is not None:
+        in_frame_of(other.known.frame, one, names[::-1])
+    return in_frame_of(one.known.frame, other, names)
+
+
 def _double(measure: Measure) -> Measure:
     points = measure.space.check(measure.points.astype(np.float64))
-    return Measure.trusted(measure.space, points, measure.weights)
+    return Measure.trusted(measure.space, points, measure.weights, measure.known)
 
 
 def apart(one: Measure, other: Measure) -> Apart | None:
@@ -359,41 +366,60 @@ def _by_powers(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
 
 
 def _by_modes(parts: Apart, times: FloatArray, modes: Modes, rtol: float) -> LogMmd2:
-    """From half the difference of the sums of eigenfunctions."""
+    """From eigenpairs if they are soon found; by a Lanczos run else, and where too little of it is in them."""
     Eigenmodes().offer(Question(parts.left, times, rtol))  # refuses scales that the eigenpairs do not resolve
-    finest, flow = float(times[0]), parts.left.space.flow
-    if flow is not None and modes.seconds(finest) > SOON:
-        return _by_flow(parts, times, flow, modes, rtol)
-    values = modes.eigenpairs(parts.left.points[:1], finest).values
+    space = parts.left.space
+    if space.flow is None:
+        return _by_eigenpairs(parts, times, modes)[0]
+    if modes.seconds(float(times[0])) > SOON:
+        return _by_flow(parts, times, space.flow, modes, rtol)
+    found, missing = _by_eigenpairs(parts, times, modes)
+    bad = missing > mmd2_doubt(space, rtol)
+    if bad.any():
+        others = _by_flow(parts, times[bad], space.flow, modes, rtol)
+        better = others.error < found.error[bad]
+        for column, other in zip(found, others, strict=True):
+            column[np.flatnonzero(bad)[better]] = other[better]
+    return found
+
+
+def _by_eigenpairs(parts: Apart, times: FloatArray, modes: Modes) -> tuple[LogMmd2, FloatArray]:
+    """From half the difference of the sums of eigenfunctions; and the share of MMD^2 in those left out, at most."""
+    pairs = modes.resolved(float(times[0]))
+    values, rounding = pairs.values, pairs.rounding
     size = BLOCK_ENTRIES // len(values) + 1
     coefficients, rounded = np.zeros((2, len(values)))
     for part, sign in ((parts.left, 0.5), (parts.right, -0.5)):
         for rows in slices(part.n, size):
-            functions = modes.eigenpairs(part.points[rows], finest).functions
+            functions = pairs.at(part.points[rows])
             coefficients += sign * (part.weights[rows] @ functions)
             rounded += SUM_ROUNDING * (part.weights[rows] @ np.abs(functions))
     for rows in slices(len(parts.places), size):
-        rounded += parts.rounding[rows] @ np.abs(modes.eigenpairs(parts.places[rows], finest).functions)
+        rounded += parts.rounding[rows] @ np.abs(pairs.at(parts.places[rows]))
     rates = 2 * np.multiply.outer(times, values)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore"):
         logs = log_sum(2 * np.log(np.abs(coefficients[1:])) - rates[:, 1:])
-        left_out = share_left_out(modes, rates) * np.exp(-rates).sum(axis=1)
-        missing = np.where(left_out > 0, np.exp(np.minimum(np.log(left_out) - logs, 700.0)), 0.0)
-    energies = Energies(values[1:], np.abs(coefficients[1:]), rounded[1:])
-    error = missing + energies.errors(times, logs, modes.rounding, blur_of(values, times, modes.rounding)[:, 1:])
-    return LogMmd2(logs + math.log(4), error)
+    points = np.concatenate([parts.left.points, parts.right.points])
+    energy = modes.energy(points, np.concatenate([parts.left.weights, -parts.right.weights]) / 2)
+    missing = share_missing(modes, rates, energy, logs)
+    energies = Energies(values[1:], np.abs(coefficients[1:]), rounded[1:], math.sqrt(energy))
+    error = missing + energies.errors(times, logs, rounding, blur_of(values, times, rounding)[:, 1:])
+    return LogMmd2(logs + math.log(4), error), missing
 
 
 def _by_flow(parts: Apart, times: FloatArray, flow: Flow, modes: Modes, rtol: float) -> LogMmd2:
     """From half the difference of the functionals of the two parts."""
-    left, right = (modes.functionals(part.points).T @ part.weights for part in (parts.left, parts.right))
-    lengths = np.sqrt(flow.squares(modes.functionals(parts.places)))
-    logs, error = log_energy(flow, (left - right) / 2, float(parts.rounding @ lengths), times, rtol)
+    vector, rounding = np.zeros(flow.size), flow.longest(abs(modes.functionals(parts.places)).T @ parts.rounding)
+    for part, sign in ((parts.left, 0.5), (parts.right, -0.5)):
+        starts = modes.functionals(part.points)
+        vector += starts.T @ (sign * part.weights)
+        rounding += rounding_of(flow, starts, part.weights / 2)
+    logs, error = log_energy(flow, vector, rounding, times, rtol)
     return LogMmd2(logs + math.log(4), error)
 
 
 def _warn_of_doubt(space: Space, times: FloatArray, values: FloatArray, error: FloatArray, rtol: float) -> None:
-    bad = error > max(rtol, DOUBT if space.modes is None else DOUBT_OF_MODES)
+    bad = error > mmd2_doubt(space, rtol)
     if bad.any():
         worst = int(np.argmax(np.where(bad, error, 0.0)))
         warn(

@@ -22,6 +22,7 @@ from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_o
 from .jackknife import Diagonal, degree_of_transform, diagonal_of, excesses, refuse_one_footprint
 from .limit import resolution_limit
 from .pareto import tail_index
+from .policy import independent
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ def population_profile(
     resolutions: ArrayLike | None = None,
     level: float = 0.95,
     weights_are: str | None = None,
+    chains: Any = None,
     rtol: float = 1e-8,
     rng: np.random.Generator | int | None = None,
 ) -> PopulationProfile:
@@ -214,7 +216,8 @@ def population_profile(
 
     Bands are score intervals: they hold all values of A from which the estimate is less than some standard deviations
     away, by the variance that this value of A implies (see `heatess.inference.interval`). No random number is drawn,
-    and all other quantities follow from A. They assume that the draws are independent.
+    and all other quantities follow from A. They assume that the draws are independent: draws of Markov chains are
+    thinned first, and maps, grids, trajectories and complete lists are refused with a `KindError`.
 
     Bands are withheld, with the reason in `withheld`, where simulations showed them to be wrong: for an ESS below 10,
     and for importance weights with a Pareto k above 0.7. There is a `CalibrationWarning` for an ESS below 25, for
@@ -236,6 +239,8 @@ def population_profile(
         "fixed": deterministic, or drawn independently of the points. "importance": functions of the points, such as
         target over proposal density; the law is then the target. Default: importance, or fixed if all but zeros are
         equal.
+    chains : int or array-like, shape (n,), optional
+        As for `uniformity_test`.
     rtol : float
         Relative accuracy wanted of the sums of the sample.
     rng : Generator or int, optional
@@ -265,7 +270,9 @@ def population_profile(
     generator(rng)  # refuses what is none
     if is_dask(points):
         raise InputError("population_profile needs all atoms in memory; give points.compute(), or a sample of them")
-    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    sample = Measure.of(points, weights, log_weights=log_weights, space=space)
+    instead = "the profile describes it as it is"
+    measure = independent(sample, "points", "law behind it to estimate", instead, chains)
     _check(measure, level)
     origin = origin_of_weights(measure, weights_are)
     at = scales_for(measure, angles, times, resolutions, rtol)

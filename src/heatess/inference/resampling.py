@@ -115,14 +115,16 @@ def _permuted(pool: Pool, rng: np.random.Generator) -> FloatArray:
 
 
 def _multiplied(pool: Pool, rng: np.random.Generator) -> FloatArray:
-    """a_i - w_i sum a with a_i = xi_i w_i / (1 - w_i) and random signs xi, in each sample.
+    """Both samples, each by itself."""
+    parts = np.split(np.abs(pool.signed), [pool.split])
+    return pool.gathered(np.concatenate([multiplied(own, rng) for own in parts]))
+
+
+def multiplied(weights: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """a_i - w_i sum a with a_i = xi_i w_i / (1 - w_i) and random signs xi.
 
     It is what a self-normalised mean sum w f moves by from one set of draws to the next: w_i (f_i - mean f) each.
     """
-    signs = rng.integers(0, 2, len(pool.signed)) * 2.0 - 1.0
-    found = np.empty(len(pool.signed))
-    for part in (slice(0, pool.split), slice(pool.split, None)):
-        own = np.abs(pool.signed[part])
-        moved = signs[part] * own / (1 - own)
-        found[part] = moved - own * moved.sum()
-    return pool.gathered(found)
+    signs = rng.integers(0, 2, len(weights)) * 2.0 - 1.0
+    moved = signs * weights / (1 - weights)
+    return np.asarray(moved - weights * moved.sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -52,8 +52,9 @@ class Thinned(Result):
     weights : ndarray, shape (size,)
         Their new weights: positive, summing to one.
     mmd : float
-        MMD_t between the thinned measure and the whole one, rounded up: never less than the truth. On spaces of
-        infinite volume and on meshes, point clouds and graphs it is that of the overlap s_t in place of k_2t.
+        MMD_t between the thinned measure and the whole one, rounded up: never less than the truth; on meshes and point
+        clouds, for the eigenpairs as they are. On spaces of infinite volume and on meshes, point clouds and graphs it
+        is that of the overlap s_t in place of k_2t.
     bound : float
         |log (gESS of the thinned / gESS of all)| is no more, at the scale given and, on compact homogeneous spaces, at
         all coarser ones.
@@ -210,7 +211,10 @@ def _distinct(measure: Measure) -> tuple[IntArray, Measure]:
     label, first = distinct_rows(np.ascontiguousarray(points) + 0.0)  # -0.0 and 0.0 are one coordinate
     masses = np.bincount(label, measure.weights[support]).astype(np.float64)
     order = np.argsort(first)
-    return support[first[order]], Measure.trusted(measure.space, points[first[order]], masses[order])
+    rows = support[first[order]]
+    return rows, Measure.trusted(
+        measure.space, points[first[order]], masses[order], measure.known.rows(rows, measure.n)
+    )
 
 
 @dataclass(eq=False)
@@ -300,7 +304,7 @@ class _Task:
         with _thinning(self), one_blas_thread():
             potential = plan.potential(self.atoms, self.time, self._sharp, points, Progress(False))
         if space.modes is not None:
-            return FeatureCandidates(potential, features_of(space.modes, points, self.time))
+            return FeatureCandidates(potential, features_of(space.modes.resolved(self.time), points, self.time))
         if space.pair_kernel is None:
             raise TypeError("a homogeneous space has a pair kernel")
         kernel = space.pair_kernel.fitted(self.atoms.points, np.array([self.time]), self.rtol)
@@ -312,7 +316,10 @@ class _Task:
 
     def _result(self, places: IntArray, weights: FloatArray) -> Thinned:
         points = self.atoms.points[places]
-        kept = Measure.trusted(self.atoms.space, points, np.array(weights))
+        known = self.atoms.known.rows(places, self.atoms.n)
+        if len(places) < self.atoms.n:
+            known = replace(known, thinned=True)
+        kept = Measure.trusted(self.atoms.space, points, np.array(weights), known)
         with _thinning(self):
             found: Certificate = certify(self.atoms, kept, self.time, self.rtol)
         numbers = found.mmd, found.bound

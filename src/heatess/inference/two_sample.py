@@ -20,6 +20,7 @@ from ..spaces.base import Space
 from .forms import forms
 from .jackknife import refuse_one_footprint
 from .mmd import measures_of, mmd2_of
+from .policy import independent
 from .resampling import Pool, draws_of, origins
 from .weights import WeightsAre
 
@@ -153,6 +154,7 @@ def two_sample_test(
     resolutions: ArrayLike | None = None,
     space: Space | None = None,
     weights_are: str | tuple[str | None, str | None] | None = None,
+    chains: Any = None,
     draws: int = 500,
     rng: np.random.Generator | int | None = None,
     rtol: float = 1e-8,
@@ -173,8 +175,10 @@ def two_sample_test(
     w_i / (1 - w_i) of each point on its own sample gets a random sign: that is right for large samples, and refused
     where the ESS of either is below 25. If the weights of one sample are importance weights, both are resampled so.
 
-    Points must be independent draws. Copies of a point count as several draws; steps of a Markov chain are not
-    independent, and p-values are then too small: thin the chain first.
+    Points must be independent draws. Copies of a point count as several draws. Draws of Markov chains are thinned until
+    they are independent, and a `CalibrationWarning` says so; maps and grids, trajectories and complete lists have no
+    p-value and are refused with a `KindError`: `compare` and `mmd2` say how far apart they are. Directions in different
+    frames of the sky are brought into that of *a*.
 
     The time is linear in the number of points where the space has a transform (see `mmd2`): one transform a draw serves
     all scales. Elsewhere all pairs are summed, each once for all draws.
@@ -193,6 +197,9 @@ def two_sample_test(
         infinite volume `mmd2` is nan, and the test is as good as elsewhere.
     weights_are : {"fixed", "importance"}, or a pair of them, optional
         Where the weights come from. Default, for each sample: importance if they differ, zeros aside, else fixed.
+    chains : int, array-like, or a pair of them, optional
+        The Markov chains of both samples, or of *a* and of *b*, as for `chain_ess`. Default: those that a `Measure`
+        knows.
     draws : int
         How many times the samples are resampled. The p-value is at least 1 / (draws + 1).
     rng : Generator or int, optional
@@ -224,7 +231,7 @@ def two_sample_test(
     """
     one, other = measures_of(a, b, space)
     how: dict[str, Any] = {"weights_are": weights_are, "draws": draws, "rng": rng, "rtol": rtol, "progress": progress}
-    return tested(one, other, (angles, times, resolutions), ("a", "b"), **how)
+    return tested(one, other, (angles, times, resolutions), ("a", "b"), chains=chains, **how)
 
 
 def tested(
@@ -233,6 +240,7 @@ def tested(
     given: tuple[Any, Any, Any],
     names: tuple[str, str],
     *,
+    chains: Any,
     weights_are: Any,
     draws: Any,
     rng: Any,
@@ -242,6 +250,7 @@ def tested(
     """`two_sample_test` of two measures on one space at the *given* scales; *names* are what messages call them."""
     check_rtol(rtol)
     count, own_rng, bar = whole(draws, "draws", 19, MOST_DRAWS), generator(rng), Progress(progress)
+    one, other = _independent(one, other, names, chains)
     origin = origins(one, other, weights_are, names)
     pool = Pool.of(one, other)
     at = _scales(one.space, pool, origin, given)
@@ -255,6 +264,17 @@ def tested(
     columns = (at.times, at.angles, values, statistics[0].copy(), pvalues)
     sizes = (one.n, other.n), (one.ess, other.ess)
     return TwoSampleTest(*columns, pvalue, *sizes, count, origin, one.space, at.resolutions)
+
+
+def _independent(one: Measure, other: Measure, names: tuple[str, str], chains: Any) -> tuple[Measure, Measure]:
+    """Both as independent draws; *chains* are one for both, or a pair."""
+    pair = chains if isinstance(chains, tuple) and len(chains) == 2 else (chains, chains)
+    instead = "how far apart two of them are (MMD) is known all the same"
+    first, second = (
+        independent(measure, name, "p-value", instead, own)
+        for measure, name, own in zip((one, other), names, pair, strict=True)
+    )
+    return first, second
 
 
 def _standardised(found: FloatArray) -> FloatArray:

@@ -9,11 +9,12 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..engines import plan
-from ..errors import CostError, InputError, PrecisionWarning, warn
+from ..errors import InputError, PrecisionWarning, warn
 from ..measure import Measure
 from ..scales import Scales
 from .combine import LEAST, LimitLaw, from_draws
-from .families import Family
+from .families import Family, too_long
+from .resampling import multiplied
 from .weights import WeightsAre
 
 Method = Literal["limit", "monte carlo", "multiplier"]
@@ -25,8 +26,8 @@ LIMIT_ESS, LIMIT_SHARE, CLOSE_PAIRS = 50.0, 0.2, 30.0
 #: Draws unless the user gives their number, and the accuracy of each.
 DRAWS, DRAW_RTOL = 999, 1e-7
 
-#: Importance weights need this ESS, and so few atoms that all pairs can be summed with every draw.
-LEAST_ESS, MOST_ATOMS = 50.0, 5000
+#: Importance weights need this ESS.
+LEAST_ESS = 50.0
 
 #: Pareto index of importance weights above which their means have no standard error to speak of.
 HEAVY_TAIL = 0.7
@@ -108,11 +109,7 @@ def _by_draws(measure: Measure, family: Family, draws: int, rng: np.random.Gener
     """Uniform points with the same weights, again and again."""
     seconds = draws * family.seconds(measure)
     if seconds > plan.PATIENCE:
-        raise CostError(
-            f"{draws:,} draws of {measure.n:,} points on {measure.space!r} would take about {seconds / 60:.0f} minutes "
-            "on two cores; give fewer draws=, coarser scales, or fewer points chosen at random",
-            seconds=seconds,
-        )
+        raise too_long(measure, draws, seconds)
     drawn = np.empty((draws, family.size))
     for row in drawn:
         row[:] = family.values(uniform_measure(measure, rng), DRAW_RTOL)
@@ -128,27 +125,25 @@ def uniform_measure(measure: Measure, rng: np.random.Generator) -> Measure:
 
 
 def _by_multipliers(measure: Measure, family: Family, tail: float, draws: int, rng: np.random.Generator) -> Found:
-    """Signs for each atom: weights a_i - w_i sum a with a_i = +- w_i / (1 - w_i).
-
-    If the target is uniform, sum w_i phi(x_i) is the mean of an estimate whose errors have these signs' spread.
-    """
+    """If the target is uniform, sum w_i phi(x_i) is the mean of an estimate whose errors have the signs' spread."""
     if measure.ess < LEAST_ESS:
         raise InputError(
             f"with importance weights the test needs an ESS of at least {LEAST_ESS:g}, but it is {measure.ess:.3g}; "
             'draw more points, or, if the weights do not depend on the points, say weights_are="fixed"'
         )
     _refuse_heavy(tail)
-    if measure.n > MOST_ATOMS:
-        raise CostError(
-            f"with importance weights all pairs are summed for every draw, and {measure.n:,} points are more than "
-            f"{MOST_ATOMS:,}; give as many chosen at random, with their weights, or, if the weights do not depend on "
-            'the points, say weights_are="fixed"'
-        )
-    weights = np.asarray(measure.weights)
-    signs = rng.integers(2, size=(measure.n, draws)) * 2.0 - 1
-    multiplied = signs * (weights / (1 - weights))[:, None]
-    columns = np.column_stack([weights, multiplied - np.outer(weights, multiplied.sum(axis=0))])
-    found = measure.ess * family.signed(measure.points, columns)
+    weights, given = np.asarray(measure.weights), 0
+
+    def draw(count: int) -> FloatArray:
+        """The weights themselves first, then weights with random signs."""
+        nonlocal given
+        columns = np.empty((measure.n, count))
+        for column in columns.T:
+            column[:] = multiplied(weights, rng) if given else weights
+            given += 1
+        return columns
+
+    found = measure.ess * family.signed(measure, draw, draws + 1)
     pvalues, pvalue = from_draws(found[0], found[1:])
     return Found(found[0], pvalues, pvalue, "multiplier", draws)
 
@@ -157,7 +152,7 @@ def _refuse_heavy(tail: float) -> None:
     """*tail* is nan where there is no tail, as for equal weights."""
     if tail > HEAVY_TAIL:
         raise InputError(
-            f"the largest importance weights have a tail index of {tail:.2f}, above {HEAVY_TAIL:g} (see pareto_k), so "
+            f"the largest importance weights have a tail index (Pareto k) of {tail:.2f}, above {HEAVY_TAIL:g}, so "
             "no test of their target can be trusted; draw from a proposal that covers the target better, or, if the "
             'weights do not depend on the points, say weights_are="fixed"'
         )

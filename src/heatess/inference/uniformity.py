@@ -18,6 +18,7 @@ from ..spaces.base import Space
 from .families import Family, heat_family, sobolev_family
 from .jackknife import refuse_one_footprint
 from .pareto import tail_index
+from .policy import independent
 from .sobolev import sobolev
 from .uniform_null import Found, Method, find_pvalues, log_places
 from .weights import WeightsAre, origin_of_weights
@@ -162,6 +163,7 @@ def uniformity_test(
     resolutions: ArrayLike | None = None,
     statistic: Any = None,
     weights_are: str | None = None,
+    chains: Any = None,
     draws: int | None = None,
     rng: Rng | None = None,
 ) -> UniformityTest:
@@ -187,8 +189,9 @@ def uniformity_test(
       and again; the p-value is exact.
     - "multiplier": for importance weights, see *weights_are*.
 
-    Points must be independent draws. Copies of a point count as several, and are strong evidence against uniformity;
-    steps of a Markov chain make p-values too small.
+    Points must be independent draws. Copies of a point count as several, and are strong evidence against uniformity.
+    Draws of Markov chains are thinned until they are independent, and a `CalibrationWarning` says so; the cells of a
+    map or grid, the steps of a trajectory and complete lists have no p-value, and are refused with a `KindError`.
 
     Parameters
     ----------
@@ -209,9 +212,14 @@ def uniformity_test(
         "fixed": the weights are equal, or do not depend on the points. The question is whether the points are
         independent and uniform. "importance": the weights are functions of the points, such as target over proposal.
         The question is then whether the *target* is uniform, and the points themselves need not be. Signs drawn at
-        random for each atom give the law of T around its own mean; it is approximate, and needs an ESS of 50, weights
-        without a heavy tail (`pareto_k` up to 0.7) and at most 5000 points. Default: "importance" if weights are
-        given and differ, zeros aside, else "fixed".
+        random for each atom give the law of T around its own mean; it is approximate, and needs an ESS of 50 and
+        weights without a heavy tail (`pareto_k` up to 0.7). One transform a draw serves all scales where the space has
+        one, in linear time; elsewhere all pairs are summed, each once for all draws. Default: "importance" if weights
+        are given and differ, zeros aside, else "fixed".
+    chains : int or array-like, shape (n,), optional
+        The Markov chains that the points are draws of, as for `chain_ess`: one draw in three autocorrelation times, at
+        the scale where these are longest, is used, or all where they are nearly independent. Default: the chains that a
+        `Measure` knows.
     draws : int, optional
         Number of random draws: at least 19. With it, the limit law is not used. Default where draws are needed: 999.
     rng : numpy.random.Generator or int, optional
@@ -240,9 +248,11 @@ def uniformity_test(
     >>> bool(np.isclose(rayleigh.statistics[0], 500 * 3 * np.sum(faint.mean(axis=0) ** 2)))
     True
     """
-    given = Measure.of(points, weights, log_weights=log_weights, space=space)
+    whole_sample = Measure.of(points, weights, log_weights=log_weights, space=space)
+    _refuse_space(whole_sample.space)
+    instead = "the profile (mmd2) says how far from uniform it is"
+    given = independent(whole_sample, "points", "test of uniformity", instead, chains)
     measure = given.support()
-    _refuse_space(measure.space)
     origin = origin_of_weights(measure, weights_are)
     count = None if draws is None else whole(draws, "draws", 19, 10**7)
     own_rng = generator(rng)

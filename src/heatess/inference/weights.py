@@ -35,5 +35,7 @@ def origin_of_weights(measure: Measure, weights_are: str | None) -> WeightsAre:
             f'weights_are must be "fixed" (equal, deterministic, or independent of the points) or "importance" '
             f"(functions of the points, such as target over proposal), but is {shown(weights_are)}"
         )
+    if measure.known.kind == "weighted draws":
+        return "importance"
     positive = measure.weights[measure.weights > 0]
     return "fixed" if float(np.ptp(positive)) <= ROUNDING * float(positive.max()) else "importance"

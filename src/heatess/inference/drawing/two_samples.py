@@ -61,6 +61,10 @@ def draw_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     for profile, name in zip(comparison.profiles, comparison.names, strict=True):
         plot.draw_profile(profile, ax, label=name, marker="o", markersize=4)
     test = comparison.test
+    if test is None:
+        ax.set_title(comparison.verdict, fontsize="small")
+        ax.legend(loc="lower left", fontsize="small", frameon=False)
+        return ax
     scale, _ = plot.scale_axis(test)
     place = float(scale[test.clearest])
     if len(test.times) > 1 and math.isfinite(place):

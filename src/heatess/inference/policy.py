@@ -1,0 +1,105 @@
+"""Which data have p-values and bands: independent draws. What is asked of others is refused, or thinned first.
+
+`independent` is the one place that decides it; what is known about a measure comes with it, see `Known`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import CalibrationWarning, InputError, KindError, warn
+from ..fitting import fitting_scales
+from ..known import KINDS
+from ..measure import Measure
+from ..scales import in_words
+from .chains import chain_ess
+from .draws import rows_of
+
+#: Chains are thinned to one draw in so many autocorrelation times, at which a test at 5 % rejects in at most 5 %. Those
+#: that nearly are independent draws, with shorter times than this, so that neighbours are correlated by less than that.
+APART, SHORT, LEFT = 3.0, 2.0, 0.02
+
+#: Scales at which the autocorrelation time is looked at, and draws that must be left.
+SCALES, LEAST = 8, 8
+
+#: Why data of a kind have no p-value and no band.
+_REASONS = {
+    "trajectory": "whose steps follow from each other and are no independent draws",
+    "cells": "whose cells were not drawn, so that chance has no part in it",
+    "complete": "which is no sample of anything, so that chance has no part in it",
+}
+
+
+#: Kinds that are no draws at all.
+NO_DRAWS = tuple(_REASONS)
+
+
+def independent(measure: Measure, name: str, what: str, instead: str, chains: Any = None) -> Measure:
+    """The draws of a measure, if they are independent; Markov chains are thinned until they are, with a warning.
+
+    *name* is what messages call the measure, *what* is asked of it, *instead* what can be had. *chains* are its chains,
+    as for `chain_ess`, where it does not know them itself.
+    """
+    known, verb = measure.known, "are" if name == "points" else "is"
+    if chains is not None:
+        return _thinned(measure, f"{name} {verb}", rows_of(measure.n, chains))
+    if known.thinned:
+        raise KindError(
+            f"{name} {verb} what thinning chose, and no set of draws, so there is no {what}; give the sample as it was "
+            f"before, or know that {instead}"
+        )
+    if known.kind in _REASONS:
+        raise KindError(
+            f"{name} {verb} {KINDS[known.kind]}, {_REASONS[known.kind]}: there is no {what}; {instead}; if these are "
+            "independent draws after all, say kind='draws'"
+        )
+    if known.doubt:
+        raise KindError(f"{known.source or name}: {known.doubt}; draws alone have a {what}")
+    if known.kind == "chains":
+        return _thinned(measure, f"{name} {verb}", rows_of(measure.n, known.chain_labels(measure.n)))
+    return measure
+
+
+def step_of(tau: float) -> int:
+    """One draw in how many is kept of a chain with an autocorrelation time.
+
+    Below two draws the correlation of neighbours is taken to be (tau - 1) / (tau + 1), and to fall geometrically.
+
+    >>> [step_of(tau) for tau in (0.8, 1.0, 1.03, 1.5, 2.5, 40.0)]
+    [1, 1, 1, 3, 8, 120]
+    """
+    if tau >= SHORT:
+        return math.ceil(APART * tau)
+    return 1 if tau <= 1 else math.ceil(math.log(LEFT) / math.log((tau - 1) / (tau + 1)))
+
+
+def _thinned(measure: Measure, subject: str, places: Any) -> Measure:
+    """One draw in so many of each chain, (chains, draws) rows, that they are all but independent."""
+    fitting = fitting_scales(measure).times
+    times = np.geomspace(float(fitting.min()), float(fitting.max()), SCALES)
+    labels = np.empty(measure.n, dtype=np.int64)
+    labels[places] = np.arange(len(places))[:, None]
+    found = chain_ess(measure, chains=labels, times=times)
+    taus = np.where(np.isnan(found.autocorrelation_times), 0.0, found.autocorrelation_times)
+    worst = int(np.argmax(taus))
+    step = step_of(float(taus[worst]))
+    kept = np.sort(places[:, ::step].ravel())
+    count = f"{len(places)} chains" if len(places) > 1 else "one chain"
+    if len(kept) < LEAST:
+        raise InputError(
+            f"{subject} {count} with an autocorrelation time of {taus[worst]:.3g} draws at "
+            f"{in_words(measure.space, float(times[worst]))}, which leaves {len(kept)} that are independent; at least "
+            f"{LEAST} are needed: run the chains longer"
+        )
+    if step > 1:
+        warn(
+            f"{subject} {count}, with an autocorrelation time of up to {taus[worst]:.3g} draws (at "
+            f"{in_words(measure.space, float(times[worst]))}); one in {step} is used, {len(kept):,} of {measure.n:,}",
+            CalibrationWarning,
+        )
+    some = measure[kept]
+    return Measure.trusted(some.space, some.points, some.weights, replace(some.known, kind="draws", chains=None))
