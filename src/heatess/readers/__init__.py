@@ -7,16 +7,21 @@ open_table  the table in a file, with nothing decided about it yet
 from __future__ import annotations
 
 import os
+import posixpath
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from numpy.typing import ArrayLike
 
 from ..arrays import shown
 from ..errors import InputError, InputTypeError
+from ..files import is_stream
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import Space
@@ -26,6 +31,9 @@ from ..tables.meaning import Reading
 from ..tables.table import Table
 from ..tables.take import take
 from .foreign import split_label
+from .held import TEXTS, held_in
+from .streams import Source
+from .unread import new_name, sentence
 
 __all__ = ["FORMATS", "open_table", "read"]
 
@@ -37,15 +45,29 @@ FORMATS = {
     **dict.fromkeys((".feather", ".arrow", ".ipc"), "arrow"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson", ".geojson"), "jsons"),
     **dict.fromkeys((".fits", ".fit", ".fts"), "fits"),
-    **dict.fromkeys((".vot", ".votable", ".xml", ".ecsv"), "votable"),
-    **dict.fromkeys((".h5", ".hdf5", ".hdf", ".he5"), "hdf5"),
+    **dict.fromkeys((".vot", ".votable", ".ecsv"), "votable"),
+    **dict.fromkeys((".xml", ".quakeml", ".qml"), "markup"),
+    **dict.fromkeys((".h5", ".hdf5", ".hdf", ".he5", ".h5oina", ".h5ebsd"), "hdf5"),
     **dict.fromkeys((".nc", ".nc4", ".netcdf"), "netcdf"),
     ".star": "star",
+    ".cs": "cryosparc",
+    **dict.fromkeys((".ang", ".ctf"), "ebsd_text"),
     **dict.fromkeys((".ply", ".obj", ".stl", ".off", ".gii"), "mesh"),
+    **dict.fromkeys((".edges", ".edgelist"), "edges"),
+    **dict.fromkeys((".gml", ".graphml"), "graph"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
+    ".zip": "archives",
+    **dict.fromkeys((".shp", ".gpkg", ".fgb", ".kml", ".gpx"), "geo"),
+    ".colvar": "plumed",
+    ".xvg": "xvg",
+    ".magic": "magic",
+    ".vec": "words",
 }
 
 #: Suffixes of compressed files; what is inside is told by the suffix before.
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+_PACKED = "text, JSON, XML, graphs, .fits.gz and .gii.gz"
 
 STDIN = "-"
 
@@ -63,9 +85,16 @@ def read(
     log_weights: str | ArrayLike | None = None,
     normalize: bool = False,
     drop_missing: bool = False,
+    euler: str | None = None,
+    missing: float | Sequence[float] | str | None = None,
+    kind: str | None = None,
+    frame: str | None = None,
+    labels: str | Sequence[str] | None = None,
+    select: Mapping[str, Any] | None = None,
+    area: bool = True,
     progress: bool = False,
 ) -> Measure:
-    r"""Read weighted points from a file or a data frame; what was read, and how, is in the `origin` of the measure.
+    r"""Read weighted points from a file or a data frame; the measure has what the file says in `known` and `origin`.
 
     Columns are recognised by their names where that is certain: lon, lat; ra, dec; dec, inc (positive down); colat,
     azimuth; x, y, z; quaternions qx, qy, qz, qw; RELION angles; torsions phi, psi; embedding, vector or numbered
@@ -75,24 +104,50 @@ def read(
     Parameters
     ----------
     path : str, path or data frame
-        CSV, TSV or other text (also .gz, .bz2, .xz, .zst; "-" is standard input), .npy, .npz, Parquet, JSON, JSON
-        lines, GeoJSON, FITS tables and HEALPix maps, VOTable, ECSV, HDF5 posterior samples, NetCDF of ArviZ,
-        RELION .star, TUM trajectories, and meshes in PLY, OBJ, STL or GIFTI. Or a data frame of pandas, polars or
-        pyarrow, a table of astropy, a dataset of xarray, a dict of arrays, which `heat_profile` takes too, but without
-        the arguments below.
+        CSV, TSV or other text (also .gz, .bz2, .xz, .zst; "-" is standard input), Excel, zip archives, .npy, .npz,
+        Parquet, JSON, JSON lines, GeoJSON, shapefiles, GeoPackage, KML and GPX, QuakeML, FITS tables and HEALPix maps,
+        VOTable, ECSV, HDF5 posterior samples, NetCDF of ArviZ, grids over latitude and longitude in NetCDF, HDF5, .npz,
+        JSON, xarray or a dict (see *select* and *area*), RELION .star, cryoSPARC .cs, EBSD maps (.ang, .ctf, HDF5),
+        COLVAR, .xvg, TUM, EuRoC and KITTI trajectories, MagIC contributions, word vectors, meshes in PLY, OBJ, STL or
+        GIFTI, and graphs in GML, GraphML, JSON of nodes and links, or as lists of edges. Or a data frame of pandas,
+        polars or pyarrow, a table of astropy, a dataset of xarray, a dict of arrays, a graph of networkx or igraph,
+        which `heat_profile` takes too, but without the arguments below.
     space : Space or str, optional
-        A space, or a word: sphere, projective, rotations, torus, circle, euclidean, hyperbolic, pose.
+        A space, or a word: sphere, projective, rotations, torus, circle, euclidean, hyperbolic, or pose:R, where R is
+        the length, in the unit of the positions, that counts as much as one radian of turning; or graph, where rows
+        are edges, which add up if they are there more than once or in both directions, and graph:largest for the
+        largest component alone.
     columns : str, sequence or mapping, optional
         Columns that hold the points: names, a range "dim_0:dim_383", or roles {"lon": "x_east", "lat": "y_north"}.
-        In an array without names columns are called 0, 1, 2, ...
-    units : {"deg", "rad"}, optional
-        Unit of angles.
+        In an array without names columns are called 0, 1, 2, ... One column of quaternions has the role xyzw, or wxyz
+        if the scalar comes first. Of a graph, the value of edges that is their weight, or the columns of their two ends
+        and their weight.
+    units : {"deg", "rad", "hours"}, optional
+        Unit of angles. Hours are right ascension, beside a declination in degrees, or times of the day on a circle or
+        a torus. Angles written in parts, such as 05h34m31.97s, +22:00:52.2 or 45.5S, say what they are.
     weights, log_weights : str or array-like, optional
         A column, a .npy file of one number per point, or numbers; "none" for equal weights whatever columns there are.
     normalize : bool
-        Scale vectors to unit length instead of refusing others.
+        Scale vectors, and the quaternions of poses, to unit length instead of refusing others.
     drop_missing : bool
         Leave out, and count, rows in which a number is missing instead of refusing them.
+    euler : str, optional
+        The convention of three Euler angles, as `from_euler` takes it: "bunge", "relion", "yaw-pitch-roll",
+        "roll-pitch-yaw", or axes in their order, in capitals if they turn with the body ("ZYZ"), else fixed ("xyz").
+    missing : float or sequence of float, optional
+        Numbers that stand for a missing one. Such as -999 or 9999 are asked about where they are far from all other
+        rows; "none" says that they are right.
+    kind, frame : str, optional
+        What the rows are and the frame of directions, as for `Measure`, where the file does not say it or is wrong.
+    labels : str or sequence of str, optional
+        The column of names of rows, or the names; "none" for none. Default: a column of text called name, label, city,
+        station, id or the like, if there is one, in files of up to 200,000 rows.
+    select : mapping, optional
+        For grids, one step of each axis beside latitude and longitude: its number from 0, or its value as a float or
+        text, such as {"time": 0, "level": 500.0} or {"time": "1995-01-16"}.
+    area : bool
+        For grids, whether values are per area, as rainfall is: the weight of a cell is its value times its area. False
+        for values that are totals of their cells, such as counts.
     progress : bool
         Show a bar on stderr while a large file is read.
 
@@ -103,7 +158,7 @@ def read(
     >>> _ = path.write_text("lon,lat,weight\n0,90,3\n0,-90,1\n")
     >>> poles = he.read(path)
     >>> poles
-    Measure(Sphere(2), n=2, ess=1.6)
+    Measure(Sphere(2), n=2, ess=1.6: geographic)
     >>> poles.origin.description
     '2 points from lon, lat (degrees); weights from weight'
     """
@@ -112,7 +167,22 @@ def read(
         name: value for name, value in arrays.items() if value is not None and _name(value) is None
     }
     column = "none" if given else _name(weights)
-    reading = Reading(space, columns, units, column, _name(arrays["log_weights"]), normalize, drop_missing)
+    reading = Reading(
+        space=space,
+        columns=columns,
+        units=units,
+        weights=column,
+        log_weights=_name(arrays["log_weights"]),
+        normalize=normalize,
+        drop_missing=drop_missing,
+        euler=euler,
+        missing=missing,
+        kind=kind,
+        frame=frame,
+        labels=_name(labels),
+        select=select,
+        area=area,
+    )
     table = open_table(path)
     with Progress(progress and _is_large(path)).shares("read") as table.watch:
         [taken] = take(table, reading)
@@ -122,6 +192,8 @@ def read(
         description = taken.origin.description.replace("equal weights", words)
         taken = taken._replace(origin=replace(taken.origin, description=description, weights=file or ""))
     taken = taken._replace(**given)
+    if labels is not None and _name(labels) is None:
+        taken = taken._replace(known=taken.known.said(labels=labels))
     try:
         return Measure.taken(taken)
     except InputError as error:
@@ -137,6 +209,7 @@ def open_table(path: Any) -> Table:
         return frame
     if not isinstance(path, str | os.PathLike):
         raise InputTypeError(f"a file is read by its name, a str or a path, but is {shown(path)}")
+    _refuse_address(str(path))
     file = Path(path)
     try:
         file = split_label(file)[0]
@@ -147,15 +220,33 @@ def open_table(path: Any) -> Table:
         raise InputError(f"{file} is a directory; give one file")
     if not exists:
         raise InputError(f"{file} does not exist; check the name (the current directory is {Path.cwd()})")
-    module = import_module(f".{_family(file)}", __name__)
-    if file.suffix.lower() in COMPRESSED and not file.name.lower().endswith(module.SUFFIXES):
-        raise InputError(f"{file} is compressed, and only text, JSON and .fits.gz are read so; unpack it first")
     try:
-        table: Table = module.table(Path(path))
+        return _opened(Path(path), file)
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror or error}; check its permissions") from None
     except MemoryError:
         raise InputError(f"{file} does not fit into memory; split it, and add its parts with an Accumulator") from None
+
+
+def _opened(path: Path, file: Path) -> Table:
+    """The table by the module for the suffix of *file*, or for what it holds where the suffix does not tell."""
+    family = "text" if is_piped(file) else family_of(file.name)
+    module = import_module(f".{family}", __name__) if family else None
+    if module and file.suffix.lower() in COMPRESSED and not file.name.lower().endswith(module.SUFFIXES):
+        raise InputError(f"{file} is compressed, and only {_PACKED} are read so; unpack it first")
+    if not family and (said := _elsewhere(file)):
+        raise InputError(said)
+    if family == "text" or not family:
+        source = Source(file)
+        family = held_in(source, family)
+        if not family:
+            raise InputError(_unknown(file, source.binary))
+        module = import_module(f".{family}", __name__)
+        if family in TEXTS:
+            found: Table = module.table(path, source)
+            return found
+    assert module is not None
+    table: Table = module.table(path)
     return table
 
 
@@ -167,16 +258,67 @@ def _is_large(path: Any) -> bool:
         return False
 
 
-def _family(file: Path) -> str:
-    if str(file) == STDIN:
-        return "text"
-    suffixes = [suffix.lower() for suffix in file.suffixes]
+def is_piped(path: str | os.PathLike[str]) -> bool:
+    """Whether *path* is standard input or another pipe, which can be read once only.
+
+    >>> is_piped("-"), is_piped("cloud.csv")
+    (True, False)
+    """
+    return str(path) == STDIN or is_stream(path)
+
+
+def title_of(path: str | os.PathLike[str]) -> str:
+    """What titles and tables call a file: its name without directories.
+
+    >>> title_of("runs/a.csv"), title_of("-"), title_of("/dev/fd/63")
+    ('a.csv', 'standard input', '/dev/fd/63')
+    """
+    if str(path) in (STDIN, "/dev/stdin"):
+        return "standard input"
+    return Path(path).name if not Path(path).is_relative_to("/dev/fd") else str(path)
+
+
+def _refuse_address(path: str) -> None:
+    """Refuse what is on the network, with the command that fetches it."""
+    found = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]+)://", path)
+    if found is None:
+        return
+    scheme, quoted, name = found[1].lower(), shlex.quote(path), unquote(urlsplit(path).path)
+    if scheme == "file":
+        raise InputError(f"{path} is an address; give the file by its name, {shlex.quote(name)}")
+    name = posixpath.basename(name) if family_of(name) else "data.csv"
+    fetch = {"s3": f"aws s3 cp {quoted} .", "gs": f"gcloud storage cp {quoted} ."}.get(scheme)
+    fetch = fetch or f"curl -L -o {shlex.quote(name)} {quoted}"
+    raise InputError(f"{path} is an address, and files alone are read; fetch it first: {fetch}")
+
+
+def family_of(name: str) -> str:
+    """The module that reads files of this name; empty if the suffix is not known.
+
+    >>> family_of("cities.csv.gz"), family_of("COLVAR")
+    ('text', '')
+    """
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-    if suffixes and suffixes[-1] in FORMATS:
-        return FORMATS[suffixes[-1]]
+    return FORMATS.get(suffixes[-1], "") if suffixes else ""
+
+
+def _elsewhere(file: Path) -> str:
+    """Who reads a file of a well-known format that heatess does not read; empty if its suffix is none of those."""
+    return next((said for suffix in reversed(file.suffixes[-2:]) if (said := sentence(file, suffix.lower()))), "")
+
+
+def _unknown(file: Path, binary: str) -> str:
+    """Why a file is not read, and what to do with it."""
     found = f"has the suffix {file.suffix}" if file.suffix else "has no suffix"
-    raise InputError(f"{file} {found}, but files are read by their suffix: {', '.join(FORMATS)}; convert or rename it")
+    if binary:
+        return f"{file} {found}, but holds {binary}; give it the suffix of its format: {', '.join(FORMATS)}"
+    copy = f"cp {shlex.quote(str(file))} {shlex.quote(new_name(file, '.csv'))}"
+    return (
+        f"{file} {found}, but files are read by their suffix: {', '.join(FORMATS)}; if it is no table of text, export "
+        f"it as .csv or .npy from the program that wrote it; if it is, read a copy that is called so: {copy}"
+    )
 
 
 def from_file(weights: Any, kind: str) -> Any:
@@ -194,6 +336,6 @@ def from_file(weights: Any, kind: str) -> Any:
     return piece.columns[0]
 
 
-def _name(weights: Any) -> str | None:
-    """The name of a column, or None for numbers and for nothing."""
-    return weights if isinstance(weights, str) else None
+def _name(given: Any) -> str | None:
+    """The name of a column, or None for numbers, names of rows and nothing."""
+    return given if isinstance(given, str) else None

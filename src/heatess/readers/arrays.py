@@ -15,8 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..spaces.shapes import are_rotations
+from ..known import Known
+from ..spaces.shapes import poses_in
+from ..tables.grids import Grid
 from ..tables.table import Columns, Piece, Rows, Table
+from ..tables.unnamed import with_axes
+from ..tables.variables import Variable
 
 SUFFIXES = (".npy", ".npz")
 
@@ -50,14 +54,15 @@ class Header(NamedTuple):
 def table(path: Path) -> Table:
     """The rows of one array (n, d), or the columns of several.
 
-    An archive with one array is that array. Several of one length are columns by their names: numbers (n,) and at
-    most one array of vectors (n, d). Single numbers and text in an archive are left out.
+    An archive with one array is that array. Latitudes, longitudes and an array over both are a grid. Several of one
+    length are columns by their names: numbers (n,) and at most one array of vectors (n, d). Single numbers and text in
+    an archive are left out.
     """
     try:
         path.open("rb").close()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from None
-    return _archive(path) if path.suffix.lower() == ".npz" else _of_array(_mapped(path), str(path))
+    return _archive(path) if path.suffix.lower() == ".npz" else _of_array(mapped(path), str(path))
 
 
 def _of_array(array: NDArray[Any], source: str) -> Table:
@@ -72,23 +77,32 @@ def _of_array(array: NDArray[Any], source: str) -> Table:
         )
     if array.dtype.kind not in "fiu":
         raise InputError(f"{source} holds {array.dtype}, not real numbers; save it as numbers: array.astype(float)")
+    if array.ndim == 3 and _is_stack(array):
+        rows = Rows(array.reshape(-1, array.shape[2]), source)
+        rows.known = Known(kind="chains", chains=len(array))
+        rows.note = f"{len(array):,} chains of {array.shape[1]:,} draws"
+        return rows
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
         raise InputError(f"{source} has shape {array.shape}, not (n, d); {_remedy(array)}")
     _refuse_empty(array.shape, source)
     return Rows(array.reshape(len(array), -1), source)
 
 
+def _is_stack(array: NDArray[Any]) -> bool:
+    """Whether an array (chain, draw, d) holds unit vectors, as the draws of chains on a sphere are."""
+    if not array.size or array.shape[2] < 2 or poses_in(array):
+        return False
+    some = np.asarray(array[:, :1000], dtype=np.float64)
+    return bool((np.abs(np.einsum("cdj,cdj->cd", some, some) - 1) < 1e-6).all())
+
+
 def _remedy(array: NDArray[Any]) -> str:
     """How an array of other than two axes is saved as rows."""
-    if array.ndim == 3 and array.size and array.shape[1:] in ((3, 3), (3, 4), (4, 4)):
-        matrices = array[:, :3, :3]
-        if are_rotations(matrices):
-            part = "array" if array.shape[1:] == (3, 3) else "array[:, :3, :3]"
-            call, argument = (
-                f"scipy's Rotation.from_matrix({part}).as_quat()",
-                "{'qx': '0', 'qy': '1', 'qz': '2', 'qw': '3'}",
-            )
-            return f"save its rotations as quaternions, {call}, and read those with columns={argument}"
+    if array.ndim == 3 and poses_in(array):
+        part = "array" if array.shape[1:] == (3, 3) else "array[:, :3, :3]"
+        call = f"scipy's Rotation.from_matrix({part}).as_quat()"
+        argument = "{'qx': '0', 'qy': '1', 'qz': '2', 'qw': '3'}"
+        return f"save its rotations as quaternions, {call}, and read those with columns={argument}"
     rows = f": array.reshape(-1, {array.shape[-1]})" if array.ndim > 2 and array.size else ""
     return f"save one point per row{rows}"
 
@@ -98,7 +112,7 @@ def _refuse_empty(shape: tuple[int, ...], source: str) -> None:
         raise InputError(f"{source} holds no points (shape {shape}); at least one is needed")
 
 
-def _mapped(path: Path) -> NDArray[Any]:
+def mapped(path: Path) -> NDArray[Any]:
     """The array of a .npy file, mapped into memory."""
     with path.open("rb") as stream:
         start = stream.read(12)
@@ -146,6 +160,9 @@ def _archive(path: Path) -> Table:
     headers = _headers(path)
     shown = ", ".join(f"{name} {header.shape}" for name, header in headers.items()) or "nothing"
     numeric = {name: header for name, header in headers.items() if header.dtype.kind in "fiu" and header.shape}
+    grid = with_axes(str(path), {name: _variable(path, name, header) for name, header in numeric.items()})
+    if grid is not None:
+        return Grid(str(path), grid)
     others = [header for header in headers.values() if header.shape and header.dtype.kind in "cbV"]
     if len(numeric) == 1 and not others:
         return _of_array(_loaded(path, next(iter(numeric))), str(path))
@@ -157,6 +174,12 @@ def _archive(path: Path) -> Table:
         raise InputError(f"{path} holds {shown}, but {expected} are needed; {advice}")
     _refuse_empty((lengths.pop(),), str(path))
     return Archive(path, numeric)
+
+
+def _variable(path: Path, name: str, header: Header) -> Variable:
+    """An array of an archive, for a grid."""
+    dims = ("",) * len(header.shape)
+    return Variable(dims, header.shape, header.dtype, {}, lambda index: _loaded(path, name)[index])
 
 
 def _headers(path: Path) -> dict[str, Header]:

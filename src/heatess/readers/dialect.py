@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from ..tables.missing import MISSING
 from ..tables.units import OTHERS
-from .lines import COMMENTS, MISSING, Dialect, is_number, number, records, text_lines
+from .lines import COMMENTS, Dialect, is_number, number, records, text_lines
 from .streams import Source
 
 #: Lines that are looked at, comments and blank lines not counted.
@@ -27,6 +28,7 @@ _POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _DEGREES = ("deg", "degree", "degrees", "degrees_north", "degrees_east", "degree_north", "degree_east", "°")
 _UNITS = dict.fromkeys(_DEGREES, "deg") | dict.fromkeys(("rad", "radian", "radians"), "rad")
+_UNITS |= {"h:m:s": "hours", "d:m:s": "deg"}  # of VizieR, for angles in parts
 _OTHER_UNITS = {word: word for word in OTHERS if word not in ("e6", "e7")}
 _RULE = re.compile(r"[-=]{2,}|[(\[][^)\]\d]*[)\]]")
 _IN_BRACKETS = re.compile(r"[(\[]\s*([^)\]]*?)\s*[)\]]\s*$")
@@ -47,7 +49,7 @@ class Layout(NamedTuple):
 
 def dialect_of(source: Source, path: Path) -> Dialect:
     """The dialect of a text file; an `InputError` if it is empty, binary, or needs a header and has none."""
-    encoding = _encoding(source)
+    encoding = encoding_of(source)
     with source.text(encoding) as (text, _):
         sample = _sample(text_lines(text, source.name))
     if any("\0" in line for line in sample):
@@ -67,7 +69,19 @@ def dialect_of(source: Source, path: Path) -> Dialect:
             skip = layout.rows.pop(0)[0]
     decimal = _decimal(layout)
     odd = encoding == "utf-16" or any(line.endswith("\r") for line in sample)
-    return Dialect(source.name, layout.delimiter, names, skip, layout.named, decimal, encoding, units, odd)
+    texts = text_columns(names, layout.rows)
+    return Dialect(source.name, layout.delimiter, names, skip, layout.named, decimal, encoding, units, odd, texts)
+
+
+def text_columns(names: list[str], rows: list[Row]) -> tuple[str, ...]:
+    """The columns in which more of the first rows hold text than numbers."""
+    found = []
+    for place, name in enumerate(names):
+        entries = [fields[place] for _, fields in rows if len(fields) == len(names)]
+        words = sum(not _is_numeric(text) for text in entries)
+        if name and 2 * words > sum(text.strip() not in MISSING for text in entries):
+            found.append(name)
+    return tuple(found)
 
 
 def quaternions_at_end(rows: Iterable[list[str]]) -> bool:
@@ -90,7 +104,7 @@ def sample_rows(source: Source, dialect: Dialect) -> list[list[str]]:
     return [fields for _, fields in _split(sample, dialect.delimiter, source.name)]
 
 
-def _encoding(source: Source) -> str:
+def encoding_of(source: Source) -> str:
     """UTF-16 if there is a mark, UTF-8 if the first bytes are, else Latin-1: numbers are the same in all others."""
     with source.opened() as (stream, _):
         start = stream.read(2**16)
@@ -234,7 +248,8 @@ def _numbered(layout: Layout, width: int, source: str) -> Layout:
     if width > 2 and others and all(any(_POINT_NUMBER.fullmatch(text.strip()) for text in row) for _, row in others):
         return layout._replace(names=numbers, skip=line, rows=others)
     found = f"line {line} holds {', '.join(numbers)}, which may be the names of columns or the first row"
-    raise InputError(f"{source} {found}; name the columns, or write that row with decimals, such as 0.0")
+    edges = "; or, if rows are the edges of a graph, rename it to .edgelist" if width in (2, 3) else ""
+    raise InputError(f"{source} {found}; name the columns, or write that row with decimals, such as 0.0{edges}")
 
 
 def _plain(sample: list[str], marks: list[str], source: str) -> Layout:

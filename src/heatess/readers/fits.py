@@ -6,19 +6,24 @@ import gzip
 import io
 import re
 import warnings
+from contextlib import suppress
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, missing_extra
+from ..errors import InputError, missing_extra, missing_extras
 from ..tables import healpix
 from ..tables.table import Table
 from .foreign import Lazy, columns, reading, split_label
 
 SUFFIXES = (".fits", ".fit", ".fts", ".fits.gz")
+
+#: Units of angles that are written in parts, as VizieR has them.
+PARTS = {"h:m:s": "hours", "d:m:s": "deg"}
 
 _REMEDY = "fetch it again, or check it with astropy.io.fits.info(path)"
 
@@ -50,28 +55,40 @@ class Field(NamedTuple):
         return whole if self.null is None else np.where(self.stored == self.null, -1, whole)
 
 
+def _for_maps(path: Path) -> dict[str, str]:
+    """What is missing beside astropy if the file says early on that it is a HEALPix map."""
+    with suppress(Exception), _stream(split_label(path)[0]) as stream:
+        if b"HEALPIX" in stream.read(2**16) and find_spec("astropy_healpix") is None:
+            return {"astropy-healpix": "sky"}
+    return {}
+
+
 def table(path: Path) -> Table:
     """The first binary table of a FITS file, or its HEALPix sky map; after ``::`` an extension's name or number."""
     try:
         from astropy.io import fits
     except ImportError:
-        raise missing_extra("astropy", "sky") from None
+        error = missing_extra("astropy", "sky")
+        raise missing_extras(error.needs | _for_maps(path)) from None
     file, label = split_label(path)
     with reading(file, "FITS", _REMEDY), _stream(file) as stream:
         warnings.filterwarnings("error", message=".*[Dd]atasum verification failed")
         with fits.open(stream, memmap=isinstance(stream, io.BufferedReader), checksum=True) as extensions:
             extension = _extension(extensions, file, label, fits)
-            header, fields = dict(extension.header), _fields(extension)
+            header, fields, texts = dict(extension.header), _fields(extension), _texts(extension)
     if healpix.is_map(header, fields):
         return healpix.sky_map(str(file), header, fields)
-    units = {name: angle_unit(name, field.unit) for name, field in fields.items()}
+    units = {name: angle_unit(field.unit) for name, field in fields.items()}
     found = {
         name: Lazy(field.stored.shape, partial(field.values, units[name][1]))
         for name, field in fields.items()
         if field.stored.ndim <= 2
     }
     expected = "a binary table with columns such as ra and dec is needed"
-    return columns(file, found, expected, units={name: unit for name, (unit, _) in units.items()})
+    stated = {name: unit for name, (unit, _) in units.items()} | {name: unit for name, (_, unit) in texts.items()}
+    given = {name: partial(words, stored) for name, (stored, _) in texts.items()}
+    converted = {name: fields[name].unit for name, (_, factor) in units.items() if factor != 1.0}
+    return columns(file, found, expected, units=stated, texts=given, converted=converted)
 
 
 def _stream(file: Path) -> IO[bytes]:
@@ -117,10 +134,29 @@ def _fields(extension: Any) -> dict[str, Field]:
     return fields
 
 
-def angle_unit(name: str, unit: Any) -> tuple[str, float]:
+def _texts(extension: Any) -> dict[str, tuple[NDArray[Any], str]]:
+    """The columns of text as they are stored, and the unit that angles in them have."""
+    stored = np.asarray(extension.data.view(np.ndarray))
+    return {
+        str(column.name): (stored[column.name], PARTS.get(str(column.unit or "").strip("\"' "), ""))
+        for column in extension.columns
+        if re.fullmatch(r"[1-9]\d*A", str(column.format)) and stored[column.name].ndim == 1
+    }
+
+
+def words(array: Any) -> list[str]:
+    """Entries of a column of text, missing ones empty."""
+    plain = array.filled("") if isinstance(array, np.ma.MaskedArray) else array
+    return [
+        entry.decode("utf-8", "replace").rstrip("\0 ") if isinstance(entry, bytes) else str(entry or "")
+        for entry in plain.tolist()
+    ]
+
+
+def angle_unit(unit: Any) -> tuple[str, float]:
     """The unit of a column, "deg", "rad" or nothing, and the factor that brings it there; needs astropy.
 
-    Angles in other units, such as arcseconds, become degrees; so do hours of right ascension.
+    Angles in other units, such as arcseconds, become degrees; hours of time stay what they are.
     """
     text = str(unit or "").strip().lower()
     if text in ("deg", "degree", "degrees", "°"):
@@ -132,6 +168,4 @@ def angle_unit(name: str, unit: Any) -> tuple[str, float]:
     parsed = units.Unit(str(unit or ""), parse_strict="silent")
     if parsed.is_equivalent(units.deg):
         return "deg", float(parsed.to(units.deg))
-    if text in ("h", "hr", "hour", "hours") and name.lower().lstrip("_").startswith("ra"):
-        return "deg", 15.0
-    return "", 1.0
+    return "hours" if text in ("h", "hr", "hour", "hours") else "", 1.0

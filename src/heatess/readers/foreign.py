@@ -6,7 +6,7 @@ Where a file holds several tables, a label after two colons chooses one: ``sampl
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -69,11 +69,16 @@ def chosen(path: Path, label: str, parts: Mapping[str, T], kind: str) -> tuple[s
         ]
     if len(found) == 1:
         return found[0], parts[found[0]]
-    listed = ", ".join(found or parts)
+    listed = _listed(found or list(parts))
     if not found:
         raise InputError(f"{path}: none of its {kind} is {label!r}; choose one of these after two colons: {listed}")
     example = f"{path}::{found[0]}"
     raise InputError(f"{path} holds {len(found)} {kind}: {listed}; choose one after two colons, such as {example}")
+
+
+def _listed(names: list[str], most: int = 20) -> str:
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def columns(
@@ -84,12 +89,20 @@ def columns(
     units: Mapping[str, str] | None = None,
     note: str = "",
     row: str = "row {} (counted from 0)",
+    texts: Mapping[str, Callable[[], Sequence[str]]] | None = None,
+    converted: Mapping[str, str] | None = None,
 ) -> Columns:
-    """A table of *found*, refused if it has no column or no row; *expected* says what should have been there."""
-    if not found:
+    """A table of *found* and of *texts*, refused if it has no column or no row.
+
+    *expected* says what should have been there.
+    """
+    if not found and not texts:
         raise InputError(f"{path} has no columns of numbers; {expected}")
-    table = Columns(found, str(path), units={name: unit for name, unit in (units or {}).items() if unit}, row=row)
-    if not next(iter(found.values())).shape[0]:
-        raise InputError(f"{path} has columns {', '.join(found)} but no rows; at least one is needed")
-    table.note = note
+    stated = {name: unit for name, unit in (units or {}).items() if unit}
+    table = Columns(found, str(path), units=stated, row=row, texts=texts)
+    if not (next(iter(found.values())).shape[0] if found else len(next(iter((texts or {}).values()))())):
+        raise InputError(
+            f"{path} has columns {', '.join([*found, *(texts or ())])} but no rows; at least one is needed"
+        )
+    table.note, table.converted = note, converted or {}
     return table

@@ -1,4 +1,4 @@
-"""HDF5 files: posterior samples, tables, or one array of vectors."""
+"""HDF5 files: posterior samples, EBSD maps, tables, or one array of vectors."""
 
 from __future__ import annotations
 
@@ -12,19 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, missing_extra
+from ..known import Known
+from ..tables.grids import Grid, is_grid
 from ..tables.table import Rows, Table
 from ..tables.units import OTHERS
+from ..tables.unnamed import with_axes
+from ..tables.variables import Index, Variable, native
+from .ebsd_hdf5 import ebsd_map
 from .foreign import Lazy, chosen, columns, reading, split_label
 
-SUFFIXES = (".h5", ".hdf5", ".hdf", ".he5")
+SUFFIXES = (".h5", ".hdf5", ".hdf", ".he5", ".h5oina", ".h5ebsd")
 
 #: Sky positions in posterior samples are radians by convention.
 _RADIANS = ("ra", "dec", "right_ascension", "declination", "rightascension")
-_EXPECTED = "posterior_samples, a table or one array of vectors is needed"
+_EXPECTED = "posterior_samples, a table, a grid over lat and lon, or one array of vectors is needed"
+
+#: Attributes that HDF5 keeps for itself.
+_INTERNAL = ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "DIMENSION_LABELS")
 
 
 def table(path: Path) -> Table:
-    """The posterior samples of an HDF5 file, else its only table or array (n, d).
+    """The EBSD map or the posterior samples of an HDF5 file, else its only grid, table or array (n, d).
 
     Posterior samples are a compound dataset, or a group of datasets (n,), called posterior_samples, posterior or
     something_posterior, at any depth, or the members of a group called posterior_samples. Of several, ``::`` chooses
@@ -32,10 +40,16 @@ def table(path: Path) -> Table:
     """
     file, label = split_label(path)
     with opened(file, "HDF5") as root:
+        if (found := ebsd_map(root, file, label, partial(_load, file))) is not None:
+            return found
         every = _tables(root)
         samples = {name: found for name, found in every.items() if _is_posterior(name)}
         if label and not any(label.strip("/") in name for name in samples):
             samples = {}
+        grids = {} if samples else _grids(file, root)
+        if grids and (not label or any(label.strip("/") in name for name in grids)):
+            name, variables = chosen(file, label, grids, "grids")
+            return Grid(str(file), variables, ", ".join(filter(None, ["HDF5", name.strip("/")])))
         parts, kind = (samples, "sets of posterior samples") if samples else (every, "tables")
         if not parts:
             raise InputError(f"{file} holds no table or array of numbers (found {_listing(root)}); {_EXPECTED}")
@@ -50,8 +64,61 @@ def table(path: Path) -> Table:
         units = {member: _unit(root, name, member) for member in shape}
     if samples:
         units |= {member: "rad" for member in shape if member.lower() in _RADIANS}
-    found = {member: Lazy(shape[member], partial(_load, file, name, member)) for member in shape}
-    return columns(file, found, _EXPECTED, units=units, note=f"HDF5, {name}")
+    lazy = {member: Lazy(shape[member], partial(_load, file, name, member)) for member in shape}
+    made = columns(file, lazy, _EXPECTED, units=units, note=f"HDF5, {name}")
+    if samples:
+        made.known = Known(kind="draws")
+    return made
+
+
+def _grids(file: Path, root: Any) -> dict[str, dict[str, Variable]]:
+    """The groups whose arrays are a grid, by the names of their axes or by their lengths."""
+    found: dict[str, dict[str, Variable]] = {}
+
+    def visit(name: str, item: Any) -> None:
+        if not hasattr(item, "keys"):
+            return
+        variables = group_variables(file, item)
+        if any("" in variable.dims for variable in variables.values() if len(variable.shape) > 1):
+            named = with_axes(str(file), {own: v for own, v in variables.items() if v.numeric and v.shape})
+            variables = named or {}
+        if is_grid(variables):
+            found[name] = variables
+
+    visit("/", root)
+    root.visititems(visit)
+    return found
+
+
+def group_variables(file: Path, group: Any) -> dict[str, Variable]:
+    """The arrays in a group with the names of their axes, where dimension scales tell them; "" where none does."""
+    found = {}
+    for name in group:
+        item = group.get(name)
+        if item is None or not hasattr(item, "dtype"):  # a broken link, a group
+            continue
+        scale = item.attrs.get("CLASS") == b"DIMENSION_SCALE"
+        if scale and str(plain_attribute(item.attrs.get("NAME", ""))).startswith("This is a netCDF dimension but not"):
+            continue
+        dims = [next((own.name.rpartition("/")[2] for own in dim.values()), "") for dim in item.dims]
+        if scale and len(item.shape) == 1:
+            dims = [name]
+        attrs = {key: plain_attribute(item.attrs[key]) for key in item.attrs if key not in _INTERNAL}
+        load = partial(_part, file, item.name)
+        found[name] = Variable(tuple(dims), item.shape, item.dtype, attrs, load)
+    return found
+
+
+def _part(file: Path, name: str, index: Index) -> NDArray[Any]:
+    with opened(file, "HDF5") as root:
+        return np.asarray(root[name][index])
+
+
+def plain_attribute(value: Any) -> Any:
+    """An attribute as text, where it is text in any form; else as it is."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "SUO" and value.size == 1:
+        value = value.reshape(-1)[0]
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _refuse_stacks(root: Any, file: Path, rows: list[str]) -> None:
@@ -148,13 +215,6 @@ def _load(file: Path, name: str, member: str) -> NDArray[Any]:
         item = root[name]
         values = item[member] if member else item
         return native(values[()])
-
-
-def native(values: Any) -> NDArray[Any]:
-    """In native byte order, whole numbers and long doubles as float64."""
-    array = np.asarray(values)
-    keep = array.dtype.kind == "f" and array.dtype.itemsize <= 8
-    return array.astype(array.dtype.newbyteorder("=") if keep else np.float64)
 
 
 class _LazyRows:

@@ -1,4 +1,4 @@
-"""JSON tables: records, columns, GeoJSON points, and one record per line."""
+"""JSON tables: records, columns, GeoJSON points, graphs of nodes and links, and one record per line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 
 from ..blocks import slices
 from ..errors import InputError
+from ..known import Known
+from ..tables.frames import grid_of_arrays
 from ..tables.table import Piece, Place, Rows, Table
+from .nodelink import node_link
 from .streams import Source, packed
+from .unread import line_to, new_name
 
 LINES = packed((".jsonl", ".ndjson"))
 SUFFIXES = (*packed((".json", ".geojson")), *LINES)
@@ -21,11 +25,12 @@ SUFFIXES = (*packed((".json", ".geojson")), *LINES)
 _EARTH = ("crs84", "epsg::4326", "epsg:4326", "wgs84")
 
 
-def table(path: Path) -> Table:
+def table(path: Path, source: Source | None = None) -> Table:
     r"""The columns of a JSON file.
 
-    A list of records, a record of lists, {"columns": ..., "data": ...}, rows of numbers, and GeoJSON points, which
-    become columns lon and lat beside their properties; with the suffix .jsonl or .ndjson one record per line.
+    A list of records, a record of lists, {"columns": ..., "data": ...}, rows of numbers, a grid such as {"lat": [...],
+    "lon": [...], "f": [[...], ...]}, and GeoJSON points, which become columns lon and lat beside their properties; with
+    the suffix .jsonl or .ndjson one record per line, as may come from standard input.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "cities.json"
@@ -37,14 +42,26 @@ def table(path: Path) -> Table:
     >>> piece.columns
     [array([2.35,  nan]), array([48.86,   nan])]
     """
-    source = Source(path)
+    source = source or Source(path)
+    by_line = _has_lines(source) if source.piped else str(path).lower().endswith(LINES)
     with source.opened() as (stream, _):
-        if str(path).lower().endswith(LINES):
+        if by_line:
             contents, lines = _lines(stream, source.name)
             if len(contents) == 1 and isinstance(contents[0], list) and any(isinstance(e, dict) for e in contents[0]):
                 return _of_document(contents[0], source.name)
             return _of_list(contents, source.name, lambda row: f"{source.name} line {lines[row]:,}")
         return _of_document(_parsed(stream.read(), source.name, ""), source.name)
+
+
+def _has_lines(source: Source) -> bool:
+    """Whether the first line is a JSON value and others follow, as in a stream of records that has no suffix."""
+    with source.opened() as (stream, _):
+        lines = (line for line in stream if line.strip())
+        first, more = next(lines, b""), next(lines, b"")
+    try:
+        return more != b"" and isinstance(json.loads(first), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _parsed(data: bytes, source: str, line: str) -> Any:
@@ -86,6 +103,11 @@ def _of_document(contents: Any, source: str) -> Table:
         if not isinstance(features, list):
             raise InputError(f"{source} is a FeatureCollection without a list of features; export it again")
         return _of_list(features, source, lambda row: f"{source} feature {row:,} (counted from 0)")
+    if contents.get("type") in ("Feature", "Point", "MultiPoint"):
+        feature = contents if contents["type"] == "Feature" else {"type": "Feature", "geometry": contents}
+        return _of_list([feature], source, lambda row: f"{source} feature 0")
+    if (graph := node_link(contents, source)) is not None:
+        return graph
     if isinstance(contents.get("columns"), list) and isinstance(contents.get("data"), list):
         return _of_split(contents["columns"], contents["data"], source, place)
     lists = [value for value in contents.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
@@ -114,24 +136,50 @@ def _by_name(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _of_features(features: list[Any], source: str, place: Place) -> Table:
-    points = []
+    """A row for each point; those of a MultiPoint come one after another, with the properties of their feature."""
+    points: list[list[Any]] = []
+    rows: list[int] = []  # the feature of each point
     for row, feature in enumerate(features):
-        geometry = feature.get("geometry")
-        if geometry is None:
-            points.append([None, None])
-            continue
-        kind = geometry.get("type") if isinstance(geometry, dict) else _kind(geometry)
-        position = geometry.get("coordinates") if isinstance(geometry, dict) else None
-        if kind != "Point" or not isinstance(position, list):
-            raise InputError(f"{place(row)}: the geometry is {kind}, not Point; keep points alone, or take centroids")
-        points.append(position[:2] if len(position) > 1 else [None, None])
+        found = _positions(feature.get("geometry"), source, place, row)
+        points += found
+        rows += [row] * len(found)
     properties = _by_name([feature.get("properties") or {} for feature in features])
+    beside = {name: [values[row] for row in rows] for name, values in properties.items()}
     east, north = ([point[axis] for point in points] for axis in (0, 1))
-    columns = {"lon": east, "lat": north} | {k: v for k, v in properties.items() if k not in ("lon", "lat")}
-    table = Records(columns, source, place)
+    columns = {"lon": east, "lat": north} | {k: v for k, v in beside.items() if k not in ("lon", "lat")}
+    table = Records(columns, source, lambda point: place(rows[point]))
     table.names = list(dict.fromkeys(["lon", "lat", *table.names]))
     table.units, table.about, table.note = {"lon": "deg", "lat": "deg"}, "earth", "GeoJSON points"
+    table.known = Known(frame="geographic")
     return table
+
+
+def _positions(geometry: Any, source: str, place: Place, row: int) -> list[list[Any]]:
+    """Longitude and latitude of each point of a feature, None where they are missing."""
+    if geometry is None:
+        return [[None, None]]
+    kind = geometry.get("type") if isinstance(geometry, dict) else _kind(geometry)
+    found = geometry.get("coordinates") if isinstance(geometry, dict) else None
+    if kind == "MultiPoint" and isinstance(found, list) and all(isinstance(point, list) for point in found):
+        return [_position(point) for point in found] or [[None, None]]
+    if kind != "Point" or not isinstance(found, list):
+        way = f"to take a point inside each feature, {_with_geopandas(source, _INSIDE, '-points.geojson')}"
+        raise InputError(f"{place(row)}: the geometry is {kind}, not Point; keep points alone; {way}")
+    return [_position(found)]
+
+
+def _position(point: list[Any]) -> list[Any]:
+    return point[:2] if len(point) > 1 else [None, None]
+
+
+_INSIDE = "f.set_geometry(f.representative_point())"
+_CONVERTED = "f.to_crs('EPSG:4326')"
+
+
+def _with_geopandas(source: str, call: str, suffix: str) -> str:
+    """The line that makes another file of a GeoJSON file *f* by a *call* of GeoPandas."""
+    code = f"import geopandas as g; f = g.read_file({{file!r}}); {call}.to_file({{out!r}})"
+    return line_to("geopandas", code, Path(source), new_name(Path(source), suffix))
 
 
 def _refuse_projected(contents: dict[str, Any], source: str) -> None:
@@ -140,7 +188,8 @@ def _refuse_projected(contents: dict[str, Any], source: str) -> None:
     properties = crs.get("properties") if isinstance(crs, dict) else None
     name = str(properties.get("name", "")) if isinstance(properties, dict) else ""
     if name and not any(known in name.lower() for known in _EARTH):
-        raise InputError(f"{source} has coordinates in {name}, not longitude and latitude; convert it to EPSG:4326")
+        way = _with_geopandas(source, _CONVERTED, "-lonlat.geojson")
+        raise InputError(f"{source} has coordinates in {name}, not longitude and latitude; to convert it, {way}")
 
 
 def _of_split(names: list[Any], rows: list[Any], source: str, place: Place) -> Table:
@@ -167,6 +216,9 @@ def _of_columns(contents: dict[str, Any], source: str, place: Place) -> Table:
             return _of_list(list(nested.values()), source, place)
         if all(key == keys[0] for key in keys):
             lists = {name: list(values.values()) for name, values in nested.items()}
+    grid = grid_of_arrays(lists, source)
+    if grid is not None:
+        return grid
     lengths = {name: len(values) for name, values in lists.items()}
     if not lengths or not max(lengths.values()):
         found = ", ".join(list(contents)[:8]) or "nothing"
@@ -186,12 +238,19 @@ class Records(Table):
         kinds = {name: {type(value) for value in values if value is not None} for name, values in columns.items()}
         self.lists = [name for name, kind in kinds.items() if kind == {list} and _any_number(columns[name])]
         self.names = [name for name, kind in kinds.items() if kind & {int, float}]
+        self.texts = [name for name, kind in kinds.items() if kind == {str}]
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """Numbers and vectors; missing ones are nan."""
         arrays = [self._array(name) for name in names]
         for part in slices(self._count, rows or max(self._count, 1)):
             yield Piece([array[part] for array in arrays], self._from(part.start), part.stop / self._count)
+
+    def text(self, name: str) -> list[str]:
+        """A column of text, or numbers as text; null is empty."""
+        if name not in self._columns:
+            return list(super().text(name))
+        return ["" if value is None else str(value) for value in self._columns[name]]
 
     def _from(self, start: int) -> Place:
         return lambda row: self._place(start + row)

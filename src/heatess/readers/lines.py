@@ -14,12 +14,8 @@ import numpy as np
 
 from ..arrays import EXACT_INTEGERS, FloatArray
 from ..errors import InputError
+from ..tables.missing import MISSING
 
-#: What stands for a missing number.
-MISSING = (
-    *("", "NA", "N/A", "na", "n/a", "NaN", "nan", "NAN", "NULL", "Null", "null"),
-    *("None", "none", "<NA>", "#N/A", "--"),
-)
 COMMENTS = ("#", "%", "//")
 
 #: No line of text has more characters.
@@ -54,6 +50,8 @@ class Dialect:
         "utf-8-sig", "latin-1" or "utf-16".
     units : dict
         "deg" or "rad" for the columns of which the file says so.
+    texts : tuple of str
+        The columns that hold text in the first rows.
     odd : bool
         Whether lines do not end in the byte 10: UTF-16, or the line ends of old Macs.
     """
@@ -67,6 +65,7 @@ class Dialect:
     encoding: str = "utf-8-sig"
     units: dict[str, str] = field(default_factory=dict)
     odd: bool = False
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,15 +128,22 @@ def text_lines(stream: IO[str], source: str) -> Iterator[str]:
         yield line
 
 
-def careful(rows: Iterator[tuple[int, list[str]]], dialect: Dialect, wanted: Sequence[int]) -> Iterator[Block]:
-    """The numbers in the *wanted* columns of some rows; an `InputError` names the line of what is not a number."""
-    values, lines = array("d"), array("q")
-    width, decimal = len(dialect.names), dialect.decimal
+def whole_rows(rows: Iterator[tuple[int, list[str]]], dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """The rows that have as many fields as there are columns; empty ones are left out, others refused."""
+    width = len(dialect.names)
     for line, row in rows:
         if len(row) != width:
             if not any(text.strip() for text in row):
                 continue
             _refuse_ragged(line, row, dialect)
+        yield line, row
+
+
+def careful(rows: Iterator[tuple[int, list[str]]], dialect: Dialect, wanted: Sequence[int]) -> Iterator[Block]:
+    """The numbers in the *wanted* columns of some rows; an `InputError` names the line of what is not a number."""
+    values, lines = array("d"), array("q")
+    decimal = dialect.decimal
+    for line, row in whole_rows(rows, dialect):
         try:
             found = [number(row[column], decimal) for column in wanted]
         except ValueError:

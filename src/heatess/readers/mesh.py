@@ -16,7 +16,7 @@ from .foreign import reading
 if TYPE_CHECKING:
     from ..spaces import Mesh
 
-SUFFIXES = (".ply", ".obj", ".stl", ".off", ".gii")
+SUFFIXES = (".ply", ".obj", ".stl", ".off", ".gii", ".gii.gz")
 
 #: Properties of a PLY vertex that say where it is or how it looks.
 _LOOKS = {
@@ -47,7 +47,7 @@ def table(path: Path) -> Table:
     """
     from ..spaces import Mesh  # loads what meshes need, so not at import
 
-    if path.suffix.lower() == ".gii":
+    if path.name.lower().endswith((".gii", ".gii.gz")):
         return _gifti(path, Mesh)
     with reading(path, "a mesh", "export it again as PLY"):
         _refuse_empty(path)

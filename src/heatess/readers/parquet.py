@@ -14,10 +14,11 @@ from ..blocks import thread_count
 from ..errors import InputError, InputTypeError, missing_extra
 from ..files import repeated
 from ..spaces.base import Space
-from ..tables.arrow import ArrowTable, Root
+from ..tables.arrow import ArrowTable, Geometry, Root
 from ..tables.meaning import Reading, meaning_of
 from ..tables.table import Table
 from ..tables.take import Taken, take
+from .unread import line_to, new_name
 
 SUFFIXES = (".parquet", ".pq")
 
@@ -104,8 +105,16 @@ class ParquetTable(ArrowTable):
     """A Parquet file, or some *groups* of its rows: only wanted columns are read."""
 
     def __init__(self, path: Path, schema: Any, groups: Sequence[int] | None) -> None:
-        super().__init__(schema, str(path))
         self._path, self._groups = path, groups
+        super().__init__(schema, str(path))
+
+    def _conversion(self, geometry: Geometry) -> str:
+        if geometry.system:
+            code = "import geopandas as g; g.read_parquet({file!r}).to_crs('EPSG:4326').to_parquet({out!r})"
+        else:
+            code = "import geopandas as g; g.read_parquet({file!r}).set_crs('EPSG:4326').to_parquet({out!r})"
+        way = line_to("geopandas pyarrow", code, self._path, new_name(self._path, "-lonlat.parquet"))
+        return f"to convert it, {way}" if geometry.system else f"if it is longitude and latitude, {way}"
 
     def _count(self) -> int:
         with _opened(self._path) as file:

@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import TextIOWrapper
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import InputError, missing_extra
+from ..files import is_stream
 
 #: What may follow the suffix of a text file; the packing itself is told from the first bytes.
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 
-#: Files that are not text whatever their name says, by their first bytes.
+#: Files that are not text whatever their name says, by their first bytes, and the suffix with which they are read.
 _BINARY = {
-    b"PAR1": "Parquet data",
-    b"ARROW1": "Arrow data",
-    b"\x93NUMPY": "an array of numpy.save",
-    b"PK\x03\x04": "a zip archive or an Excel workbook",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
-    b"\x89HDF": "HDF5 data",
-    b"CDF": "NetCDF data",
-    b"SIMPLE  =": "FITS data",
-    b"%PDF": "a PDF",
-    b"SQLite format": "an SQLite database",
+    b"PAR1": ("Parquet data", ".parquet"),
+    b"ARROW1": ("Arrow data", ".arrow"),
+    b"\x93NUMPY": ("a NumPy array", ".npy"),
+    b"PK\x03\x04": ("a zip archive or an Excel workbook", ".zip or data.xlsx"),
+    b"\xd0\xcf\x11\xe0": ("an old Excel workbook", ""),
+    b"\x89HDF": ("HDF5 data", ".h5"),
+    b"CDF": ("NetCDF data", ".nc"),
+    b"SIMPLE  =": ("FITS data", ".fits"),
+    b"%PDF": ("a PDF", ""),
+    b"SQLite format": ("an SQLite database", ""),
 }
 
 
+_ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
+
+#: What messages call standard input.
+STDIN = "standard input"
+
+
 class Source:
-    """A file that can be read from its start more than once; `-` is standard input, kept in a temporary file."""
+    """A file that can be read from its start more than once; what comes by a pipe is kept in another file."""
 
     def __init__(self, path: Path) -> None:
-        self.name = "standard input" if str(path) == "-" else str(path)
+        self.name = STDIN if str(path) in ("-", "/dev/stdin") else str(path)
         self._path = path
-        self._spool = None if str(path) != "-" and path.is_file() else self._spooled()
+        self.piped = str(path) == "-" or is_stream(path)
+        self._spool = self._spooled() if self.piped else None
 
     def _spooled(self) -> BinaryIO:
         from shutil import copyfileobj
@@ -51,6 +61,21 @@ class Source:
                 copyfileobj(stream, spool)
         spool.flush()
         return spool  # type: ignore[no-any-return]
+
+    @property
+    def start(self) -> bytes:
+        """The first bytes as they are stored."""
+        if self._spool is not None:
+            self._spool.seek(0)
+            return self._spool.read(16)
+        with self._path.open("rb") as stream:
+            return stream.read(16)
+
+    @property
+    def binary(self) -> str:
+        """What the file holds, in words, if that is known not to be text; empty if it may be text."""
+        start = self.start
+        return next((kind for mark, (kind, _) in _BINARY.items() if start.startswith(mark)), "")
 
     @contextmanager
     def opened(self) -> Iterator[tuple[BinaryIO, Callable[[], float]]]:
@@ -100,9 +125,12 @@ class Source:
             return lzma.LZMAFile(raw)
         if start[:4] == b"\x28\xb5\x2f\xfd":
             return _zstd(raw)
-        for mark, kind in _BINARY.items():
+        for mark, (kind, suffix) in _BINARY.items():
             if start.startswith(mark):
-                raise InputError(f"{self.name} holds {kind}, not text; give it the suffix of its format, or export it")
+                advice = "give it the suffix of its format, or export it"
+                if self.piped and suffix:
+                    advice = f"save it first, with > data{suffix} behind the command that writes it, and read that file"
+                raise InputError(f"{self.name} holds {kind}, not text; {advice}")
         return raw
 
 
@@ -118,7 +146,7 @@ def _zstd(raw: Any) -> Any:
         import pyarrow
     except ImportError:
         raise missing_extra("pyarrow", "table") from None
-    return pyarrow.CompressedInputStream(pyarrow.PythonFile(raw, "r"), "zstd")
+    return BufferedReader(pyarrow.CompressedInputStream(pyarrow.PythonFile(raw, "r"), "zstd"))
 
 
 def packed(suffixes: tuple[str, ...]) -> tuple[str, ...]:
@@ -128,3 +156,11 @@ def packed(suffixes: tuple[str, ...]) -> tuple[str, ...]:
     ('.csv', '.csv.gz', '.csv.bz2', '.csv.xz', '.csv.zst')
     """
     return tuple(suffix + pack for suffix in suffixes for pack in ("", *PACKED))
+
+
+def root_of(source: Source) -> str:
+    """The name of the first element, in lower case and without its namespace; empty if there is none."""
+    with source.opened() as (stream, _):
+        start = stream.read(2**16).replace(b"\0", b"")  # UTF-16
+    found = _ROOT.search(_COMMENT.sub("", start.decode("latin-1")))
+    return found[1].lower() if found else ""

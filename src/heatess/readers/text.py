@@ -6,17 +6,23 @@ import io
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import EXACT_INTEGERS, FloatArray
 from ..errors import InputError
+from ..known import Known
 from ..tables.arrow import as_numpy
-from ..tables.table import Piece, Place, Rows, Table
+from ..tables.missing import MISSING
+from ..tables.table import GLANCE, Piece, Place, Rows, Table
 from .dialect import dialect_of, quaternions_at_end, sample_rows
-from .lines import LONGEST, MISSING, Block, Dialect, careful, records, text_lines
+from .lines import LONGEST, Block, Dialect, careful, number, records, text_lines, whole_rows
+from .poses import TUM, Kitti, is_kitti, named_trajectory
 from .streams import Source, packed
 
 SUFFIXES = packed((".csv", ".tsv", ".tab", ".txt", ".dat", ".tum"))
@@ -25,16 +31,15 @@ SUFFIXES = packed((".csv", ".tsv", ".tab", ".txt", ".dat", ".tum"))
 BLOCK = 2**24
 SMALL = 2**18
 
-_TUM = ["timestamp", "tx", "ty", "tz", "qx", "qy", "qz", "qw"]
 _COMMENT = re.compile(rb"(?m)^[ \t]*(?:#|%|//)")
 
 
-def table(path: Path) -> Table:
+def table(path: Path, source: Source | None = None) -> Table:
     r"""The columns of a text file, or of standard input if *path* is `-`.
 
     The delimiter is found from the first lines, and so are the header, below titles or in a comment such as `# x,y,z`,
     and a decimal comma. Comments (#, %, //) are left out. Without a header, eight numbers that end in a unit
-    quaternion are a TUM trajectory; other numbers are rows.
+    quaternion are a TUM trajectory, twelve that are a rotation and a position are KITTI poses; other numbers are rows.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "cities.txt"
@@ -46,13 +51,22 @@ def table(path: Path) -> Table:
     >>> piece.columns
     [array([  2.35, 139.69]), array([48.86,   nan])]
     """
-    source = Source(path)
+    source = source or Source(path)
     dialect = dialect_of(source, path)
     if dialect.named:
-        return TextTable(source, dialect)
+        return _as_trajectory(TextTable(source, dialect), named_trajectory(dialect.names))
     if len(dialect.names) == 8 and quaternions_at_end(sample_rows(source, dialect)):
-        return TextTable(source, Dialect(**vars(dialect) | {"names": _TUM}), note="TUM trajectory")
+        return _as_trajectory(TextTable(source, Dialect(**vars(dialect) | {"names": TUM})), "TUM trajectory")
+    if len(dialect.names) == 12 and is_kitti(sample_rows(source, dialect)):
+        return Kitti(TextTable(source, dialect))
     return TextRows(TextTable(source, dialect))
+
+
+def _as_trajectory(table: TextTable, note: str) -> TextTable:
+    """The table, known to be a trajectory if there is a *note* that says which."""
+    if note:
+        table.note, table.known = note, Known(kind="trajectory")
+    return table
 
 
 class TextTable(Table):
@@ -60,7 +74,7 @@ class TextTable(Table):
 
     def __init__(self, source: Source, dialect: Dialect, note: str = "") -> None:
         self._file, self._dialect = source, dialect
-        self.source, self.units = source.name, dialect.units
+        self.source, self.units, self.texts = source.name, dialect.units, dialect.texts
         self.names = list(dict.fromkeys(filter(None, dialect.names)))
         self._at: dict[str, list[int]] = {}
         for place, name in enumerate(dialect.names):
@@ -88,6 +102,36 @@ class TextTable(Table):
             header = ", ".join(self._dialect.names)
             raise InputError(f"{self.source} has a header ({header}) but no rows; at least one point is needed")
 
+    def text(self, name: str) -> list[str]:
+        """The entries of a column as they are written, without spaces around them."""
+        place = self._index(name)
+        with self._records() as (rows, _):
+            return [row[place].strip() for _, row in whole_rows(rows, self._dialect)]
+
+    def glance(self, name: str) -> list[str]:
+        """The entries of the first rows."""
+        place = self._index(name)
+        with self._records() as (rows, _):
+            return [row[place].strip() for _, row in islice(whole_rows(rows, self._dialect), GLANCE)]
+
+    def entries(self, names: Sequence[str], rows: NDArray[np.int64]) -> list[list[str]]:
+        """Some rows of some columns as they are written, but numbers with a decimal point; in one pass."""
+        places, wanted = [self._at[name][0] for name in names], set(rows.tolist())
+        kept: dict[int, list[str]] = {}
+        with self._records() as (records, _):
+            for row, (_, fields) in enumerate(whole_rows(records, self._dialect)):
+                if row in wanted:
+                    kept[row] = [self._with_point(fields[place].strip()) for place in places]
+        return [[kept[row][column] for row in rows.tolist()] for column in range(len(names))]
+
+    def _with_point(self, text: str) -> str:
+        if self._dialect.decimal != "," or "," not in text:
+            return text
+        try:
+            return repr(number(text, ","))
+        except ValueError:
+            return text
+
     def _index(self, name: str) -> int:
         places = self._at[name]
         if len(places) > 1:
@@ -106,13 +150,18 @@ class TextTable(Table):
                 yield block, done()
 
     def _slow(self, wanted: list[int]) -> Iterator[tuple[Block, float]]:
+        with self._records() as (rows, done):
+            for block in careful(rows, self._dialect, wanted):
+                yield block, done()
+
+    @contextmanager
+    def _records(self) -> Iterator[tuple[Iterator[tuple[int, list[str]]], Callable[[], float]]]:
+        """The fields of every row, and a function that tells the share of the file read so far."""
         with self._file.text(self._dialect.encoding) as (text, done):
             lines = text_lines(text, self.source)
             for _ in range(self._dialect.skip):
                 next(lines)
-            rows = records(lines, self._dialect.delimiter, self.source, self._dialect.skip)
-            for block in careful(rows, self._dialect, wanted):
-                yield block, done()
+            yield records(lines, self._dialect.delimiter, self.source, self._dialect.skip), done
 
 
 class TextRows(Rows):
@@ -122,6 +171,10 @@ class TextRows(Rows):
         self._table, self.source, self.names, self.note = table, table.source, table.names, table.note
         self.lists = ["rows"]
 
+    def entries(self, names: Sequence[str], rows: NDArray[np.int64]) -> list[list[str]]:
+        """Some rows of some columns as they are written."""
+        return self._table.entries(names, rows)
+
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """Rows, whole or some of their entries."""
         self._table.watch = self.watch
@@ -130,6 +183,10 @@ class TextRows(Rows):
             values = dict(zip(wanted, piece.columns, strict=True))
             columns = [np.column_stack(piece.columns) if name == "rows" else values[name] for name in names]
             yield piece._replace(columns=columns)
+
+    def text(self, name: str) -> list[str]:
+        """The entries of a column as they are written."""
+        return self._table.text(name)
 
 
 def _parsed(stream: BinaryIO, dialect: Dialect, wanted: list[int]) -> Iterator[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import re
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, missing_extra
 from ..tables.table import Table
-from .fits import angle_unit
+from .fits import PARTS, angle_unit, words
 from .foreign import Lazy, chosen, columns, reading, split_label
 
-SUFFIXES = (".vot", ".votable", ".xml", ".ecsv")
+SUFFIXES = (".vot", ".votable", ".ecsv")
 
 _EXPECTED = "a table with columns such as ra and dec is needed"
 
@@ -37,9 +38,10 @@ def _votable(file: Path, label: str) -> Table:
         from astropy.io.votable import parse
 
         text = _self_contained(file)
+        root = parse(io.BytesIO(text), verify="ignore")
         tables = {
             found.name or found.ID or f"table {place}": found
-            for place, found in enumerate(parse(io.BytesIO(text), verify="ignore").iter_tables())
+            for place, found in enumerate(root.iter_tables())
             if len(found.fields)
         }
         if not tables:
@@ -47,7 +49,42 @@ def _votable(file: Path, label: str) -> Table:
         _, found = chosen(file, label, tables, "tables")
         values = {field.name: found.array[field.ID] for field in found.fields}
         units = {field.name: field.unit for field in found.fields}
-        return _columns(file, values, units)
+        made = _columns(file, values, units)
+        made.frames = _frames(found.fields, _systems(root))
+        return made
+
+
+#: Frames by how the systems and the contents of fields are called in VOTables.
+_SYSTEMS = {
+    **dict.fromkeys(("icrs", "fk5", "eq_fk5", "barycentric"), "icrs"),
+    **dict.fromkeys(("fk4", "eq_fk4", "b1950"), "fk4"),
+    **dict.fromkeys(("galactic", "gal"), "galactic"),
+    **dict.fromkeys(("ecliptic", "ecl_fk5"), "ecliptic"),
+    **dict.fromkeys(("ecl_fk4", "supergalactic"), "another frame"),
+}
+
+
+def _frames(fields: Any, systems: Mapping[str, str]) -> dict[str, str]:
+    """The frame of each field: by what its descriptor says it holds, or by the coordinate system that it refers to."""
+    only = next(iter(systems.values())) if len(set(systems.values())) == 1 else ""
+    frames = {}
+    for field in fields:
+        content = str(field.ucd or "").lower()
+        stated = _SYSTEMS.get(systems.get(field.ref or "", only), "")
+        frame = next((name for name in ("galactic", "ecliptic") if f"pos.{name}" in content), stated)
+        if "pos.eq" in content and frame != "fk4":
+            frame = "icrs"
+        if frame:
+            frames[field.name] = frame
+    return frames
+
+
+def _systems(root: Any) -> dict[str, str]:
+    """The coordinate systems of a file by their identifiers, in lower case."""
+    found = {str(system.ID): str(system.system or "").lower() for system in root.coordinate_systems}
+    for resource in root.resources:
+        found |= _systems(resource)
+    return found
 
 
 def _self_contained(file: Path) -> bytes:
@@ -86,13 +123,17 @@ def _check_header(file: Path) -> None:
 
 def _columns(file: Path, values: dict[str, Any], units: dict[str, Any]) -> Table:
     """The columns of numbers, angles in degrees or radians."""
-    found, stated = {}, {}
+    found, stated, texts, converted = {}, {}, {}, {}
     for name, column in values.items():
         array = np.ma.asarray(column)
         if array.dtype.kind in "fiu" and array.ndim in (1, 2):
-            stated[name], factor = angle_unit(name, units[name])
+            stated[name], factor = angle_unit(units[name])
             found[name] = Lazy(array.shape, partial(_filled, array, factor))
-    return columns(file, found, _EXPECTED, units=stated)
+            if factor != 1.0:
+                converted[name] = str(units[name])
+        elif array.ndim == 1 and all(isinstance(entry, str | bytes) for entry in array.data[:1].tolist()):
+            stated[name], texts[name] = PARTS.get(str(units[name] or "").strip("\"' "), ""), partial(words, array)
+    return columns(file, found, _EXPECTED, units=stated, texts=texts, converted=converted)
 
 
 def _filled(array: Any, factor: float) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..arrays import as_float64, numeric_array
 from ..blocks import in_order, slices
 from ..errors import InputError
-from .table import Piece, Place, Table, refuse_doubles
+from .table import GLANCE, Piece, Place, Table, refuse_doubles
 
 #: Numbers converted at a time, and numbers that stay in the second-level cache while they are put side by side.
 _NUMBERS, _CACHED = 2**20, 2**15
@@ -49,10 +49,38 @@ class ArrowTable(Table):
             if geometry.degrees:
                 roots += [Root(geometry.column, axis, field.type) for axis in ("lon", "lat")]
                 self.units, self.about = {"lon": "deg", "lat": "deg"}, "earth"
+            else:
+                self.hint = f"{geometry.note}; {self._conversion(geometry)}"
             self.note = geometry.note
         self._roots = {root.kind if root.kind in ("lon", "lat") else root.path: root for root in roots}
         self.names = [name for name, root in self._roots.items() if root.kind != "list"]
         self.lists = [name for name, root in self._roots.items() if root.kind == "list"]
+        self.texts = [name for name, root in self._roots.items() if root.kind == "other" and _is_text(root.type)]
+
+    def text(self, name: str) -> list[str]:
+        """A column of text, or numbers as text; nulls are empty."""
+        if name not in self._roots:
+            return list(super().text(name))
+        return [text for part in self._text_parts(name, _NUMBERS) for text in part]
+
+    def glance(self, name: str) -> list[str]:
+        """The first entries alone."""
+        return next(self._text_parts(name, GLANCE), [])[:GLANCE]
+
+    def _text_parts(self, name: str, rows: int) -> Iterator[list[str]]:
+        root = self._roots[name]
+        for get, _, _ in self._parts([root], rows):
+            yield ["" if value is None else str(value) for value in _member(get(root), root).to_pylist()]
+
+    def places(self) -> Place:
+        """Rows are counted from 0."""
+        return self._places(0)
+
+    def _conversion(self, geometry: Geometry) -> str:
+        """How a geometry is brought to longitude and latitude."""
+        if geometry.system:
+            return 'convert it with GeoPandas: frame.to_crs("EPSG:4326")'
+        return 'if it is longitude and latitude, say so with GeoPandas: frame.set_crs("EPSG:4326")'
 
     @abstractmethod
     def _parts(self, roots: list[Root], rows: int) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
@@ -174,6 +202,14 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_floating(kind) or types.is_integer(kind))
 
 
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
 def _kept_type(root: Root) -> np.dtype[Any] | None:
     """The type that a column of numbers has as an array; None for vectors and geometries."""
     if root.kind != "number":
@@ -267,6 +303,7 @@ class Geometry(NamedTuple):
     column: str
     degrees: bool
     note: str
+    system: bool  #: whether a coordinate reference system is named
 
 
 def _geometry(schema: Any) -> Geometry | None:
@@ -290,9 +327,11 @@ def _geometry_in(column: str, crs: Any) -> Geometry:
         words = f"{crs.get('id', {}).get('authority', '')}:{crs.get('id', {}).get('code', '')}".strip(":")
         words, degrees = words or str(crs.get("name", "a system of its own")), crs.get("type") == "GeographicCRS"
     else:
-        words, degrees = str(crs or "an unknown system"), str(crs).upper() in ("OGC:CRS84", "EPSG:4326")
+        words, degrees = str(crs), str(crs).upper() in ("OGC:CRS84", "EPSG:4326")
     note = f"points of column {column}" if degrees else f"column {column} is in {words}, not longitude and latitude"
-    return Geometry(column, degrees, note)
+    if crs is None:
+        note = f"column {column} has no coordinate reference system"
+    return Geometry(column, degrees, note, crs is not None)
 
 
 def _points(column: Any, root: Root, place: Place) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,12 @@ from ..directions import SLACK
 from ..errors import InputError
 from ..spaces.shapes import extra_column, is_transposed, matrices_in
 from ..spaces.vectors import EMBEDDING, HALF_TOLERANCE, NORM_TOLERANCE, likely_angles
-from .kinds import TURN, Colatitude, Kind, LonLat, Vectors
+from .depths import depth_column
+from .kinds import TURN, Colatitude, Kind, LonLat, Torsions, Vectors
+from .missing import is_mark, marks, said_missing, shown_number
+from .suggest import sphere_or_rotations
 from .table import Place
+from .units import split_unit
 
 #: The least and the largest number of a column, or of several columns together.
 Span = tuple[float, float]
@@ -34,6 +38,41 @@ def refuse_infinite(names: Sequence[str], columns: Sequence[NDArray[Any]], spans
             _refuse(rows, f"column {name} is {found}, not a finite number", "drop or fix those rows", place)
 
 
+def refuse_marks(
+    kind: Kind,
+    columns: Sequence[NDArray[Any]],
+    spans: Sequence[Span],
+    weight: tuple[str, FloatArray] | None,
+    place: Place,
+) -> None:
+    """Refuse numbers such as -999 that stand for a missing one; as weights, those above zero that are there twice."""
+    signed = isinstance(kind, Torsions) and any(-180.5 <= low < 0 for low, _ in spans)
+    found = {
+        name: (values, new)
+        for name, values, ends in zip(kind.columns, columns, spans, strict=True)
+        if (new := marks(values, ends, signed=signed))
+    }
+    if weight is not None:
+        name, values = weight
+        new = [mark for mark in marks(values, span(values)) if mark > 0 and (values == mark).sum() > 1]
+        found |= {name: (values, new)} if new else {}
+    if not found:
+        return
+    numbers = list(dict.fromkeys(mark for _, new in found.values() for mark in new))
+    bad = [np.isin(values, new) for values, new in found.values()]
+    rows = np.logical_or.reduce([part.any(axis=1) if part.ndim == 2 else part for part in bad])
+    are = [
+        f"{'an entry' if name == 'rows' else f'column {name}'} is {' or '.join(map(shown_number, new))}"
+        for name, (_, new) in found.items()
+    ]
+    _refuse(
+        rows,
+        f"{' and '.join(are)}, far from all other rows, as where a number is missing",
+        f"add {said_missing(numbers)} to leave those rows out, or missing='none' if they are right",
+        place,
+    )
+
+
 def refuse_beyond(kind: Kind, columns: Sequence[NDArray[Any]], spans: Sequence[Span], units: str, place: Place) -> None:
     """Refuse angles beyond their limits, such as a latitude of 95 degrees, of columns within *spans*."""
     turn, unit, slack = (TURN, "radians", SLACK) if units == "rad" else (360.0, "degrees", math.degrees(SLACK))
@@ -46,9 +85,18 @@ def refuse_beyond(kind: Kind, columns: Sequence[NDArray[Any]], spans: Sequence[S
             first = float(values[np.argmax(bad)])
             limits = f"between {low * turn:.5g} and {high * turn:.5g} {unit}"
             found, kept = f"column {name} is {first:.6g}, but must lie {limits}", [c[~bad] for c in columns]
-            if 10 * bad.sum() <= len(bad) and _within(kind.limits, kept, turn, slack):
-                _refuse(bad, found, "drop or fix those rows", place)
+            few = 10 * bad.sum() <= len(bad) or all(map(is_mark, np.unique(values[bad])[:9]))
+            if few and _within(kind.limits, kept, turn, slack):
+                _refuse(bad, found, _left_out(values[bad]), place)
             _refuse(bad, found, _other_angles(kind, name, columns, units), place)
+
+
+def _left_out(values: NDArray[Any]) -> str:
+    """What to do with rows of some numbers that cannot be: if these are few, they may stand for missing ones."""
+    numbers, counts = np.unique(values, return_counts=True)
+    if len(numbers) > 3 or not all(is_mark(number) or count > 1 for number, count in zip(numbers, counts, strict=True)):
+        return "drop or fix those rows"
+    return f"add {said_missing(list(numbers))} to leave out rows where a number is missing, or fix those rows"
 
 
 def _other_angles(kind: Kind, name: str, columns: Sequence[NDArray[Any]], units: str) -> str:
@@ -99,17 +147,36 @@ def refuse_weights(name: str, values: FloatArray, logs: bool, place: Place, what
         _refuse(bad, f"{found}, but log-weights are finite, or -inf for zero", "drop or fix those rows", place)
     advice = f"if these are logarithms of weights, give log_weights={name!r}; if not, drop or fix those rows"
     if _marks_missing(values):
-        advice = "drop those rows if that number stands for a missing one, or fix them"
+        number = said_missing([values[values < 0][0]])
+        remedy = "drop those rows" if what else f"add {number}"
+        advice = f"{remedy} if that number stands for a missing one, or fix those rows"
     _refuse(bad, f"{found}, but weights are finite and not negative", advice, place)
+
+
+def refuse_cells(source: str, name: str, values: NDArray[Any], at: Callable[[int], str], cells: str) -> None:
+    """Refuse values of a map or grid that are no weights; *at* gives the place of a cell in words."""
+    low, high = (float(end) for end in (np.nanmin(values, initial=0), np.nanmax(values, initial=0)))
+    if low >= 0 and high < np.inf:
+        return
+    bad = (values < 0) | np.isinf(values)
+    first, count = int(np.argmax(bad)), f"{int(bad.sum()):,} of {len(values):,} {cells}"
+    found = float(values[first])
+    instead = f"give what is to be weighed, such as numpy.maximum({name}, 0) or numpy.abs({name})"
+    advice = f"if {name} holds logarithms of weights, give log_weights={name!r}; if it has both signs, {instead}"
+    if np.isinf(found):
+        advice = "make those nan to leave them out, or correct them"
+    elif found < -1 and len(np.unique(values[bad])) == 1 and 2 * bad.sum() <= len(values):
+        mark = f"if {found:.6g} stands for no value, make it nan, or say so with the attribute _FillValue"
+        advice = f"{mark}; if not, {instead}"
+    where = f"{source}: {name} is {found:.6g} {at(first)} ({count})"
+    raise InputError(f"{where}, but weights are finite and not negative; {advice}")
 
 
 def _marks_missing(values: FloatArray) -> bool:
     """Whether the negative numbers are few and all the same -1, -9, -99, -999, ..., which stands for no number."""
     negative = values[values < 0]
-    mark = f"{-negative[0]:.0f}" if len(negative) else ""
-    return (
-        2 * len(negative) <= len(values) and len(set(negative.tolist())) == 1 and (mark == "1" or not mark.strip("9"))
-    )
+    same = len(negative) > 0 and bool((negative == negative[0]).all())
+    return same and 2 * len(negative) <= len(values) and (negative[0] in (-1, -9) or is_mark(negative[0]))
 
 
 def refuse_lengths(kind: Kind, points: NDArray[Any], place: Place) -> None:
@@ -128,6 +195,27 @@ def refuse_lengths(kind: Kind, points: NDArray[Any], place: Place) -> None:
     advice = _of_quaternions(kind, norms) if kind.form == "quaternions" else _of_vectors(kind, array, norms)
     which = what if kind.columns == ["rows"] else f"{what} {kind.words}"
     _refuse(off, f"the {which} has length {norms[row]:.8g}, not 1", advice, place)
+
+
+def refuse_four(kind: Kind, points: NDArray[Any], source: str) -> None:
+    """Ask about unit vectors of four numbers, which may be quaternions, unless the name of their column tells."""
+    told = len(kind.columns) == 1 and kind.columns[0].lower() in Vectors.LISTS and kind.columns != ["rows"]
+    if not isinstance(kind, Vectors) or points.shape[1] != 4 or told:
+        return
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(points.astype(np.float64, copy=False), axis=1)
+    if (np.abs(norms - 1) <= (HALF_TOLERANCE if points.dtype == np.float16 else NORM_TOLERANCE)).all():
+        raise InputError(f"{source}: {sphere_or_rotations(kind.columns)}")
+
+
+def refuse_turns(kind: Kind, spans: Sequence[Span], source: str) -> None:
+    """Refuse Euler angles that are radians by the format of the file, but reach further than two turns."""
+    farthest = max(abs(end) for span in spans for end in span)
+    if farthest > 2 * TURN + SLACK:
+        raise InputError(
+            f"{source}: columns {kind.words} should be radians in this format, but reach {farthest:.4g}; add "
+            "units='deg' if they are degrees, or units='rad' if they are not"
+        )
 
 
 def _of_quaternions(kind: Kind, norms: FloatArray) -> str:
@@ -153,20 +241,64 @@ def _of_vectors(kind: Kind, array: FloatArray, norms: FloatArray) -> str:
     if whole and 2 <= len(array) <= 4 and width >= EMBEDDING:
         vectors = f"add normalize=True if they are {len(array)} vectors of which only the directions matter"
         return f"if these are {width} points in {len(array)} rows, write the transpose, array.T; {vectors}"
-    if (np.abs(norms - 1) < 1e-3).mean() > 0.5:
+    near = np.abs(norms - 1)
+    if (near < 1e-3).mean() > 0.5 and near.max() >= 1e-3:
         return "drop or fix those rows"
-    if width >= EMBEDDING or (np.abs(norms - 1) < 0.1).mean() > 0.9:
+    if width >= EMBEDDING or (near < 0.1).mean() > 0.9:
         return "if only the directions matter, add normalize=True"
     flat = "space='euclidean' for positions"
+    if len(kind.columns) == 3 and (deep := _at_depth(kind.columns)):
+        return deep
     if width == 2:
         return _choices(width, [*_as_angles(kind, array), flat])
-    choices, named = [flat], tuple(name.strip().lower() for name in kind.columns) in Vectors.TRIPLES
-    if 90 < np.abs(array).max() <= 360 + math.degrees(SLACK):
-        names = "" if whole else f", columns={kind.columns[0] if len(kind.columns) == 1 else tuple(kind.columns)!r}"
-        choices = [f"space='torus'{names}, units='deg' for {width} periodic angles", flat]
-    if named or len(choices) == 1 or norms.max() - norms.min() < 1e-3 * norms.max():
-        choices.append("normalize=True if only the directions matter")
-    return _choices(width, choices)
+    if width == 7 and (whole or len(kind.columns) == 7) and _end_in_unit(array):
+        return _as_pose([str(column) for column in range(7)] if whole else kind.columns)
+    return _choices(width, _of_many(kind, array, norms, flat))
+
+
+def _of_many(kind: Kind, array: FloatArray, norms: FloatArray, flat: str) -> list[str]:
+    """What three or more columns may be; Euler angles never go to a torus."""
+    width, most = array.shape[1], np.abs(array).max()
+    named = tuple(name.strip().lower() for name in kind.columns) in Vectors.TRIPLES
+    columns = kind.columns[0] if len(kind.columns) == 1 else tuple(kind.columns)
+    names = "" if kind.columns == ["rows"] else f", columns={columns!r}"
+    degrees = 90 < most <= 360 + math.degrees(SLACK)
+    which = "euler='bunge' or euler='ZYZ' or whatever their convention is"
+    euler = f"{which}{names}, units={'deg' if degrees else 'rad'!r} for Euler angles"
+    turning = [euler] if width == 3 and not named and (degrees or most <= TURN + SLACK) else []
+    scaled = "normalize=True if only the directions matter"
+    if not degrees:
+        return [flat, scaled, *turning]
+    other = " that are no Euler angles" if turning else ""
+    torus = f"space='torus'{names}, units='deg' for {width} periodic angles{other}"
+    steady = norms.max() - norms.min() < 1e-3 * norms.max()
+    return [*turning, torus, flat, *([scaled] if named or steady else [])]
+
+
+def _end_in_unit(array: FloatArray) -> bool:
+    """Whether the last four columns are unit quaternions, to two digits."""
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(array[:, -4:], axis=1)
+    return bool((np.abs(norms - 1) < 0.02).all())
+
+
+def _as_pose(names: Sequence[str]) -> str:
+    """Positions and quaternions side by side."""
+    x, y, z, one, two, three, four = names
+    return (
+        "these may be positions and quaternions: say space='pose:R', where R is the length that counts as much as one "
+        f"radian, with columns={tuple(names)} if the scalar is last, or columns={(x, y, z, two, three, four, one)} if "
+        "it comes first"
+    )
+
+
+def _at_depth(names: Sequence[str]) -> str:
+    """The way for longitude, latitude and depth, if these are what three columns are called."""
+    plain = {split_unit(name).base: name for name in names}
+    lon, lat = (next((plain[word] for word in words if word in plain), "") for words in LonLat.names)
+    depth = depth_column([name for name in names if name not in (lon, lat)])
+    roles = {"lon": lon, "lat": lat, "depth": depth}
+    return f"say space='earth3d', columns={roles} for places on the Earth at a depth" if all(roles.values()) else ""
 
 
 def _choices(width: int, choices: Sequence[str]) -> str:

@@ -5,22 +5,29 @@ None of these packages is imported unless an object of it is given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..known import Known
+from ..spaces.networks import network_of
 from ..tensors import plain
 from . import healpix
 from .arrow import ArrowFrame
+from .cf import role_of
 from .geometry import geometry_columns, is_geometry
+from .graphs import NetworkTable
+from .grids import Grid
+from .pixels import Stored
 from .table import Columns, Table, refuse_doubles
-from .units import OTHERS
-
-_DEGREES = ("deg", "degree", "degrees", "degrees_north", "degrees_east", "degree_north", "degree_east")
-_RADIANS = ("rad", "radian", "radians")
+from .units import angle_word
+from .unnamed import with_axes
+from .variables import Variable
+from .xarrays import grid_of_array, table_of_dataset
 
 
 def frame_table(obj: Any) -> Table | None:
@@ -35,38 +42,29 @@ def frame_table(obj: Any) -> Table | None:
     >>> piece.columns
     [array([48.86,   nan])]
 
-    A column UNIQ, or what the header of a HEALPix map says, makes a sky map of it.
+    A column UNIQ, or what the header of a HEALPix map says, makes a sky map of it; latitudes, longitudes and an array
+    over both, in a dict or in xarray, make a grid.
     """
     table = _table(obj)
     meta = getattr(obj, "meta", None)
     header = {str(key).upper(): value for key, value in meta.items()} if isinstance(meta, Mapping) else {}
     if isinstance(table, Columns) and healpix.is_map(header, table.names):
-        fields = {name: _Stored(table.stored(name)) for name in table.names}
+        fields = {name: Stored(table.stored(name)) for name in table.names}
         return healpix.sky_map(table.source, header, fields)
     return table
 
 
-class _Stored(NamedTuple):
-    """A column of a sky map."""
-
-    array: NDArray[Any]
-
-    def values(self) -> NDArray[Any]:
-        return self.array
-
-    def integers(self) -> NDArray[np.int64]:
-        missing = np.isnan(self.array) if self.array.dtype.kind == "f" else np.zeros(self.array.shape, dtype=bool)
-        return np.where(missing, -1, self.array).astype(np.int64)
-
-
 def _table(obj: Any) -> Table | None:
+    if (network := network_of(obj)) is not None:
+        return NetworkTable(network, "the graph")
     package = type(obj).__module__.partition(".")[0]
     bases = {base.__module__.partition(".")[0] for base in type(obj).__mro__}
     if isinstance(obj, dict):
-        return _of_astropy({str(name): values for name, values in obj.items()}, list(obj), "the dict")
+        named = {str(name): values for name, values in obj.items()}
+        return grid_of_arrays(named, "the dict") or _of_astropy(named, list(obj), "the dict")
     if isinstance(obj, np.ndarray):
-        named = obj.dtype.names and obj.ndim == 1
-        return _columns({name: obj[name] for name in obj.dtype.names or ()}, [], "the array") if named else None
+        fields = obj.dtype.names if obj.ndim == 1 else None
+        return _columns({name: obj[name] for name in fields}, [], "the array") if fields else None
     if is_geometry(obj):
         return _of_geopandas(obj)
     if "pandas" in bases and hasattr(obj, "columns") and hasattr(obj, "iloc"):
@@ -82,15 +80,42 @@ def _table(obj: Any) -> Table | None:
     if hasattr(obj, "posterior") and type(obj.posterior).__module__.partition(".")[0] == "xarray":
         obj, package = obj.posterior, "xarray"
     if package == "xarray" and hasattr(obj, "data_vars"):
-        return _of_xarray(obj)
+        return table_of_dataset(obj)
+    if package == "xarray" and hasattr(obj, "to_dataset"):
+        return grid_of_array(obj)
     return None
 
 
 def _columns(columns: Mapping[str, Any], names: Sequence[Any], source: str, units: Any = None) -> Columns:
     """The columns that hold numbers or vectors; *names* are the names before they were made text."""
     refuse_doubles([str(name) for name in names], source)
-    arrays = {name: array for name, values in columns.items() if (array := _array(values, name, source)) is not None}
-    return Columns(arrays, source, units={name: unit for name, unit in (units or {}).items() if name in arrays})
+    words = {name: values for name, values in columns.items() if callable(values)}  # of which a frame says it is text
+    plain = {name: values for name, values in columns.items() if name not in words}
+    arrays = {name: array for name, values in plain.items() if (array := _array(values, name, source)) is not None}
+    words |= {name: text for name in plain if name not in arrays and (text := _text(plain[name])) is not None}
+    known = {name: unit for name, unit in (units or {}).items() if name in arrays}
+    return Columns(arrays, source, units=known, texts={name: words[name] for name in columns if name in words})
+
+
+def _text(values: Any) -> Callable[[], list[str]] | None:
+    """A function that gives the texts in a column; None if it holds something else."""
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "OUST":
+        values = values.filled("" if values.dtype.kind != "S" else b"")
+    array = _objects(values) if isinstance(values, list | tuple) else np.asarray(values)
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8", "replace")
+    if array.ndim != 1 or not len(array):
+        return None
+    if array.dtype.kind == "O" and not all(isinstance(value, str) or _is_missing(value) for value in array):
+        return None
+    if array.dtype.kind not in "OUT":
+        return None
+    return partial(_words, array)
+
+
+def _words(values: Any) -> list[str]:
+    """Texts; missing ones are empty."""
+    return [value if isinstance(value, str) else "" for value in values]
 
 
 def _array(values: Any, name: str, source: str) -> Any:
@@ -177,7 +202,12 @@ def _is_missing(value: Any) -> bool:
 def _of_pandas(frame: Any) -> Columns:
     names = [".".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
     refuse_doubles(names, "the data frame")
-    return _columns({name: _series(frame.iloc[:, place]) for place, name in enumerate(names)}, [], "the data frame")
+    series = {name: _series(frame.iloc[:, place]) for place, name in enumerate(names)}
+    table = _columns(series, [], "the data frame")
+    index = frame.index
+    if len(index) and all(isinstance(name, str) for name in index[:100]):
+        table.known = table.known.said(labels=[str(name) for name in index])
+    return table
 
 
 def _series(series: Any) -> Any:
@@ -188,31 +218,38 @@ def _series(series: Any) -> Any:
     if getattr(kind, "kind", "O") in "fiu" and not hasattr(kind, "categories"):
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     if hasattr(kind, "pyarrow_dtype"):
-        return _objects(series.tolist()) if "list" in str(kind) else np.array([], dtype=str)
-    return np.array([], dtype=str)  # text, dates, categories
+        return _objects(series.tolist()) if "list" in str(kind) else lambda: _words(series.tolist())
+    return lambda: _words(series.tolist())  # text, dates, categories
 
 
 def _of_polars(series: Any) -> Any:
     kind = type(series.dtype).__name__
     if kind in ("List", "Array"):
         return _objects(series.to_list()) if series.null_count() or kind == "List" else series.to_numpy()
-    return series.to_numpy() if series.dtype.is_numeric() and kind != "Decimal" else np.array([], dtype=str)
+    if series.dtype.is_numeric() and kind != "Decimal":
+        return series.to_numpy()
+    return lambda: _words(series.to_list())
 
 
 def _of_geopandas(frame: Any) -> Table:
     """Longitude and latitude of points, and the columns beside them, of which none is another place."""
     places = geometry_columns(frame)
     beside: dict[str, Any] = {}
+    words: dict[str, Callable[[], Sequence[str]]] = {}
+    known = Known()
     if hasattr(frame, "columns"):
         table = _of_pandas(frame.drop(columns=frame.geometry.name))
         other = ("lon", "longitude", "lng", "long", "lat", "latitude")
         beside = {name: table.stored(name) for name in table.names if name.lower() not in other}
-    return Columns(places | beside, "the data frame", units=dict.fromkeys(places, "deg"))
+        words, known = {name: partial(table.text, name) for name in table.texts}, table.known
+    found = Columns(places | beside, "the data frame", units=dict.fromkeys(places, "deg"), texts=words)
+    found.known = known
+    return found
 
 
 def _of_astropy(columns: Mapping[str, Any], names: Sequence[Any], source: str) -> Table:
     """Columns of which some have a unit of astropy; angles become degrees unless all of them are radians."""
-    found, units = {}, {}
+    found, units, converted = {}, {}, {}
     stated = {_angle_unit(getattr(column, "unit", None), "rad")[1] for column in columns.values()}
     kept = ("deg",) if "deg" in stated else ("deg", "rad")
     for name, column in columns.items():
@@ -221,12 +258,16 @@ def _of_astropy(columns: Mapping[str, Any], names: Sequence[Any], source: str) -
         found[name] = values if factor == 1 else np.multiply(values, factor)
         if unit:
             units[name] = unit
-    return _columns(found, names, source, units)
+        if factor != 1:
+            converted[name] = str(column.unit)
+    table = _columns(found, names, source, units)
+    table.converted = converted
+    return table
 
 
 def _angle_unit(unit: Any, *kept: str) -> tuple[float, str | None]:
     """A factor, and the unit that numbers are in after it: one of those *kept*, or degrees."""
-    word = _unit(unit)
+    word = angle_word(unit)
     if word in kept or not hasattr(unit, "to"):
         return 1.0, word
     try:
@@ -244,37 +285,33 @@ def _of_astropy_column(column: Any) -> Any:
     return values if mask is None else np.ma.masked_array(values, np.asarray(mask))
 
 
-def _unit(unit: Any) -> str | None:
-    """Degrees, radians, or another unit of angles, which is refused where angles are needed."""
-    word = str(unit).strip().lower()
-    return "deg" if word in _DEGREES else "rad" if word in _RADIANS else word if word in OTHERS else None
+def grid_of_arrays(columns: Mapping[str, Any], source: str) -> Grid | None:
+    """The grid in arrays or nested lists with names; None if they hold none."""
+    roles = [role_of(name, _plain_variable(np.zeros(1))) for name in columns]
+    if not any(roles):
+        return None
+    arrays = {name: array for name, values in columns.items() if (array := _any_array(values)) is not None}
+    if not any(array.ndim > 1 for array in arrays.values()):
+        return None
+    units = {name: str(getattr(columns[name], "unit", "") or "") for name in arrays}
+    variables = with_axes(source, {name: _plain_variable(array, units[name]) for name, array in arrays.items()})
+    return None if variables is None else Grid(source, variables)
 
 
-def _of_xarray(dataset: Any) -> Table:
-    """Variables along the samples: a dimension `sample`, or chain and draw one after the other, or the only one."""
-    arrays = {str(name): dataset[name] for name in [*dataset.data_vars, *dataset.coords] if name not in dataset.dims}
-    numeric = {name: array for name, array in arrays.items() if array.dtype.kind in "fiu" and array.ndim}
-    along = _sample_dims(dataset, [numeric[str(name)] for name in dataset.data_vars if str(name) in numeric])
-    columns, units = {}, {}
-    for name, array in numeric.items():
-        if name in along or name in ("chain", "draw") or not set(along) <= set(array.dims):
-            continue
-        values = np.asarray(array.transpose(*along, ...).values)
-        rows = int(np.prod([array.sizes[dim] for dim in along]))
-        values = values.reshape(rows, -1)
-        columns[name] = values if array.ndim > len(along) else values[:, 0]
-        if unit := _unit(array.attrs.get("units")):
-            units[name] = unit
-    return Columns(columns, "the dataset", units=units)
+def _any_array(values: Any) -> NDArray[Any] | None:
+    """Numbers of any shape, missing ones nan; None for anything else."""
+    values = plain(values, "the array")
+    if isinstance(values, np.ma.MaskedArray) or getattr(values, "mask", None) is not None:
+        values = _of_astropy_column(values)
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
+    try:
+        array = np.asarray(values)
+        array = array.astype(np.float64) if array.dtype.kind == "O" else array
+    except (ValueError, TypeError):  # lists of several lengths, records
+        return None
+    return array if array.dtype.kind in "fiu" and array.ndim else None
 
 
-def _sample_dims(dataset: Any, variables: list[Any]) -> tuple[str, ...]:
-    for dims in (("sample",), ("chain", "draw"), ("draw",)):
-        if set(dims) <= set(dataset.dims):
-            return dims
-    shared = set.intersection(*(set(variable.dims) for variable in variables)) if variables else set()
-    if len(shared) != 1:
-        found = ", ".join(f"{name} {dict(variable.sizes)}" for name, variable in dataset.data_vars.items())
-        advice = "stack them first: dataset.stack(sample=(...))"
-        raise InputError(f"the dataset has no dimension sample and no chain and draw (found: {found}); {advice}")
-    return (str(shared.pop()),)
+def _plain_variable(array: NDArray[Any], units: str = "") -> Variable:
+    return Variable(("",) * array.ndim, array.shape, array.dtype, {"units": units}, lambda index: array[index])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,52 +12,105 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray
 from ..blocks import slices
 from ..errors import InputError, missing_extra
+from ..known import Known
+from .check import refuse_cells
+from .pixels import INDICES, Field, Pixels, Stored, flat, level_of_count, multi_order
+from .reading import Reading
 from .table import Piece, Place, Table
 
-_DEEPEST = 29  # the level at which 64-bit pixel numbers end
 _UNSEEN = -1.6375e30  # what HEALPix writes into pixels without data
 
 _DENSITIES = ("PROBDENSITY",)
 _SHARES = ("PROB", "PROBABILITY", "WEIGHT")
-_INDICES = ("UNIQ", "PIXEL", "PIX", "IPIX", "HPX_PIXEL", "HEALPIX")
-
-
-class Field(Protocol):
-    """A column of a map."""
-
-    def values(self) -> NDArray[Any]:
-        """The numbers, missing ones nan."""
-
-    def integers(self) -> NDArray[np.int64]:
-        """The numbers as integers, exactly; missing ones -1."""
+_FRAMES = {
+    "icrs": ("C", "CEL", "CELESTIAL", "EQ", "EQUATORIAL", "ICRS", "FK5", "J2000", "RADEC"),
+    "galactic": ("G", "GAL", "GALACTIC"),
+    "ecliptic": ("E", "ECL", "ECLIPTIC"),
+}
 
 
 class SkyMap(Table):
-    """The pixels of a map as weighted points: unit vectors to their centres, computed piece by piece.
-
-    *levels* are the orders of the pixels (nside = 2^order), one for all or one each, *pixels* their numbers.
-    """
+    """The columns of a map, of which one will be the weight; `settled` makes weighted unit vectors of its pixels."""
 
     about = "sky"
 
-    def __init__(self, source: str, levels: Any, pixels: Any, order: str, weights: FloatArray, note: str) -> None:
+    def __init__(self, source: str, pixels: Pixels, fields: Mapping[str, Field], frame: str | None) -> None:
+        self.source, self._pixels, self._fields, self._frame = source, pixels, fields, frame
+        self.names = [name for name in fields if name not in INDICES]
+        self.note = f"HEALPix map, {pixels.words}, {len(pixels.numbers):,} pixels"
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        """All values of a column, those of pixels without data nan."""
+        return _seen(self._fields[name])
+
+    def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
+        """Centres and weights of the pixels that have data, by the only column of values."""
+        return self.settled(Reading())[0].pieces(names, rows)
+
+    def settled(self, reading: Reading) -> tuple[Table, Reading]:
+        """The pixels with the weight that the user chose, and how to read these."""
+        if reading.select:
+            raise InputError(f"{self.source} is a HEALPix map, which has no axes to select from; leave out select=")
+        if reading.columns is not None:
+            raise InputError(f"{self.source} is a HEALPix map, and its points are its pixels; leave out columns=")
+        logs, column = bool(reading.log_weights), _value_column(self.source, self._fields, reading)
+        if not column:
+            values, note = np.ones(len(self._pixels.numbers)), "equal weights"
+        else:
+            values = self._values(column, logs)
+            several = np.ndim(self._pixels.levels) > 0 and column not in _SHARES
+            by_area = reading.area and (several or column in _DENSITIES)
+            if by_area:
+                area = np.pi / 3 * 0.25**self._pixels.levels
+                values = values + np.log(area) if logs else values * area
+            times = f" {'plus log of' if logs else 'times'} the area of its pixel" if by_area else ""
+            note = f"{'log-weight' if logs else 'weight'} is {column}{times}"
+        table = MapPixels(self.source, self._pixels, values, note)
+        table.known = Known(kind="cells", frame=self._frame, cell=_side(self._pixels, values, logs))
+        weight = "weight" if column else "none"
+        names = (None, weight) if logs else (weight, None)
+        return table, replace(reading, area=True, weights=names[0], log_weights=names[1])
+
+    def _values(self, column: str, logs: bool) -> FloatArray:
+        values, count = _seen(self._fields[column]), len(self._pixels.numbers)
+        if len(values) != count:
+            raise InputError(
+                f"{self.source}: {self._pixels.words} has {count:,} pixels, but column {column} has {len(values):,} "
+                "values; fetch it again, or correct NSIDE"
+            )
+        if not logs:
+            refuse_cells(self.source, column, values, self._at, "pixels")
+        return values
+
+    def _at(self, row: int) -> str:
+        return f"in pixel {self._pixels.numbers[row]:,}"
+
+
+class MapPixels(Table):
+    """The pixels of a map that have data as weighted unit vectors to their centres, made piece by piece."""
+
+    about = "sky"
+
+    def __init__(self, source: str, pixels: Pixels, values: FloatArray, note: str) -> None:
         self.source, self.note, self.names = source, note, ["x", "y", "z", "weight"]
-        self._nsides, self._pixels, self._order, self._weights = 2**levels, pixels, order, weights
+        self.cells = f"pixels of a HEALPix map ({pixels.words})"
+        self._rows = np.flatnonzero(~np.isnan(values))
+        self._pixels, self._values, self.left_out = pixels, values, len(values) - len(self._rows)
+        if not len(self._rows):
+            raise InputError(f"{source}: no pixel has a value; at least one is needed")
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """Centres and weights of some pixels."""
-        from astropy_healpix import healpix_to_xyz
-
-        count = len(self._weights)
+        count = len(self._rows)
         for part in slices(count, rows or count):
-            found = {"weight": self._weights[part]}
+            chosen = self._rows[part]
+            found = {"weight": self._values[chosen]}
             if set(names) - {"weight"}:
-                nsides = self._nsides[part] if np.ndim(self._nsides) else self._nsides
-                found |= zip("xyz", healpix_to_xyz(self._pixels[part], nsides, order=self._order), strict=True)
-            yield Piece([np.array(found[name]) for name in names], self._places(part.start), part.stop / count)
+                found |= zip("xyz", self._pixels.centres(chosen), strict=True)
+            yield Piece([np.array(found[name]) for name in names], self._places(chosen), part.stop / count)
 
-    def _places(self, start: int) -> Place:
-        return lambda row: f"{self.source} pixel in row {start + row:,} (counted from 0)"
+    def _places(self, chosen: NDArray[np.int64]) -> Place:
+        return lambda row: f"{self.source} pixel in row {chosen[row]:,} (counted from 0)"
 
 
 def is_map(header: Mapping[str, Any], fields: Iterable[str]) -> bool:
@@ -66,21 +120,41 @@ def is_map(header: Mapping[str, Any], fields: Iterable[str]) -> bool:
 
 
 def sky_map(source: str, header: Mapping[str, Any], fields: Mapping[str, Field]) -> SkyMap:
-    """The map as a table with the columns x, y, z and weight."""
+    """The map as a table, whose pixels are checked."""
     try:
         import astropy_healpix  # noqa: F401
     except ImportError:
         raise missing_extra("astropy-healpix", "sky") from None
     named = {name.upper(): field for name, field in fields.items()}
-    column = _value_column(source, named)
-    # healpy writes 1,024 pixels a row
-    values = named[column].values().astype(np.float64).reshape(-1)
-    if not len(values):
+    values = [name for name in named if name not in INDICES]
+    if not values:
+        found = ", ".join(named)
+        raise InputError(f"{source} is a HEALPix map without values (columns {found}); PROB or PROBDENSITY is needed")
+    if not named[values[0]].values().size:
         raise InputError(f"{source} is a HEALPix map with no pixels; at least one is needed")
+    pixels = (
+        multi_order(source, named["UNIQ"].integers().reshape(-1))
+        if "UNIQ" in named
+        else flat(source, header, named, values[0])
+    )
+    return SkyMap(source, pixels, named, frame_of(header))
+
+
+def frame_of(header: Mapping[str, Any]) -> str | None:
+    """The frame that the header of a map states; None if it does not, or states one that is not known here.
+
+    >>> frame_of({"COORDSYS": "G"}), frame_of({"RADESYS": "FK5"}), frame_of({})
+    ('galactic', 'icrs', None)
+    """
+    stated = str(header.get("COORDSYS", "")).strip().upper() or str(header.get("RADESYS", "")).strip().upper()
+    return next((frame for frame, words in _FRAMES.items() if stated in words), None)
+
+
+def _seen(field: Field) -> FloatArray:
+    """The values of all pixels, one after another (healpy writes 1,024 a row), those without data nan."""
+    values = field.values().astype(np.float64).reshape(-1)
     values[is_unseen(values)] = np.nan
-    if "UNIQ" in named:
-        return _multi_order(source, named["UNIQ"].integers().reshape(-1), values, column)
-    return _flat(source, header, named, values, column)
+    return values
 
 
 def is_unseen(values: FloatArray) -> NDArray[np.bool_]:
@@ -88,136 +162,40 @@ def is_unseen(values: FloatArray) -> NDArray[np.bool_]:
     return np.asarray((values > 1.000001 * _UNSEEN) & (values < 0.999999 * _UNSEEN))
 
 
-def _value_column(source: str, named: Mapping[str, Field]) -> str:
-    """The column of probabilities, or the only column there is."""
-    values = [name for name in named if name not in _INDICES]
+def _value_column(source: str, named: Mapping[str, Field], reading: Reading) -> str:
+    """The column that the user chose, or that of probabilities, or the only one; none for equal weights."""
+    values = [name for name in named if name not in INDICES]
+    asked = reading.weights or reading.log_weights
+    if asked == "none":
+        return ""
+    if asked:
+        if asked.strip().upper() in values:
+            return asked.strip().upper()
+        raise InputError(f"{source} is a HEALPix map without a column {asked!r}; it has {', '.join(values)}")
     known = [name for name in (*_DENSITIES, *_SHARES) if name in values] or (values if len(values) == 1 else [])
     if known:
         return known[0]
-    found = ", ".join(named)
-    if not values:
-        raise InputError(f"{source} is a HEALPix map without values (columns {found}); PROB or PROBDENSITY is needed")
+    choice = " or ".join(f"weights={name!r}" for name in values[:4])
     raise InputError(
-        f"{source} is a HEALPix map whose columns ({found}) do not say which holds the weights; "
-        f"rename that column to PROB (per pixel) or PROBDENSITY (per area)"
+        f"{source} is a HEALPix map whose columns ({', '.join(named)}) do not say which holds the weights; choose "
+        f"with {choice}"
     )
 
 
-def _multi_order(source: str, uniq: NDArray[np.int64], values: FloatArray, column: str) -> SkyMap:
-    from astropy_healpix import uniq_to_level_ipix
-
-    if len(uniq) != len(values):
-        raise InputError(f"{source}: UNIQ has {len(uniq):,} entries, but {column} has {len(values):,}; fetch it again")
-    levels, pixels = (np.asarray(part, dtype=np.int64) for part in uniq_to_level_ipix(np.maximum(uniq, 4)))
-    bad = (uniq < 4) | (levels > _DEEPEST)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(
-            f"{source}: UNIQ in row {row:,} is {uniq[row]}, which is no pixel ({int(bad.sum()):,} such rows); "
-            f"expected 4 or more, and levels up to {_DEEPEST}; fetch it again"
-        )
-    _refuse_overlap(source, levels, pixels)
-    weights = _weights(values, column, levels)
-    finest, coarsest = 2 ** int(levels.max()), 2 ** int(levels.min())
-    note = f"HEALPix map, multi-order, nside {coarsest} to {finest}, {len(uniq):,} pixels"
-    return SkyMap(source, levels, pixels, "nested", weights, f"{note}; {_weight_is(column)}")
-
-
-def _refuse_overlap(source: str, levels: NDArray[np.int64], pixels: NDArray[np.int64]) -> None:
-    shift = 2 * (_DEEPEST - levels)
-    starts, ends = pixels << shift, (pixels + 1) << shift
-    order = np.argsort(starts, kind="stable")
-    cut = np.flatnonzero(starts[order][1:] < ends[order][:-1])
-    if len(cut):
-        rows = sorted(int(row) for row in order[cut[0] : cut[0] + 2])
-        raise InputError(
-            f"{source}: the pixels in rows {rows[0]:,} and {rows[1]:,} (counted from 0) overlap, so that part of the "
-            f"sky would count twice; a multi-order map covers each place once: fetch it again"
-        )
+def _side(pixels: Pixels, values: FloatArray, logs: bool) -> float:
+    """The side of a pixel in degrees; where they differ, 95 % of the weight lies in pixels no larger."""
+    if not np.ndim(pixels.levels):
+        return float(pixels.sides)
+    known = ~np.isnan(values)
+    weights = np.exp(values[known] - values[known].max()) if logs else values[known]
+    order = np.argsort(-pixels.levels[known], kind="stable")
+    shares = np.cumsum(weights[order])
+    last = min(int(np.searchsorted(shares, 0.95 * shares[-1])), len(shares) - 1) if len(shares) else 0
+    return float(pixels.sides[known][order][last]) if len(shares) else float(pixels.sides.max())
 
 
 def whole_map(source: str, values: FloatArray, order: str) -> SkyMap:
     """A map of all pixels, as many as some nside has; *order* is "ring" or "nested"."""
-    level = _level_of_count(source, len(values))
-    note = f"HEALPix map, nside {2**level}, {order}, {len(values):,} pixels"
-    return SkyMap(source, level, np.arange(len(values)), order, values, note)
-
-
-def _level_of_count(source: str, count: int) -> int:
-    level = (max(count // 12, 1).bit_length() - 1) // 2
-    if count != 12 * 4**level:
-        near = [12 * 4**k for k in (level, level + 1)]
-        raise InputError(
-            f"{source} must have one number per pixel, 12 nside^2 of them with nside a power of two, but has "
-            f"{count:,}; the nearest are {near[0]:,} (nside {2**level}) and {near[1]:,} (nside {2 ** (level + 1)})"
-        )
-    return level
-
-
-def _flat(
-    source: str, header: Mapping[str, Any], named: Mapping[str, Field], values: FloatArray, column: str
-) -> SkyMap:
-    order = {"RING": "ring", "NESTED": "nested", "NEST": "nested"}.get(str(header.get("ORDERING", "")).strip().upper())
-    if order is None:
-        found = repr(header["ORDERING"]) if "ORDERING" in header else "nothing"
-        raise InputError(
-            f"{source}: the header's ORDERING must be RING or NESTED, but is {found}; set it to the right one"
-        )
-    explicit = [name for name in _INDICES if name in named]
-    if str(header.get("INDXSCHM", "")).strip().upper() == "EXPLICIT" and not explicit:
-        raise InputError(f"{source}: INDXSCHM is EXPLICIT, but no column PIXEL has the pixel numbers; add it")
-    level = _level(source, header.get("NSIDE", None if explicit else np.sqrt(len(values) / 12)))
-    whole = 12 * 4**level
-    note = f"HEALPix map, nside {2**level}, {order}, {len(values):,}"
-    if explicit:
-        pixels = _pixels(source, named[explicit[0]].integers().reshape(-1), explicit[0], whole, len(values))
-        note += f" of {whole:,} pixels"
-    else:
-        if len(values) != whole:
-            raise InputError(
-                f"{source}: nside {2**level} has {whole:,} pixels, but column {column} has {len(values):,} values; "
-                f"fetch it again, or correct NSIDE"
-            )
-        pixels = np.arange(whole)
-        note += " pixels"
-    return SkyMap(
-        source,
-        level,
-        pixels,
-        order,
-        _weights(values, column, np.int64(level)),
-        f"{note}; {_weight_is(column)}",
-    )
-
-
-def _level(source: str, nside: Any) -> int:
-    """The level of *nside*, a power of two."""
-    usable = isinstance(nside, int | float | np.number) and not isinstance(nside, bool)
-    level = int(nside).bit_length() - 1 if usable and 1 <= nside < 2**40 else -1
-    if not 0 <= level <= _DEEPEST or 2**level != nside:
-        raise InputError(f"{source}: NSIDE must be a power of two, 1 to 2^{_DEEPEST}, but is {nside}; correct it")
-    return level
-
-
-def _pixels(source: str, pixels: NDArray[np.int64], name: str, whole: int, count: int) -> NDArray[np.int64]:
-    if len(pixels) != count:
-        raise InputError(f"{source}: {name} has {len(pixels):,} entries for {count:,} values; fetch it again")
-    bad = (pixels < 0) | (pixels >= whole)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(
-            f"{source}: {name} in row {row:,} is {pixels[row]}, but pixels are 0 to {whole - 1:,} "
-            f"({int(bad.sum()):,} such rows); correct NSIDE or those rows"
-        )
-    if len(np.unique(pixels)) < count:
-        raise InputError(f"{source}: {name} names some pixels twice; keep one row for each")
-    return pixels
-
-
-def _weight_is(column: str) -> str:
-    return f"weight is {column}{' times the area' if column in _DENSITIES else ''}"
-
-
-def _weights(values: FloatArray, column: str, levels: NDArray[np.int64] | np.int64) -> FloatArray:
-    """Probabilities: densities times the area 4 pi / (12 * 4^level) of a pixel."""
-    return np.asarray(values * (np.pi / 3 * 0.25**levels)) if column in _DENSITIES else values
+    level = level_of_count(source, len(values))
+    pixels = Pixels(level, np.arange(len(values)), order, f"nside {2**level}, {order}")
+    return SkyMap(source, pixels, {"VALUES": Stored(values)}, None)

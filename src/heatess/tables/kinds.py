@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
-from ..directions import SLACK, from_decinc, from_euler, from_lonlat, from_spherical
+from ..directions import SLACK, from_decinc, from_lonlat, from_spherical
 from ..errors import InputError
-from ..spaces import Circle, Rotations, Space, Sphere, Torus
+from ..spaces import Circle, Space, Sphere, Torus
 
 TURN = 2 * math.pi
 
@@ -42,9 +42,11 @@ class Kind(ABC):
     angles: ClassVar[bool] = True
     stacked: ClassVar[bool] = False  #: whether points are the columns side by side
     about: ClassVar[str] = "directions"
+    frame: ClassVar[str | None] = None  #: that the names of the columns tell
     form: ClassVar[str] = "vectors"  #: the form of points, see `Space.form`
     names: ClassVar[tuple[tuple[str, ...], ...]] = ()  #: for each role the names by which it is recognised
     limits: ClassVar[tuple[tuple[float, float], ...]] = ()
+    letters: ClassVar[tuple[str, ...]] = ()  #: for each role the points of the compass that it may be written with
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = list(columns)
@@ -66,6 +68,25 @@ class Kind(ABC):
         """Whether angles that reach so far from zero, one number a column, must be degrees."""
         return max(farthest) > TURN + SLACK
 
+    @property
+    def convention(self) -> str:
+        """What the angles are about, for the user: axes, for instance; empty if there is nothing to say."""
+        return ""
+
+    @property
+    def angular(self) -> Kind:
+        """The columns that are angles, where some are not."""
+        return self
+
+    @property
+    def hours(self) -> Sequence[int]:
+        """The columns that may be in hours, by their place."""
+        return ()
+
+    def lengths(self, points: Any) -> tuple[Kind, NDArray[Any]] | None:
+        """The columns whose rows must have length one, and these rows; None if there are none."""
+        return None
+
     @abstractmethod
     def points(self, columns: list[NDArray[Any]], units: str) -> Any:
         """The points in the columns."""
@@ -79,8 +100,10 @@ class LonLat(Kind):
     """Longitude and latitude."""
 
     roles, about = ("lon", "lat"), "earth"
+    frame: ClassVar[str | None] = "geographic"
     names: ClassVar[tuple[tuple[str, ...], ...]] = (("lon", "longitude", "lng", "long"), ("lat", "latitude"))
     limits: ClassVar[tuple[tuple[float, float], ...]] = ((-0.5, 1.0), (-0.25, 0.25))
+    letters: ClassVar[tuple[str, ...]] = ("EW", "NS")
 
     def beyond_radians(self, farthest: Sequence[float]) -> bool:
         """Latitudes in radians stay below pi/2."""
@@ -98,17 +121,36 @@ class LonLat(Kind):
 class RaDec(LonLat):
     """Right ascension and declination."""
 
-    roles, about = ("ra", "dec"), "sky"
+    roles, about, frame = ("ra", "dec"), "sky", "icrs"
     names = (
         ("ra", "rightascension", "right_ascension", "raj2000", "ra_deg", "ra_icrs"),
         ("dec", "declination", "dej2000", "decj2000", "dec_deg", "dec_icrs", "de_icrs", "de"),
     )
 
+    @property
+    def hours(self) -> Sequence[int]:
+        """Right ascension, beside a declination in degrees."""
+        return (0,)
+
+
+class Galactic(LonLat):
+    """Galactic longitude and latitude."""
+
+    roles, about, frame = ("glon", "glat"), "sky", "galactic"
+    names = (("glon", "_glon", "gal_lon", "galactic_longitude"), ("glat", "_glat", "gal_lat", "galactic_latitude"))
+
+
+class Ecliptic(LonLat):
+    """Ecliptic longitude and latitude."""
+
+    roles, about, frame = ("elon", "elat"), "sky", "ecliptic"
+    names = (("elon", "ecl_lon", "ecliptic_longitude"), ("elat", "ecl_lat", "ecliptic_latitude"))
+
 
 class DecInc(LonLat):
     """Magnetic declination and inclination, positive down."""
 
-    roles, about = ("dec", "inc"), "directions"
+    roles, about, frame = ("dec", "inc"), "directions", None
     names = (("dir_dec", "dec", "declination"), ("dir_inc", "inc", "inclination"))
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
@@ -119,9 +161,10 @@ class DecInc(LonLat):
 class Colatitude(LonLat):
     """Colatitude and azimuth."""
 
-    roles, about = ("colat", "azimuth"), "directions"
+    roles, about, frame = ("colat", "azimuth"), "directions", None
     names = (("colat", "colatitude"), ("azimuth", "az", "lon", "longitude", "phi"))
     limits = ((0.0, 0.5), (-0.5, 1.0))
+    letters = ("", "EW")
 
     def beyond_radians(self, farthest: Sequence[float]) -> bool:
         """Colatitudes in radians stay below pi."""
@@ -146,7 +189,11 @@ class Vectors(Kind):
 
     def points(self, columns: list[NDArray[Any]], units: str) -> NDArray[Any]:
         """The rows themselves."""
-        return columns[0] if columns[0].ndim == 2 else np.column_stack(columns)
+        return side_by_side(columns)
+
+    def lengths(self, points: Any) -> tuple[Kind, NDArray[Any]]:
+        """All of them."""
+        return self, points
 
     def space(self, points: Any, units: str) -> Space:
         """The sphere of their dimension."""
@@ -155,33 +202,6 @@ class Vectors(Kind):
                 "there is one number a row, but a vector has two or more; say space='circle' if the numbers are angles"
             )
         return Sphere(points.shape[1] - 1)
-
-
-class Quaternions(Kind):
-    """Unit quaternions, in the order x, y, z, w whatever the order of the columns."""
-
-    roles: ClassVar[tuple[str, ...]] = ("qx", "qy", "qz", "qw")
-    angles, about, form = False, "rotations", "quaternions"
-
-    def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
-        """The scalar last."""
-        return np.column_stack(columns).astype(np.float64, copy=False)
-
-    def space(self, points: Any, units: str) -> Space:
-        """The rotations."""
-        return Rotations()
-
-
-class Relion(Quaternions):
-    """Euler angles of RELION, rot, tilt and psi, ZYZ, which RELION itself writes in degrees."""
-
-    roles: ClassVar[tuple[str, ...]] = ("rot", "tilt", "psi")
-    angles = True
-    names = (("rlnanglerot", "_rlnanglerot"), ("rlnangletilt", "_rlnangletilt"), ("rlnanglepsi", "_rlnanglepsi"))
-
-    def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
-        """Quaternions, the scalar last."""
-        return from_euler(np.column_stack(columns), convention="relion", units=units)
 
 
 class Torsions(Kind):
@@ -199,9 +219,14 @@ class Torsions(Kind):
         """Phases in radians may be unwrapped; what `Torus` takes for radians is not called degrees here."""
         return max(farthest) > 2 * TURN + SLACK
 
+    @property
+    def hours(self) -> Sequence[int]:
+        """Times of the day, 24 hours a turn."""
+        return range(len(self.columns))
+
     def points(self, columns: list[NDArray[Any]], units: str) -> NDArray[Any]:
         """The angles as they are."""
-        return columns[0] if columns[0].ndim == 2 else np.column_stack(columns)
+        return side_by_side(columns)
 
     def space(self, points: Any, units: str) -> Space:
         """The torus of as many angles; the circle if there is one."""
@@ -220,50 +245,20 @@ class Numbers(Kind):
 
     def points(self, columns: list[NDArray[Any]], units: str) -> NDArray[Any]:
         """The columns side by side."""
-        return columns[0] if columns[0].ndim == 2 else np.column_stack(columns)
+        return side_by_side(columns)
 
     def space(self, points: Any, units: str) -> Space:
         """Never asked: the user named it."""
         raise InputError(f"columns {self.words} need a space; name it with space=")
 
 
-class Poses(Kind):
-    """Positions and orientations."""
-
-    roles, angles, about, form = ("tx", "ty", "tz", "qx", "qy", "qz", "qw"), False, "rotations", "poses"
-
-    def points(self, columns: list[NDArray[Any]], units: str) -> tuple[FloatArray, FloatArray]:
-        """A tuple of positions and quaternions."""
-        split = len(columns) - 4
-        return np.column_stack(columns[:split]), np.column_stack(columns[split:])
-
-    def space(self, points: Any, units: str) -> Space:
-        """Flat space and rotations, where a radian is as long as a unit of length."""
-        from ..spaces import Euclidean, Product
-
-        return Product(Euclidean(points[0].shape[1]), Rotations())
-
-
 #: Kinds that a column's own names tell, in the order in which choices are listed.
-PAIRS: tuple[type[Kind], ...] = (LonLat, RaDec, DecInc, Colatitude, Relion)
-
-_QUATERNION = re.compile(r"(?:.*[._]|)(?:q|quat|quaternion|orientation|rotation|rot|attitude|att)?[._]?([xyzw])", re.I)
+PAIRS: tuple[type[Kind], ...] = (LonLat, RaDec, Galactic, Ecliptic, DecInc, Colatitude)
 
 
-def quaternion_columns(names: Sequence[str]) -> list[list[str]]:
-    """Every group of four columns that are x, y, z, w of one quaternion by their names, in that order.
-
-    >>> quaternion_columns(["t", "orientation.w", "orientation.x", "orientation.y", "orientation.z"])
-    [['orientation.x', 'orientation.y', 'orientation.z', 'orientation.w']]
-    >>> quaternion_columns(["q0", "q1", "q2", "q3"])
-    []
-    """
-    groups: dict[str, dict[str, str]] = {}
-    for name in names:
-        match = _QUATERNION.fullmatch(re.sub(r"\s*[\[(][^\])]*[\])]$", "", name.strip()))
-        if match:
-            groups.setdefault(name[: match.start(1)].lower(), {})[match[1].lower()] = name
-    return [[group[axis] for axis in "xyzw"] for group in groups.values() if len(group) == 4]
+def side_by_side(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    """One array (n, d) of d columns, or of one column of vectors."""
+    return columns[0] if columns[0].ndim == 2 else np.column_stack(columns)
 
 
 def numbered_columns(names: Sequence[str]) -> list[str]:

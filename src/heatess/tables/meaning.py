@@ -12,43 +12,61 @@ import numpy as np
 from ..arrays import FloatArray
 from ..errors import InputError
 from ..spaces import Space
+from . import euler
+from .angle_units import Stated, stated
+from .depths import Depths, depth_column, depth_unit
+from .edges import edge_columns
 from .kinds import (
     PAIRS,
     Colatitude,
     DecInc,
+    Ecliptic,
+    Galactic,
     Kind,
     LonLat,
     Numbers,
-    Poses,
-    Quaternions,
     RaDec,
-    Relion,
     Torsions,
     Vectors,
     numbered_columns,
-    quaternion_columns,
 )
 from .reading import FORMS, Reading
-from .suggest import likely_pair, near, spelled
-from .table import Table
-from .units import OTHERS, split_unit
+from .suggest import likely_pair, near, spelled, sphere_or_rotations
+from .table import Rows, Table
+from .turning import (
+    Euler,
+    EulerPoses,
+    ListedQuaternions,
+    Poses,
+    Quaternions,
+    Relion,
+    RotationVectors,
+    ScalarFirst,
+    quaternion_columns,
+)
+from .units import split_unit
+from .written import with_angles
 
 __all__ = ["FORMS", "Meaning", "Reading", "meaning_of"]
 
-_WEIGHTS = ("weight", "weights", "w", "wt")
-_LOG_WEIGHTS = (
+#: Columns that are weights, or their logarithms, by their names.
+WEIGHTS = ("weight", "weights", "w", "wt")
+LOG_WEIGHTS = (
     *("log_weight", "log_weights", "logw", "log_w", "logweight", "logweights", "lw", "logwt", "log_wt"),
     *("ln_weight", "ln_weights", "lnw", "ln_w"),
 )
 _LIKE_WEIGHTS = re.compile(r".*(weight|(^|[^a-z])wt([^a-z]|$)|(log|ln)_?w(t|$)).*", re.I)
 _WEIGHT_FILE = re.compile(r"\.(npz|txt|csv|dat|tsv|json|parquet|h5)$", re.I)
 _OTHER_BASE = re.compile(r"log_?(10|2)(?!\d)", re.I)
-_POSITIONS = (("tx", "ty", "tz"), ("px", "py", "pz"), ("position.x", "position.y", "position.z"), ("x", "y", "z"))
-
-_EULER = ("yaw", "pitch", "roll", "rot", "tilt", "psi", "theta", "phi", "euler1", "euler2", "euler3", "phi1", "phi2")
+_POSITIONS = (
+    *(("tx", "ty", "tz"), ("px", "py", "pz"), ("position.x", "position.y", "position.z")),
+    *(("p_rs_r_x", "p_rs_r_y", "p_rs_r_z"), ("x", "y", "z")),
+)
 
 #: Columns that are looked at together, to see whether they are unit vectors.
 MOST_COLUMNS = 4096
+
+_NO_TEXT = "convert it to numbers, or write angles as 05h34m31.97s, +22:00:52.2 or 45.5S"
 
 #: How columns are named, by the form of their points.
 _EXAMPLES = {
@@ -68,11 +86,12 @@ class Meaning(NamedTuple):
     logs: bool  #: whether they are logarithms
     units: str | None  #: of angles, as far as names or the user tell
     note: str  #: what was left out, for the user
+    sure: bool = True  #: whether numbers cannot contradict the units
 
 
 def meaning_of(table: Table, reading: Reading) -> Meaning:
     """Which columns are points and which are weights; an `InputError` that names the choices where it is not clear."""
-    return _Search(table, reading).result()
+    return _Search(with_angles(table, reading), reading).result()
 
 
 class _Search:
@@ -98,31 +117,11 @@ class _Search:
         weight, logs = self._weights(kind.columns)
         if not weight and self.reading.weights is None:
             note = "; ".join(filter(None, [note, self._unused_weights(kind)]))
-        units = self.reading.units
-        if units and not kind.angles:
+        said = self.reading.units
+        if said and not kind.angles:
             raise InputError(f"{self.table.source}: units= is for angles, but {kind.words} are not; leave it out")
-        if units is None and kind.angles:
-            units = self._stated(kind)
-        return Meaning(kind, weight, logs, units, note)
-
-    def _stated(self, kind: Kind) -> str | None:
-        """The unit that the file states for some of the columns, and so for all; two units are refused."""
-        for name in kind.columns:
-            if self.units.get(name) in OTHERS:
-                unit, remedy = OTHERS[self.units[name]]
-                raise InputError(
-                    f"{self.table.source}: column {name} says that it is in {unit}; {remedy} to make degrees of it, "
-                    "and rename it, or add units='deg' if it holds degrees already"
-                )
-        if isinstance(kind, Relion):  # which the numbers have to bear out
-            return None
-        stated = {unit: name for name in kind.columns if (unit := self.units.get(name, "")) in ("deg", "rad")}
-        if len(stated) > 1:
-            raise InputError(
-                f"{self.table.source}: column {stated['deg']} is in degrees, but column {stated['rad']} in radians; "
-                "name columns of one unit with columns=, or convert one of them"
-            )
-        return next(iter(stated), None)
+        found = stated(kind.angular, self.table, self.units, said) if kind.angles else Stated(None)
+        return Meaning(kind, weight, logs, found.unit, note, found.sure)
 
     def _refuse_same(self, kind: Kind) -> None:
         """Refuse to choose between columns such as Lon and lon."""
@@ -135,14 +134,20 @@ class _Search:
 
     def _chosen(self) -> tuple[Kind, str]:
         form, columns = self.reading.form(), self.reading.columns
+        if form == "depths" and not isinstance(columns, Mapping):
+            return self._depths(columns), ""
         if self.table.space is not None:
             self._refuse_other_space()
             return Numbers(self.table.names[:1]), ""
+        if self.reading.euler:
+            return self._turned(self.reading.euler)
         if isinstance(columns, Mapping):
             return self._by_roles(columns), ""
         if columns:
-            return self._by_names(self._listed(columns), form), ""
+            names = self._listed(columns)
+            return self._by_names(names, form), self._on_torus(names, form)
         found = [kind for kind in self._candidates(form) if form is None or _fits(kind, form)]
+        self._ask_euler(found, form)
         if not found:
             found = self._every_column(form)
         if len(found) == 1:
@@ -157,16 +162,48 @@ class _Search:
         given |= {"units": reading.units is not None, "normalize": reading.normalize}
         for name, is_given in given.items():
             if is_given:
+                graph = self.table.names[:1] == ["node"]
+                advice = "" if graph else ", or save the positions alone to read them as points"
+                what = "graph" if graph else "surface"
                 raise InputError(
-                    f"{self.table.source} is a surface, and its points are the nodes of it; leave out {name}=, or save "
-                    "the positions alone to read them as points"
+                    f"{self.table.source} is a {what}, and its points are the nodes of it; leave out {name}={advice}"
                 )
 
     # As the user says.
 
+    def _turned(self, convention: str) -> tuple[Kind, str]:
+        """Euler angles of a convention, and the positions before them where poses are asked for."""
+        names, source, columns = self.table.names, self.table.source, self.reading.columns
+        if isinstance(columns, Mapping):
+            raise InputError(f"{source}: euler= takes the names of columns in the order of the angles, without roles")
+        angles = self._listed(columns) if columns else euler.angles_of(names, self.table.lists, convention)
+        if not angles and isinstance(self.table, Rows) and len(names) == 3:
+            angles = list(names)
+        if self.reading.form() == "poses" and len(angles) > 3:
+            return EulerPoses(angles, convention), ""
+        width = 1 if angles and angles[0] in self.table.lists else 3
+        if len(angles) != width:
+            count = f", not {len(angles)}" if angles else ""
+            raise InputError(
+                f"{source}: euler={convention!r} needs three columns{count}, in the order of its angles; name them, "
+                f"for instance with columns=('A', 'B', 'C') ({self._found()})"
+            )
+        kind = Euler(angles, convention)
+        if self.reading.form() != "poses":
+            return kind, "" if columns else self._left_out(kind)
+        places = self._places([kind])
+        if not places:
+            raise InputError(
+                f"{source} has no columns known to hold positions; name them before the angles, for instance with "
+                f"columns=('X', 'Y', 'Z', {', '.join(map(repr, angles))}) ({self._found()})"
+            )
+        return EulerPoses([*places, *angles], convention), ""
+
     def _by_roles(self, roles: Mapping[str, str]) -> Kind:
         given = {role.lower(): name for role, name in roles.items()}
-        kinds: tuple[type[Kind], ...] = (*PAIRS, Quaternions, Poses)
+        if set(given) == set(Depths.roles):
+            return self._at_depth([self._column(given[role]) for role in Depths.roles])
+        kinds: tuple[type[Kind], ...] = (*PAIRS, Relion, Quaternions, ListedQuaternions, ScalarFirst, Poses)
         for kind in kinds:
             if set(kind.roles) == set(given):
                 return kind([self._column(given[role]) for role in kind.roles])
@@ -176,25 +213,65 @@ class _Search:
             renamed = {"colat": renamed["colat"], "azimuth": renamed["lon"]}
         if renamed != given:
             return self._by_roles(renamed)
-        known = "; ".join(", ".join(kind.roles) for kind in kinds)
+        known = "; ".join(", ".join(roles) for roles in (*(kind.roles for kind in kinds), Depths.roles))
         raise InputError(f"columns= has the roles {', '.join(given)}, but must have all of one of: {known}")
+
+    def _depths(self, columns: str | Sequence[str] | None) -> Kind:
+        """Longitude, latitude and depth by their names, among those that the user gave or all."""
+        names = self.table.names if columns is None else self._listed(columns)
+        plain = {split_unit(name).base: name for name in names}
+        found = [next((plain[word] for word in words if word in plain), "") for words in LonLat.names]
+        found.append(depth_column([name for name in names if name not in found]))
+        if not all(found):
+            roles = {role: role.upper() for role in Depths.roles}
+            raise InputError(
+                f"{self.table.source}: space='earth3d' takes longitude, latitude and depth, but their names do not "
+                f"tell which is which; say columns={roles} with the names of the columns ({self._found()})"
+            )
+        return self._at_depth(found)
+
+    def _at_depth(self, names: list[str]) -> Kind:
+        if self.reading.form() not in (None, "depths"):
+            raise InputError(
+                f"{self.table.source}: longitude, latitude and depth are for space='earth3d', not for "
+                f"space={str(self.reading.space)!r}; leave one of them out"
+            )
+        return Depths(names, depth_unit(names[2], self.table.units, self.reading.depth_unit, self.table.source))
 
     def _by_names(self, names: list[str], form: str | None) -> Kind:
         if form in (None, "vectors"):
             own = [
-                kind for kind in self._candidates(form) if set(kind.columns) == set(names) and _fits(kind, "vectors")
+                kind
+                for kind in self._candidates(form)
+                if set(kind.columns) == set(names) and kind.form in ("vectors", "quaternions" if form is None else "")
             ]
+            if not own and form is None and (angles := euler.likely_angles(names, names)) and len(angles) == len(names):
+                raise InputError(f"{self.table.source}: {euler.question(angles)}")
             return own[0] if own else Vectors(names)
         if form == "quaternions":
             own = [kind for kind in self._candidates(form) if set(kind.columns) == set(names) and _fits(kind, form)]
             if len(names) != 4 and not own:
+                three = (
+                    "; for three Euler angles add their convention, such as euler='bunge'" if len(names) == 3 else ""
+                )
                 raise InputError(
-                    f"{self.table.source}: rotations have four columns, x, y, z, w, but {len(names)} were named"
+                    f"{self.table.source}: rotations have four columns, x, y, z, w, but {len(names)} were named{three}"
                 )
             return own[0] if own else Quaternions(names)
         if form == "angles":
             return Torsions(names)
+        if form == "poses" and len(names) < 5:
+            raise InputError(
+                f"{self.table.source}: poses have columns of positions, and four of a quaternion, x, y, z, w, but "
+                f"{len(names)} were named"
+            )
         return Poses(names) if form == "poses" else Numbers(names)
+
+    def _on_torus(self, names: Sequence[str], form: str | None) -> str:
+        """A word about angles that were asked for on a torus, but may be Euler angles by their names."""
+        angles = euler.likely_angles(names) if form == "angles" else []
+        words = "may be Euler angles, which are no torus (euler= and their convention reads them as rotations)"
+        return f"{', '.join(angles)} {words}" if angles else ""
 
     def _listed(self, columns: str | Sequence[str]) -> list[str]:
         """Names, or a range of neighbouring columns."""
@@ -220,8 +297,20 @@ class _Search:
         matches = matches or [column for column in every if column.lower() == name.strip().lower()]
         if len(matches) == 1:
             return matches[0]
+        if not matches:
+            self._refuse_text(name)
         reason = f"has {len(matches)} columns" if matches else "has no column"
         raise InputError(f"{self.table.source} {reason} {name!r}; {self._found()}{near(name, every)}")
+
+    def _refuse_text(self, name: str) -> None:
+        """Refuse a column of text that is no angle, which is there but of no use."""
+        for text in self.table.texts:
+            if text.lower() == name.strip().lower():
+                raise InputError(f"{self.table.source}: column {text} is text{self._such_as(text)}; {_NO_TEXT}")
+
+    def _such_as(self, text: str) -> str:
+        first = next((entry.strip() for entry in self.table.glance(text) if entry.strip()), "")
+        return f", such as {first[:40]!r}" if first else ""
 
     # As names tell.
 
@@ -238,8 +327,7 @@ class _Search:
 
     def _by_their_names(self, form: str | None) -> Iterator[Kind]:
         plain = self.plain
-        turning = [self._as_named(Relion)] + [Quaternions(group) for group in quaternion_columns(self.table.names)]
-        rotations = [kind for kind in turning if kind is not None and not self._is_direction(kind)]
+        rotations = list(self._rotations())
         if rotations:
             if form == "poses":
                 yield from self._poses(rotations)
@@ -254,6 +342,9 @@ class _Search:
             pairs = [kind for kind in pairs if type(kind) is not Colatitude]
         if any(type(kind) is RaDec for kind in pairs) and "inc" not in plain and "inclination" not in plain:
             pairs = [kind for kind in pairs if type(kind) is not DecInc]
+        for known, same in ((RaDec, (Galactic, Ecliptic)), (Galactic, (Ecliptic,))):  # one direction in several frames
+            if any(type(kind) is known for kind in pairs):
+                pairs = [kind for kind in pairs if type(kind) not in same]
         yield from pairs
         for triple in Vectors.TRIPLES:
             if all(name in plain for name in triple):
@@ -267,6 +358,28 @@ class _Search:
         numbered = numbered_columns(self.table.names)
         if numbered and not pairs and not lists:
             yield (Numbers if form == "numbers" else Vectors)(numbered)
+
+    def _rotations(self) -> Iterator[Kind]:
+        relion = self._as_named(Relion)
+        if relion is not None:
+            yield relion
+        angles = euler.angles_of(self.table.names, self.table.lists, self.table.euler) if self.table.euler else []
+        if angles:
+            yield Euler(angles, self.table.euler)
+        for group in quaternion_columns(self.table.names):
+            kind = Quaternions(group)
+            if not self._is_direction(kind):
+                yield kind
+        yield from (RotationVectors([name]) for name in self.table.lists if RotationVectors.NAME.fullmatch(name))
+
+    def _ask_euler(self, found: list[Kind], form: str | None) -> None:
+        """Ask about columns that may be Euler angles, unless other names tell what the points are."""
+        angles = euler.likely_angles(self.table.names, self.table.lists)
+        found = [kind for kind in found if kind.columns != angles or kind.form != "vectors"]
+        told = [kind for kind in found if tuple(name.strip().lower() for name in kind.columns) not in Vectors.TRIPLES]
+        if angles and not told and form in (None, "quaternions", "poses"):
+            also = f"; columns {found[0].words} alone are {spelled(found[0])}" if found else ""
+            raise InputError(f"{self.table.source}: {euler.question(angles)}{also}")
 
     def _every_column(self, form: str | None) -> list[Kind]:
         """All columns but the weights, where they are as many as the space takes, or unit vectors together.
@@ -285,15 +398,19 @@ class _Search:
         fits = self.reading.loose and form in (None, "vectors") and "theta" not in self.plain
         if not fits or not 2 <= len(names) <= MOST_COLUMNS or len(names) == 4:
             return []
+        return [Vectors(names)] if self._are_unit(names) else []
+
+    def _are_unit(self, names: list[str]) -> bool:
+        """Whether the first rows of some columns are unit vectors."""
         try:
             piece = next(self.table.pieces(names, 1000), None)
         except InputError:  # text
-            return []
+            return False
         if piece is None:
-            return []
+            return False
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.linalg.norm(np.column_stack(piece.columns).astype(np.float64), axis=1)
-        return [Vectors(names)] if len(lengths) and bool((np.abs(lengths - 1) < 1e-6).all()) else []
+        return len(lengths) > 0 and bool((np.abs(lengths - 1) < 1e-6).all())
 
     def _as_named(self, kind: type[Kind]) -> Kind | None:
         columns = [next((self.plain[name] for name in names if name in self.plain), None) for names in kind.names]
@@ -320,22 +437,36 @@ class _Search:
         return not _steady(four) or _steady(three)  # quaternions that were rounded or scaled
 
     def _poses(self, rotations: list[Kind]) -> Iterator[Kind]:
+        for kind in rotations:
+            places = self._places([kind])
+            if places and isinstance(kind, Euler):
+                yield EulerPoses([*places, *kind.columns], kind.axes)
+            elif places and type(kind) is Quaternions:
+                yield Poses([*places, *kind.columns])
+
+    def _places(self, beside: Sequence[Kind]) -> list[str]:
+        """The columns of positions beside those of some kinds."""
+        used = [name for kind in beside for name in kind.columns]
         for triple in _POSITIONS:
-            if all(name in self.plain for name in triple):
-                places = [self.plain[name] for name in triple]
-                for kind in rotations:
-                    if not set(places) & set(kind.columns):
-                        yield Poses([*places, *kind.columns])
-                return
+            places = [self.plain[name] for name in triple if name in self.plain]
+            if len(places) == 3 and not set(places) & set(used):
+                return places
+        return []
 
     def _left_out(self, kind: Kind) -> str:
-        """Positions beside orientations, which are not used unless asked for."""
+        """Positions beside orientations, and angles and depths beside places, which are not used unless asked for."""
+        depth = depth_column(self.table.names) if type(kind) is LonLat else ""
+        if depth.lower().startswith("dep"):
+            return f"{depth} left out (space='earth3d' takes it too)"
         if kind.form != "quaternions":
-            return ""
-        beside = [
-            triple for triple in _POSITIONS if all(self.plain.get(name) not in (None, *kind.columns) for name in triple)
-        ]
-        return f"positions {', '.join(beside[0])} left out (space='pose' takes both)" if beside else ""
+            angles = euler.likely_angles(self.table.names)
+            beside = angles and not set(angles) & set(kind.columns) and not isinstance(kind, Torsions)
+            return (
+                f"{', '.join(angles)} left out (euler= and their convention reads them as rotations)" if beside else ""
+            )
+        places = self._places([kind])
+        words = "takes both, R being the length that counts as much as one radian"
+        return f"positions {', '.join(places)} left out (space='pose:R' {words})" if places else ""
 
     def _weights(self, used: list[str]) -> tuple[str, bool]:
         reading = self.reading
@@ -357,7 +488,7 @@ class _Search:
             return name, reading.log_weights is not None
         plain, logs = (
             [self.plain[n] for n in names if n in self.plain and self.plain[n] not in used]
-            for names in (_WEIGHTS, _LOG_WEIGHTS)
+            for names in (WEIGHTS, LOG_WEIGHTS)
         )
         if len(plain) + len(logs) > 1:
             choice = " or ".join([*(f"weights={n!r}" for n in plain), *(f"log_weights={n!r}" for n in logs)])
@@ -377,10 +508,18 @@ class _Search:
 
     def _refuse(self, found: list[Kind], form: str | None) -> None:
         source, plain = self.table.source, self.plain
+        edges = edge_columns([*self.table.names, *self.table.texts]) if form is None and not found else None
+        if edges is not None:
+            raise InputError(
+                f"{source}: columns {edges[0]}, {edges[1]} may be the ends of the edges of a graph; say space='graph' "
+                f"if they are, or name the columns of points with columns= ({self._found()})"
+            )
         if len(found) > 1:
             every = " and ".join(f"({kind.words})" for kind in found)
             choice = " or ".join(spelled(kind) for kind in found)
             raise InputError(f"{source} has more than one kind of points: {every}; choose with {choice}")
+        if self.table.hint:
+            raise InputError(f"{source}: {self.table.hint}")
         if "theta" in plain and "phi" in plain and form in (None, "vectors", "angles") and "psi" not in plain:
             theta, phi = plain["theta"], plain["phi"]
             one, other = (f"columns={{'colat': {a!r}, 'azimuth': {b!r}}}" for a, b in ((theta, phi), (phi, theta)))
@@ -395,12 +534,9 @@ class _Search:
                 f"{source}: columns {', '.join(four)} are a quaternion with the scalar first or last; say "
                 f"columns={head} if {four[0]} is the scalar, or columns={last} if {four[3]} is"
             )
-        euler = [plain[name] for name in _EULER if name in plain]
-        if len(euler) == 3 and form in (None, "quaternions"):
-            raise InputError(
-                f"{source}: columns {', '.join(euler)} seem to be Euler angles, of which there are many conventions; "
-                "turn them into quaternions with heatess.from_euler, and read columns qx, qy, qz, qw"
-            )
+        if form is None:
+            self._ask_unit_rows()
+        self._refuse_text_angles(form)
         if form in (None, "vectors") and len(self.table.lists) > 1:
             choice = " or ".join(f"columns={name!r}" for name in self.table.lists[:6])
             raise InputError(f"{source} has more than one column of vectors; choose with {choice}")
@@ -414,6 +550,18 @@ class _Search:
         how = f"did you mean {likely}?" if likely else f"name the columns with columns=, for instance {example}"
         raise InputError(f"{source} has no columns known to hold {what}; {how} ({self._found()})")
 
+    def _refuse_text_angles(self, form: str | None) -> None:
+        """Refuse columns that are lon and lat, or the like, by their names, but hold text that is no angle."""
+        texts = {split_unit(name).base: name for name in self.table.texts}
+        for kind in PAIRS if form in (None, "vectors") else ():
+            names = [
+                next((both[n] for n in names if n in both), "") for names in kind.names for both in [texts | self.plain]
+            ]
+            held = [name for name in names if name in self.table.texts]
+            if held and all(names):
+                are = f"column{'s' * (len(held) > 1)} {', '.join(held)} {'are' if len(held) > 1 else 'is'} text"
+                raise InputError(f"{self.table.source}: {are}{self._such_as(held[0])}; {_NO_TEXT}")
+
     def _four(self) -> list[str]:
         """Four columns of a quaternion whose scalar may be first or last: q0 to q3, q1 to q4, or the only ones."""
         for start in (0, 1):
@@ -421,11 +569,17 @@ class _Search:
                 return [self.plain[f"q{k + start}"] for k in range(4)]
         return self.table.names if self.reading.form() == "quaternions" and len(self.table.names) == 4 else []
 
+    def _ask_unit_rows(self) -> None:
+        """Ask about four columns of any names that are unit vectors together, where nothing else is known of them."""
+        names = [name for name in self.table.names if name not in self._weights([])]
+        if len(names) == 4 and self._are_unit(names):
+            raise InputError(f"{self.table.source}: {sphere_or_rotations(names)}")
+
     def _dimension(self) -> int | None:
         """The number of columns that the space takes, where that is known."""
         space = self.reading.space
         if isinstance(space, str):
-            return 1 if space.lower() == "circle" else None
+            return 1 if self.reading.word == "circle" else None
         return space.dim if space is not None and space.form in ("angles", "numbers") else None
 
     def _found(self) -> str:
@@ -434,7 +588,10 @@ class _Search:
         every = [" ".join(name.split()) or "(no name)" for name in (*self.table.names, *lists)]
         shown = every if len(every) <= 12 else [*every[:8], "...", *every[-2:]]
         count = f"{len(every)} column{'s' * (len(every) != 1)}"
-        return f"found {count}: " + ", ".join(shown) if every else "no columns of numbers were found"
+        texts = [name for name in self.table.texts if name not in self.table.names]
+        others = ", ".join([*texts[:8], *["..."] * (len(texts) > 8)])
+        found = f"found {count}: " + ", ".join(shown) if every else "no columns of numbers were found"
+        return f"{found}, and of text: {others}" if texts else found
 
 
 def _steady(lengths: FloatArray) -> bool:

@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .kinds import Colatitude, DecInc, Kind, LonLat, Quaternions, RaDec, Torsions
+from .kinds import Colatitude, DecInc, Ecliptic, Galactic, Kind, LonLat, RaDec, Torsions
+from .turning import ListedQuaternions, Quaternions, ScalarFirst
 from .units import split_unit
 
 #: More words for two roles, by which columns are suggested but not taken.
 _ALSO: dict[type[Kind], tuple[tuple[str, ...], tuple[str, ...]]] = {
+    Galactic: ((), ()),
+    Ecliptic: ((), ()),
     LonLat: (("azimuth", "az"), ("elevation", "altitude", "alt", "el")),
     RaDec: ((), ()),
     DecInc: (("trend",), ("plunge",)),
@@ -28,7 +31,7 @@ def likely_pair(columns: Sequence[str]) -> str:
     >>> likely_pair(["along", "latency"])
     ''
     """
-    for kind in (LonLat, RaDec, DecInc, Colatitude):
+    for kind in (Galactic, Ecliptic, LonLat, RaDec, DecInc, Colatitude):
         words = [(*names, *more, role) for names, more, role in zip(kind.names, _ALSO[kind], kind.roles, strict=True)]
         first, second = ([*_rests(columns, names)] for names in words)
         for one, rest in first:
@@ -71,6 +74,23 @@ def spelled(kind: Kind) -> str:
     if isinstance(kind, Torsions):
         return "space='torus', columns=" + repr(tuple(kind.columns))
     return "columns=" + (repr(tuple(kind.columns)) if len(kind.columns) > 1 else repr(kind.columns[0]))
+
+
+def sphere_or_rotations(names: Sequence[str]) -> str:
+    """What is asked about rows of four numbers and length one, with the arguments that answer it."""
+    if len(names) == 1 and names[0] != "rows":
+        last, first = (f"columns={{{kind.roles[0]!r}: {names[0]!r}}}" for kind in (ListedQuaternions, ScalarFirst))
+        sphere = f"space='sphere', columns={names[0]!r}"
+    else:
+        four = ["0", "1", "2", "3"] if len(names) == 1 else list(names)
+        last, first = (
+            f"columns={dict(zip(Quaternions.roles, order, strict=True))}" for order in (four, [*four[1:], four[0]])
+        )
+        sphere = "space='sphere'" + ("" if len(names) == 1 else f", columns={tuple(names)}")
+    return (
+        "rows of four numbers and length one may be points of a sphere, or quaternions, of which q and -q are one "
+        f"rotation; say {sphere}, or {last} if the scalar is last, or {first} if it is first"
+    )
 
 
 def near(name: str, every: Sequence[str]) -> str:

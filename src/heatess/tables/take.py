@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +14,30 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray
 from ..blocks import span
 from ..errors import InputError
-from ..spaces import Circle, Euclidean, Hyperbolic, Projective, Space, named
-from .check import Span, refuse_beyond, refuse_infinite, refuse_lengths, refuse_weights
-from .kinds import Kind, RaDec, Relion, Torsions, Vectors
-from .meaning import FORMS, Meaning, Reading, meaning_of
+from ..known import ABOUT, Known
+from ..spaces import Circle, Euclidean, Hyperbolic, Product, Projective, Rotations, Space
+from .angle_units import Angles, Stated, in_degrees, unit_in_file, unit_words
+from .check import (
+    Span,
+    refuse_beyond,
+    refuse_four,
+    refuse_infinite,
+    refuse_lengths,
+    refuse_marks,
+    refuse_turns,
+    refuse_weights,
+)
+from .kinds import Kind, LonLat
+from .layout import unweighted_cells
+from .meaning import Meaning, Reading, meaning_of
+from .missing import equal_to
+from .names import known_of
 from .table import Piece, Place, Table
+from .turning import Euler
+from .written import with_angles
+
+#: The question about rows that are all cells of a grid.
+_GRID = "its rows are all cells of a grid, which are no draws; say kind='cells', or kind='draws' if they are"
 
 
 @dataclass(frozen=True)
@@ -33,11 +52,13 @@ class Origin:
         What the points are: earth, sky, directions, rotations, torsions, points.
     columns : tuple of str
     units : str or None
-        "deg" or "rad" where the columns are angles.
+        "deg", "rad" or "hours" where the columns are angles, as the file has them.
     weights : str
         The column of weights or log-weights; empty if weights are equal.
     dropped : int
         Rows left out because a number was missing.
+    written : str
+        The units of angles in the file, in words, such as "RA in hours, Dec in degrees"; empty where there are none.
     """
 
     source: str
@@ -47,6 +68,7 @@ class Origin:
     units: str | None
     weights: str
     dropped: int
+    written: str = ""
 
 
 class Taken(NamedTuple):
@@ -56,6 +78,7 @@ class Taken(NamedTuple):
     points: Any
     weights: FloatArray | None
     log_weights: FloatArray | None
+    known: Known
     origin: Origin
     place: Place
     done: float
@@ -63,10 +86,10 @@ class Taken(NamedTuple):
 
     def explained(self, error: InputError) -> InputError:
         """The error of making a measure of a file in words of the file: where it is, and which argument to give."""
-        lengths = self.kind.form == "quaternions" or isinstance(self.kind, Vectors)
-        if lengths and self.space.form in ("vectors", "quaternions"):
+        unit = self.kind.lengths(self.points)
+        if unit is not None and self.space.form in ("vectors", "quaternions", "poses"):
             try:
-                refuse_lengths(self.kind, self.points, self.place)
+                refuse_lengths(*unit, self.place)
             except InputError as found:
                 return found
         if error.row is None and self.origin.source not in str(error):
@@ -79,25 +102,36 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
 
     Where neither names nor numbers tell degrees from radians, that is refused, after the last piece if there are many.
     """
+    table, reading = table.settled(reading)
+    table = with_angles(table, reading)
     meaning = meaning_of(table, reading)
     kind, dropped, count = meaning.kind, 0, 0
-    reach = Reach([math.inf] * len(kind.columns), [-math.inf] * len(kind.columns))
+    angular = kind.angular
+    turning = [kind.columns.index(name) for name in angular.columns]
+    angles = Angles(angular, table, Stated(meaning.units or _stated(reading), meaning.sure))
     names = [*kind.columns, *filter(None, [meaning.weight])]
     whole = rows is None and kind.stacked
     for piece in table.joined(names, len(kind.columns)) if whole else table.pieces(names, rows):
-        columns, spans, vectors, place, lost = _complete(names, piece, reading)
+        columns, spans, vectors, place, kept = _complete(names, piece, reading, table.missing)
+        lost = 0 if kept is None else len(piece.columns[0]) - len(kept)
         dropped, count = dropped + lost, count + len(columns[0])
         if not len(columns[0]):
             continue
         weights = columns.pop().astype(np.float64, copy=False) if meaning.weight else None
         spans = spans[: len(columns)]
         refuse_infinite(kind.columns, columns, spans, place)
+        if reading.missing != () and table.space is None:
+            weight = None if weights is None else (meaning.weight, weights)
+            refuse_marks(kind, columns, spans, weight, place)
         if weights is not None:
             refuse_weights(meaning.weight, weights, meaning.logs, place)
-        units = meaning.units or _stated(reading)
-        if kind.angles and units is None:
-            reach = reach.with_spans(spans)
-            units = _units(kind, reach, table, last=rows is None)
+        turned = [spans[column] for column in turning]
+        units = written = angles.unit(turned, last=rows is None) if kind.angles else None
+        if isinstance(angular, Euler) and meaning.units == "rad" and reading.units is None:
+            refuse_turns(angular, turned, table.source)
+        if units == "hours":
+            columns, spans = in_degrees(kind, columns, spans, place, said=reading.units is not None)
+            units = "deg"
         refuse_beyond(kind, columns, spans, units or "", place)
         try:
             points = kind.points(columns, units or "") if vectors is None else vectors
@@ -105,37 +139,28 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
             raise at_place(error, place) from None
         if reading.normalize:
             points = _normalised(points, kind, place)
+        if reading.space is None and kind.form == "vectors" and table.space is None:
+            refuse_four(kind, points, table.source)
         try:
             space = _space(reading, kind, points, units or "") if table.space is None else table.space
         except InputError as error:
             raise type(error)(f"{table.source}: {error}") from None
         plain, logs = (None, weights) if meaning.logs else (weights, None)
-        origin = _origin(table, meaning, reading, units, len(columns[0]), dropped)
-        yield Taken(space, points, plain, logs, origin, place, piece.done, kind)
+        known = known_of(table, reading, kind, len(piece.columns[0]), kept, whole=rows is None)
+        known = replace(known, units=known.units or unit_in_file(kind.angular, table, written))
+        if rows is None and not table.cells and isinstance(kind, LonLat) and kind.frame:
+            grid = unweighted_cells(*columns)
+            if grid and weights is not None:
+                meaning = meaning._replace(note="; ".join(filter(None, [meaning.note, grid])))
+            if grid and known.kind is None:
+                known = replace(known, doubt=_GRID)
+        origin = _origin(table, meaning, reading, known, written, len(columns[0]), dropped)
+        yield Taken(space, points, plain, logs, known, origin, place, piece.done, kind)
     if not count:
         left = f" after {dropped:,} with missing numbers were dropped" if dropped else ""
         raise InputError(f"{table.source} has no rows{left}; at least one point is needed")
-    told = meaning.units or _stated(reading) or rows is None
-    if kind.angles and not told:
-        _units(kind, reach, table, last=True)
-
-
-class Reach(NamedTuple):
-    """The least and the largest number of each column so far."""
-
-    low: list[float]
-    high: list[float]
-
-    def with_spans(self, spans: Sequence[Span]) -> Reach:
-        """The same with more rows, of which each column has a least and a largest number."""
-        low = [min(least, span[0]) for least, span in zip(self.low, spans, strict=True)]
-        high = [max(most, span[1]) for most, span in zip(self.high, spans, strict=True)]
-        return Reach(low, high)
-
-    @property
-    def farthest(self) -> list[float]:
-        """How far from zero each column reaches."""
-        return [max(abs(low), abs(high)) for low, high in zip(self.low, self.high, strict=True)]
+    if kind.angles and rows is not None:
+        angles.unit(last=True)
 
 
 def at_place(error: InputError, place: Place) -> InputError:
@@ -154,9 +179,10 @@ def taken_from(taken: Taken) -> Iterator[None]:
         raise taken.explained(at_place(error, taken.place)) from None
 
 
-def complete_columns(names: list[str], piece: Piece, reading: Reading) -> list[NDArray[Any]]:
-    """The columns of a piece in the rows of which points are made."""
-    return _complete(names, piece, reading).columns
+def complete_rows(names: list[str], piece: Piece, reading: Reading) -> NDArray[np.int64]:
+    """The numbers of the rows of a piece of which points are made."""
+    kept = _complete(names, piece, reading, "").kept
+    return np.arange(len(piece.columns[0])) if kept is None else kept
 
 
 class _Complete(NamedTuple):
@@ -166,72 +192,51 @@ class _Complete(NamedTuple):
     spans: list[Span]  #: of each column, or of all of *vectors* for those that are in it
     vectors: NDArray[Any] | None  #: the first columns side by side, if they are
     place: Place  #: where each row was
-    dropped: int  #: rows in which a number was missing
+    kept: NDArray[np.int64] | None  #: their numbers in the piece; None if all are there
 
 
-def _complete(names: list[str], piece: Piece, reading: Reading) -> _Complete:
+def _complete(names: list[str], piece: Piece, reading: Reading, meaning: str) -> _Complete:
     """Refuse rows in which a number is missing, or leave them out if that was asked for."""
     columns, place, vectors = list(piece.columns), piece.place, piece.vectors
+    absent = [equal_to(values, reading.missing) for values in columns] if reading.missing else []
+    if any(mask.any() for mask in absent):
+        columns = [
+            np.where(mask, values.dtype.type(np.nan), values) for mask, values in zip(absent, columns, strict=True)
+        ]
+        vectors = None
     joined = 0 if vectors is None else vectors.shape[1]
     spans = ([] if vectors is None else [span(vectors)] * joined) + [span(values) for values in columns[joined:]]
     if not any(math.isnan(low) for low, _ in spans):
-        return _Complete(columns, spans, vectors, place, 0)
+        return _Complete(columns, spans, vectors, place, None)
     empty = [np.isnan(values).any(axis=1) if values.ndim == 2 else np.isnan(values) for values in columns]
     lost = np.logical_or.reduce(empty)
     if not reading.drop_missing:
-        row = int(np.argmax(lost))
+        row, count = int(np.argmax(lost)), f"{int(lost.sum()):,} of {len(lost):,} rows"
         name = next(name for name, missing in zip(names, empty, strict=True) if missing[row])
         found = "an entry is no number" if name == "rows" else f"column {name} has no number"
+        if meaning:
+            raise InputError(
+                f"{place(row)}: the point is {meaning} ({count}); leave such rows out with drop_missing=True", row=row
+            )
         raise InputError(
-            f"{place(row)}: {found} ({int(lost.sum()):,} of {len(lost):,} rows); fill those rows, "
-            "or leave them out with drop_missing=True",
-            row=row,
+            f"{place(row)}: {found} ({count}); fill those rows, or leave them out with drop_missing=True", row=row
         )
     kept = np.flatnonzero(~lost)
     columns = [values[kept] for values in columns]
     spans = [span(values) for values in columns]
-    return _Complete(columns, spans, None, lambda row: place(int(kept[row])), int(lost.sum()))
-
-
-def _units(kind: Kind, reach: Reach, table: Table, *, last: bool) -> str:
-    """Degrees if the numbers so far can be nothing else; what only the *last* of them tell is refused then."""
-    farthest = reach.farthest
-    if not max(farthest):  # zero is zero in every unit
-        return "deg"
-    if last and not kind.beyond_radians(farthest):
-        raise InputError(_doubt(kind, table, farthest))
-    if isinstance(kind, Torsions) and max(farthest) > 360.5:
-        raise InputError(
-            f"{table.source}: columns {kind.words} reach {max(farthest):.4g}, more than a turn of 360 degrees; "
-            "add units='deg', or units='rad' for phases that were unwrapped"
-        )
-    if type(kind) is RaDec and last and _may_be_hours(reach):
-        raise InputError(
-            f"{table.source}: column {kind.columns[0]} runs from {reach.low[0]:.3g} to {reach.high[0]:.4g}, "
-            "which could be hours; multiply it by 15 if it is, or add units='deg' if it is not"
-        )
-    return "deg"
-
-
-def _may_be_hours(reach: Reach) -> bool:
-    """Whether a right ascension from 0 to 24 goes all around, or declinations say that the field is wide."""
-    (low, _), (high, _) = reach
-    wide = reach.high[1] - reach.low[1] > 30 or (reach.farthest[1] > 24 and high > 20)
-    return low >= 0 and high <= 24 and (wide or (low < 1 and high > 23))
-
-
-def _doubt(kind: Kind, table: Table, farthest: list[float]) -> str:
-    reach = ", ".join(f"{far:.4g}" for far in farthest[:4])
-    words = "the numbers" if kind.columns == ["rows"] else f"columns {kind.words}"
-    return (
-        f"{table.source}: {words} reach no further than {reach}, which could be degrees or radians; "
-        "add units='deg' or units='rad'"
-    )
+    return _Complete(columns, spans, None, lambda row: place(int(kept[row])), kept)
 
 
 def _normalised(points: Any, kind: Kind, place: Place) -> Any:
-    if not isinstance(kind, Vectors) and (kind.form != "quaternions" or isinstance(kind, Relion)):
+    """Vectors and quaternions divided by their lengths; the positions of poses as they are."""
+    unit = kind.lengths(points)
+    if unit is None:
         raise InputError(f"normalize=True is for vectors, but {kind.words} are not vectors; leave it out")
+    scaled = _unit_rows(unit[1], place)
+    return (points[0], scaled) if isinstance(points, tuple) else scaled
+
+
+def _unit_rows(points: NDArray[Any], place: Place) -> NDArray[Any]:
     with np.errstate(over="ignore", under="ignore"):
         norms = np.linalg.norm(points.astype(np.float64, copy=False), axis=1)
     extreme = ~((norms > 1e-150) & (norms < 1e150))  # where squares are lost
@@ -247,7 +252,7 @@ def _normalised(points: Any, kind: Kind, place: Place) -> Any:
         raise InputError(
             f"{place(row)}: {found} ({int(bad.sum())} of {len(bad)} rows); drop or fix those rows", row=row
         )
-    return points / norms[:, None]
+    return np.asarray(points / norms[:, None])
 
 
 def _stated(reading: Reading) -> str | None:
@@ -271,10 +276,10 @@ def _space(reading: Reading, kind: Kind, points: Any, units: str) -> Space:
             f"columns {kind.words} are in {words}, as units= or their names say, which does not fit "
             f"space={str(asked)!r}; name the space without a unit"
         )
-    word = asked.lower()
-    if word not in FORMS:
-        return named(asked)
-    if word in ("sphere", "rotations", "torus", "pose"):
+    word, length = reading.word, reading.length
+    if length is not None:
+        return Product(Euclidean(points[0].shape[1]), Rotations(), scales=(1.0, length))
+    if word in ("sphere", "rotations", "torus", "earth3d"):
         return kind.space(points, units)
     width = points.shape[1]
     if word == "projective":
@@ -284,20 +289,28 @@ def _space(reading: Reading, kind: Kind, points: Any, units: str) -> Space:
     return Euclidean(width) if word == "euclidean" else Hyperbolic(width - 1)
 
 
-def _origin(table: Table, meaning: Meaning, reading: Reading, units: str | None, n: int, dropped: int) -> Origin:
+def _origin(
+    table: Table, meaning: Meaning, reading: Reading, known: Known, units: str | None, n: int, dropped: int
+) -> Origin:
     kind = meaning.kind
-    words = f"{n:,} {'point' if table.space is None else 'node'}{'s' * (n != 1)}"
+    if table.cells:
+        return _origin_of_cells(table, meaning, known, n, dropped)
+    noun = "node" if table.space is not None else "cell" if known.kind == "cells" else "point"
+    words = f"{n:,} {noun}{'s' * (n != 1)}"
     if table.space is not None:
         pass
     elif kind.columns != ["rows"]:
         words += f" from {kind.words}"
     elif table.lists:
         words += f" with {len(table.names)} coordinates"
-    if kind.angles:
-        convention = ", ZYZ" if isinstance(kind, Relion) else ""
-        words += f" ({'radians' if units == 'rad' else 'degrees'}{convention})"
-    elif reading.normalize:
-        words += " (scaled to unit length)"
+    written = unit_words(kind.angular, table, units) if kind.angles else ""
+    details = [written, kind.convention]
+    if reading.normalize:
+        details.append("quaternions scaled to unit length" if kind.form == "poses" else "scaled to unit length")
+    if reading.length is not None:
+        details.append(f"{reading.length:.6g} per radian")
+    if any(details):
+        words += f" ({', '.join(filter(None, details))})"
     if table.note:
         words += f"; {table.note}"
     if meaning.note:
@@ -308,8 +321,23 @@ def _origin(table: Table, meaning: Meaning, reading: Reading, units: str | None,
         else "; equal weights"
     )
     if dropped:
-        words += f"; {dropped:,} {'row' if dropped == 1 else 'rows'} without a number dropped"
-    about = table.about or kind.about
-    return Origin(
-        table.source, words, about, tuple(kind.columns), units if kind.angles else None, meaning.weight, dropped
-    )
+        rows = "row" if dropped == 1 else "rows"
+        words += f"; {dropped:,} {rows} {table.missing or 'without a number'} dropped"
+    if known.frame is not None and (reading.frame or known.frame != kind.frame):
+        words += f"; frame {known.frame}"
+    told = ABOUT.get(known.frame or "") if kind.form == "vectors" else None
+    about = told or table.about or kind.about
+    return Origin(table.source, words, about, tuple(kind.columns), known.units, meaning.weight, dropped, written)
+
+
+def _origin_of_cells(table: Table, meaning: Meaning, known: Known, n: int, dropped: int) -> Origin:
+    """The same for cells, whose table knows best what their weights are."""
+    noun, _, rest = table.cells.partition(" ")
+    words = f"{n:,} {noun.removesuffix('s') if n == 1 else noun} {rest}; {table.note}"
+    if meaning.weight == "" and meaning.note:
+        words += f"; {meaning.note}"
+    lost = dropped + table.left_out
+    if lost:
+        words += f"; {lost:,} {noun.removesuffix('s') if lost == 1 else noun} without a value left out"
+    about, columns = ABOUT.get(known.frame or "") or table.about or meaning.kind.about, tuple(meaning.kind.columns)
+    return Origin(table.source, words, about, columns, known.units, meaning.weight, lost)

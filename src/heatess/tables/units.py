@@ -21,7 +21,11 @@ OTHERS = {
 }
 
 _PLAIN = re.compile(rf"(.+?)[\s_]*[\[(]?\s*({'|'.join([*_DEGREES, *_RADIANS])})\s*[\])]?", re.I)
+_LENGTH = re.compile(r"(.+?)\s*[\[(]\s*(?:(?:milli|centi|kilo)?met(?:er|re)s?|[mck]?m|)\s*[\])]", re.I)
 _OTHER = re.compile(rf"(.+?)(?:[\s_.]+[\[(]?|[\[(])\s*({'|'.join(OTHERS)})\s*[\])]?", re.I)
+
+
+_FULL_DEGREES = (*_DEGREES, "degrees_north", "degrees_east", "degree_north", "degree_east")
 
 
 class Named(NamedTuple):
@@ -37,11 +41,11 @@ class Named(NamedTuple):
 
 
 def split_unit(name: str) -> Named:
-    """A column's name in lower case without its unit.
+    """A column's name in lower case without its unit; lengths, and empty brackets, are no unit of angles.
 
-    >>> split_unit("Lon [deg]"), split_unit("RA (hours)"), split_unit("hour"), split_unit("weight")
+    >>> split_unit("Lon [deg]"), split_unit("RA (hours)"), split_unit("hour"), split_unit("z [m]")
     (Named(base='lon', unit='deg'), Named(base='ra', unit='hours'), Named(base='hour', unit='hour'), \
-Named(base='weight', unit=''))
+Named(base='z', unit=''))
     """
     plain = name.strip().lower()
     if plain in OTHERS and len(plain) > 2:
@@ -49,5 +53,14 @@ Named(base='weight', unit=''))
     match = _PLAIN.fullmatch(plain)
     if match:
         return Named(match[1].strip(), "deg" if match[2] in _DEGREES else "rad")
+    match = _LENGTH.fullmatch(plain)
+    if match:
+        return Named(match[1].strip(), "")
     match = _OTHER.fullmatch(plain)
     return Named(match[1].strip(), match[2]) if match else Named(plain, "")
+
+
+def angle_word(unit: object) -> str | None:
+    """Degrees, radians, or another unit of angles, which is refused where angles are needed."""
+    word = str(unit).strip().lower()
+    return "deg" if word in _FULL_DEGREES else "rad" if word in _RADIANS else word if word in OTHERS else None

@@ -1,0 +1,155 @@
+"""Zip archives that hold one table, or several of which one is chosen."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from ..errors import InputError
+from ..tables.table import Piece, Place, Table
+from .foreign import chosen, reading, split_label
+
+SUFFIXES = (".zip",)
+
+#: Bytes to which a member, or a workbook, may expand.
+LARGEST = 2**33
+
+#: What belongs to a shapefile of the same name.
+_BESIDE_SHAPES = (".dbf", ".shx", ".prj", ".cpg", ".sbn", ".sbx", ".qix", ".shp.xml", ".qpj", ".qmd")
+
+#: Members that are about the others.
+_NOTES = ("readme", "license", "licence", "copying", "changelog", "citation")
+
+_REMEDY = "fetch it again, or unpack it and give the file inside"
+
+
+def table(path: Path) -> Table:
+    """The table in the only member that is read, or in the one after ``::``; a part of it after ``::`` again.
+
+    The member is unpacked into a directory that is removed with the table.
+    """
+    from . import family_of, open_table
+
+    file, label = split_label(path)
+    with reading(file, "a zip archive", _REMEDY), zipfile.ZipFile(file) as archive:
+        every = [entry for entry in archive.infolist() if _is_data(entry)]
+        members = {entry.filename: entry for entry in every if family_of(entry.filename) not in ("", "archives")}
+        members = {name: entry for name, entry in members.items() if not _is_beside(name, members)}
+        if not members:
+            listed = ", ".join(entry.filename for entry in every[:8]) or "nothing"
+            raise InputError(f"{file} holds no file that is read (found {listed}); unpack it, and export one as .csv")
+        name, entry, inner = _chosen(file, label, members)
+        beside = [other for other in every if _is_beside(other.filename, {name: entry})]
+        folder = Path(tempfile.mkdtemp(prefix="heatess-"))
+        try:
+            target = _unpacked(archive, [entry, *beside], folder, file)
+            shown = f"{file}::{name}"
+            with _renamed(str(target), shown):
+                found = Unpacked(open_table(Path(f"{target}::{inner}") if inner else target), str(target), shown)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
+    return found
+
+
+def refuse_expansion(file: Path) -> None:
+    """Refuse an archive, such as a workbook, all of which would take too much room."""
+    with zipfile.ZipFile(file) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > LARGEST:
+        raise InputError(
+            f"{file} would unpack to {size / 2**30:,.1f} GB, more than {LARGEST / 2**30:,.3g} GB; export it as .csv, "
+            "or in parts"
+        )
+
+
+def _is_data(entry: zipfile.ZipInfo) -> bool:
+    """Whether a member is a file, and no note about the others or of the system that packed them."""
+    path = _path(entry)
+    hidden = "__MACOSX" in path.parts or path.name.startswith(".")
+    return not (entry.is_dir() or hidden or path.stem.lower() in _NOTES)
+
+
+def _is_beside(name: str, members: dict[str, zipfile.ZipInfo]) -> bool:
+    """Whether a member is a part of the shapefile of another."""
+    stems = {member[:-4].lower() for member in members if member.lower().endswith(".shp")}
+    return any(name.lower() == stem + suffix for stem in stems for suffix in _BESIDE_SHAPES)
+
+
+def _chosen(file: Path, label: str, members: dict[str, zipfile.ZipInfo]) -> tuple[str, zipfile.ZipInfo, str]:
+    """The member, and the part of it that *label* names."""
+    outer, _, inner = label.partition("::")
+    if len(members) == 1 and outer and not any(_fits(outer, name) for name in members):
+        outer, inner = "", label
+    name, entry = chosen(file, outer, members, "tables")
+    return name, entry, inner
+
+
+def _fits(label: str, name: str) -> bool:
+    return f"/{name}/".startswith(f"/{label.strip('/')}/") or f"/{name}/".endswith(f"/{label.strip('/')}/")
+
+
+def _unpacked(archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo], folder: Path, file: Path) -> Path:
+    """The first of *entries* as a file; all are written under their last names alone, whatever paths they claim."""
+    size = sum(entry.file_size for entry in entries)
+    if size > LARGEST:
+        raise InputError(
+            f"{file} would unpack {entries[0].filename} to {size / 2**30:,.1f} GB, more than {LARGEST / 2**30:,.3g} "
+            "GB; unpack it yourself, and give that file"
+        )
+    for entry in entries:
+        if entry.flag_bits & 1:
+            raise InputError(f"{file} is locked with a password; unpack it yourself, and give the file inside")
+        with archive.open(entry) as packed, _target(folder, entry).open("xb") as unpacked:
+            shutil.copyfileobj(packed, unpacked)
+    return _target(folder, entries[0])
+
+
+def _target(folder: Path, entry: zipfile.ZipInfo) -> Path:
+    return folder / _path(entry).name
+
+
+def _path(entry: zipfile.ZipInfo) -> PurePosixPath:
+    """Where a member claims to be, with slashes also if it was packed with backslashes."""
+    return PurePosixPath(entry.filename.replace("\\", "/"))
+
+
+@contextmanager
+def _renamed(target: str, shown: str) -> Iterator[None]:
+    """Errors in this block name the archive and its member, not the file into which it was unpacked."""
+    try:
+        yield
+    except InputError as error:
+        in_code = str(error).replace(f"'{target}'", f"'zip://{shown.replace('::', '!', 1)}'")  # as GDAL names it
+        raise type(error)(in_code.replace(target, shown), row=error.row) from None
+
+
+class Unpacked(Table):
+    """The table of a member, which calls itself by the archive."""
+
+    def __init__(self, table: Table, target: str, shown: str) -> None:
+        self._table, self._target, self._shown = table, target, shown
+        for name in set(Table.__annotations__) - {"source", "watch"}:
+            setattr(self, name, getattr(table, name))
+        self.source = table.source.replace(target, shown)
+
+    def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
+        """Those of the member."""
+        self._table.watch = self.watch
+        with _renamed(self._target, self._shown):
+            for piece in self._table.pieces(names, rows):
+                yield piece._replace(place=self._places(piece.place))
+
+    def text(self, name: str) -> Sequence[str]:
+        """That of the member."""
+        with _renamed(self._target, self._shown):
+            return self._table.text(name)
+
+    def _places(self, place: Place) -> Place:
+        return lambda row: place(row).replace(self._target, self._shown)

@@ -1,0 +1,206 @@
+"""Columns that are rotations: quaternions, Euler angles, rotation vectors, and poses, which have a position as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray
+from ..directions import CONVENTIONS, euler_axes, from_euler
+from ..errors import InputError
+from ..spaces import Rotations, Space
+from .kinds import Kind, side_by_side
+
+#: How to say what a pose without a length leaves open.
+POSE_LENGTH = (
+    "space='pose' leaves open how turns count beside shifts; write space='pose:R', where R is the length, in the unit "
+    "of the positions, that counts as much as one radian of turning"
+)
+
+
+class Quaternions(Kind):
+    """Unit quaternions, in the order x, y, z, w whatever the order of the columns."""
+
+    roles: ClassVar[tuple[str, ...]] = ("qx", "qy", "qz", "qw")
+    angles, about, form = False, "rotations", "quaternions"
+
+    def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
+        """The scalar last."""
+        return np.column_stack(columns).astype(np.float64, copy=False)
+
+    def lengths(self, points: Any) -> tuple[Kind, NDArray[Any]] | None:
+        """All of them."""
+        return self, points
+
+    def space(self, points: Any, units: str) -> Space:
+        """The rotations."""
+        return Rotations()
+
+
+class ListedQuaternions(Quaternions):
+    """One column of quaternions, the scalar last."""
+
+    roles: ClassVar[tuple[str, ...]] = ("xyzw",)
+    order: ClassVar[tuple[int, ...]] = (0, 1, 2, 3)
+
+    def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
+        """The scalar last."""
+        (rows,) = columns
+        if rows.ndim != 2 or rows.shape[1] != 4:
+            found = "one number" if rows.ndim == 1 else f"{rows.shape[1]} numbers"
+            raise InputError(f"column {self.words} holds {found} a row, but a quaternion has four")
+        return rows[:, self.order].astype(np.float64)
+
+
+class ScalarFirst(ListedQuaternions):
+    """One column of quaternions, the scalar first."""
+
+    roles, order = ("wxyz",), (1, 2, 3, 0)
+
+
+class Euler(Quaternions):
+    """Three Euler angles, or one column of three, of a convention that the user or the format names."""
+
+    angles = True
+
+    def __init__(self, columns: Sequence[str], convention: str) -> None:
+        super().__init__(columns)
+        self.axes = euler_axes(convention, "euler=")
+
+    @property
+    def roles(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The columns themselves."""
+        return tuple(self.columns)
+
+    @property
+    def convention(self) -> str:
+        """The axes, and whether they turn."""
+        return f"{self.axes} {'turning with the body' if self.axes.isupper() else 'about fixed axes'}"
+
+    def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
+        """Quaternions, the scalar last."""
+        angles = side_by_side(columns)
+        if angles.shape[1] != 3:
+            raise InputError(f"columns {self.words} hold {angles.shape[1]} numbers a row, but Euler angles are three")
+        return from_euler(angles, convention=self.axes, units=units)
+
+    def lengths(self, points: Any) -> None:
+        """Of angles none."""
+        return
+
+
+class Relion(Euler):
+    """Euler angles of RELION, rot, tilt and psi, ZYZ, which RELION itself writes in degrees."""
+
+    roles = ("rot", "tilt", "psi")
+    names = (("rlnanglerot", "_rlnanglerot"), ("rlnangletilt", "_rlnangletilt"), ("rlnanglepsi", "_rlnanglepsi"))
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        super().__init__(columns, "relion")
+
+    @property
+    def convention(self) -> str:
+        """The axes."""
+        return CONVENTIONS["relion"]
+
+
+class RotationVectors(Quaternions):
+    """One column of rotation vectors, the axis times the angle in radians, as cryoSPARC writes poses."""
+
+    NAME = re.compile(r"alignments(?:_class)?_?3D(?:_\d+)?/pose", re.I)
+
+    @property
+    def roles(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The column itself."""
+        return tuple(self.columns)
+
+    @property
+    def convention(self) -> str:
+        """What the three numbers are."""
+        return "rotation vectors, axis times angle in radians"
+
+    def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
+        """Quaternions, the scalar last."""
+        from scipy.spatial.transform import Rotation
+
+        return np.asarray(Rotation.from_rotvec(side_by_side(columns).astype(np.float64)).as_quat())
+
+    def lengths(self, points: Any) -> None:
+        """Any length is an angle."""
+        return
+
+
+class Poses(Kind):
+    """Positions and orientations."""
+
+    roles, angles, about, form = ("tx", "ty", "tz", "qx", "qy", "qz", "qw"), False, "rotations", "poses"
+
+    def points(self, columns: list[NDArray[Any]], units: str) -> tuple[FloatArray, FloatArray]:
+        """A tuple of positions and quaternions."""
+        split = len(columns) - 4
+        return np.column_stack(columns[:split]), np.column_stack(columns[split:])
+
+    def lengths(self, points: Any) -> tuple[Kind, NDArray[Any]] | None:
+        """The quaternions alone."""
+        return Quaternions(self.columns[-4:]), points[1]
+
+    def space(self, points: Any, units: str) -> Space:
+        """Never taken for granted: only the user knows what a radian is worth."""
+        raise InputError(POSE_LENGTH)
+
+
+class EulerPoses(Poses):
+    """Positions and Euler angles."""
+
+    angles = True
+
+    def __init__(self, columns: Sequence[str], convention: str) -> None:
+        super().__init__(columns)
+        self._turns = Euler(self.columns[-3:], convention)
+
+    @property
+    def roles(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The columns themselves."""
+        return tuple(self.columns)
+
+    @property
+    def convention(self) -> str:
+        """The axes, and whether they turn."""
+        return self._turns.convention
+
+    @property
+    def angular(self) -> Kind:
+        """The last three columns."""
+        return self._turns
+
+    def points(self, columns: list[NDArray[Any]], units: str) -> tuple[FloatArray, FloatArray]:
+        """A tuple of positions and quaternions."""
+        split = len(columns) - 3
+        return np.column_stack(columns[:split]), self._turns.points(columns[split:], units)
+
+    def lengths(self, points: Any) -> None:
+        """Of angles none."""
+        return
+
+
+_QUATERNION = re.compile(r"(?:.*[._]|)(?:q|quat|quaternion|orientation|rotation|rot|attitude|att)?[._]?([xyzw])", re.I)
+
+
+def quaternion_columns(names: Sequence[str]) -> list[list[str]]:
+    """Every group of four columns that are x, y, z, w of one quaternion by their names, in that order.
+
+    >>> quaternion_columns(["t", "orientation.w", "orientation.x", "orientation.y", "orientation.z"])
+    [['orientation.x', 'orientation.y', 'orientation.z', 'orientation.w']]
+    >>> quaternion_columns(["q0", "q1", "q2", "q3"])
+    []
+    """
+    groups: dict[str, dict[str, str]] = {}
+    for name in names:
+        match = _QUATERNION.fullmatch(re.sub(r"\s*[\[(][^\])]*[\])]$", "", name.strip()))
+        if match:
+            groups.setdefault(name[: match.start(1)].lower(), {})[match[1].lower()] = name
+    return [[group[axis] for axis in "xyzw"] for group in groups.values() if len(group) == 4]

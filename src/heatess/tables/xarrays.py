@@ -1,0 +1,77 @@
+"""Datasets and data arrays of xarray as tables; xarray itself is not imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..known import Known
+from .grids import Grid, is_grid, sample_dims
+from .table import Columns, Table
+from .units import angle_word
+from .variables import Index, Variable
+
+#: The dimensions of draws.
+_SAMPLES = (("sample",), ("chain", "draw"), ("draw",))
+
+
+def grid_of_array(array: Any) -> Grid | None:
+    """A data array of xarray over latitude and longitude; None if it is another."""
+    name = array.name if isinstance(array.name, str) and array.name not in array.coords else "values"
+    variables = _variables(array.to_dataset(name=name))
+    return Grid("the data array", variables) if is_grid(variables) else None
+
+
+def _variables(dataset: Any) -> dict[str, Variable]:
+    """The arrays of a dataset, which are read when they are asked for."""
+
+    def loader(array: Any) -> Any:
+        def load(index: Index) -> NDArray[Any]:
+            part = array.isel(dict(zip(array.dims, index, strict=True))) if array.dims else array
+            return np.asarray(part.values)
+
+        return load
+
+    found = {}
+    for name in dataset.variables:
+        array = dataset[name]
+        attrs = {key: array.encoding[key] for key in ("bounds", "coordinates", "grid_mapping") if key in array.encoding}
+        attrs |= dict(array.attrs)
+        if {"scale_factor", "add_offset"} & set(array.encoding):  # limits of the packed numbers, which are unpacked
+            attrs = {key: value for key, value in attrs.items() if not key.startswith("valid_")}
+        dims, shape = tuple(map(str, array.dims)), tuple(array.shape)
+        coordinate = name in dataset.coords
+        found[str(name)] = Variable(dims, shape, array.dtype, attrs, loader(array.variable), coordinate)
+    return found
+
+
+def table_of_dataset(dataset: Any) -> Table:
+    """A grid, or variables along the samples: a dimension `sample`, or chain and draw, or the one of all places."""
+    drawn = next((dims for dims in _SAMPLES if set(dims) <= set(dataset.dims)), ())
+    variables = _variables(dataset)
+    if not drawn and is_grid(variables, str(dataset.attrs.get("featureType", ""))):
+        return Grid("the dataset", variables)
+    along = drawn or sample_dims(variables)
+    if not along:
+        found = ", ".join(f"{name} {dict(variable.sizes)}" for name, variable in dataset.data_vars.items())
+        advice = "stack them first: dataset.stack(sample=(...))"
+        raise InputError(f"the dataset has no dimension sample and no chain and draw (found: {found}); {advice}")
+    columns, units = {}, {}
+    for name in [*dataset.data_vars, *dataset.coords]:
+        array = dataset[name]
+        plain_name = name in dataset.dims or name in ("chain", "draw")
+        if array.dtype.kind not in "fiu" or plain_name or not array.ndim or not set(along) <= set(array.dims):
+            continue
+        values = np.asarray(array.transpose(*along, ...).values)
+        rows = int(np.prod([array.sizes[dim] for dim in along]))
+        values = values.reshape(rows, -1)
+        columns[str(name)] = values if array.ndim > len(along) else values[:, 0]
+        if unit := angle_word(array.attrs.get("units")):
+            units[str(name)] = unit
+    table = Columns(columns, "the dataset", units=units)
+    if "draw" in along:
+        table.known = Known(kind="chains", chains=int(dataset.sizes.get("chain", 1)))
+    return table
