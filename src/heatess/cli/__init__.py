@@ -15,20 +15,47 @@ import click
 from .. import __version__
 from ..errors import CostError, InputError, MissingExtraError, PrecisionError, ScaleError, missing_extra
 from . import options
+from .spelling import in_options
+
+
+class _Command(click.Command):
+    """A command whose options are listed by what they are about, and that names all missing packages at once."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        listed = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        for title in options.SECTIONS:
+            records = [option.get_help_record(ctx) for option in listed if options.section_of(option) == title]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl([record for record in records if record is not None])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MissingExtraError as error:
+            from .reading import all_missing
+
+            raise all_missing(error, ctx.params) from None
 
 
 class _Group(click.Group):
     """A command group that reports an error as one sentence on stderr and one of the exit codes above."""
 
+    command_class = _Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # the main job first
+
     def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
-        words = list(sys.argv[1:] if args is None else args)
+        words = list(map(str, sys.argv[1:] if args is None else args))
         extra["standalone_mode"] = False
-        extra.setdefault("obj", tuple(map(str, words)))  # for reports, which say how they were made
+        extra.setdefault("obj", tuple(words))  # for reports, which say how they were made
         try:
             result = super().main(words, *rest, **extra)
             code = result if isinstance(result, int) else 0
         except Exception as error:
-            code = _complain(error, verbose="-v" in words or "--verbose" in words)
+            command = next((self.commands[word] for word in words if word in self.commands), None)
+            code = _complain(error, command, verbose="-v" in words or "--verbose" in words)
         sys.exit(code)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -37,9 +64,9 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _complain(error: Exception, *, verbose: bool) -> int:
+def _complain(error: Exception, command: click.Command | None, *, verbose: bool) -> int:
     """Print in one sentence what went wrong, and return the exit code."""
-    code, text = 1, options.in_options(str(error))
+    code, text = 1, str(error)
     if isinstance(error, click.Abort):
         text = "interrupted"
     elif isinstance(error, click.ClickException):
@@ -47,11 +74,9 @@ def _complain(error: Exception, *, verbose: bool) -> int:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             text = f"{text.rstrip('.')} (see {error.ctx.command_path} --help)"
     elif isinstance(error, ScaleError | PrecisionError | CostError | MissingExtraError):
-        code = 2
-        if isinstance(error, CostError):  # it names arguments for which there are no options
-            text += " (pairs=, rng= and method= are arguments of heatess.heat_profile in Python)"
+        code, text = 2, in_options(text, command)
     elif isinstance(error, InputError):
-        code = 3
+        code, text = 3, in_options(text, command)
     elif not isinstance(error, OSError):
         text = f"internal error: {type(error).__name__}: {error}; please report it with the output of -v"
         text += " and of heatess --version -v"
@@ -95,38 +120,42 @@ Examples:
 """
 
 
-@main.command(epilog=_EXAMPLES)
-@click.argument("file")
+@main.command(epilog=_EXAMPLES, short_help="gESS and volume of the points in a FILE, at every scale")
+@options.file
 @options.reading
 @options.scales
+@options.accuracy
 @click.option("--band", is_flag=True, help="Add estimates for the law behind the sample, with 95 % bands.")
 @options.weights_are
 @options.report
 @options.results
+@options.force
 @options.bounds
 @options.verbosity
 @_version
 def profile(file: str, **given: Any) -> None:
     """Profile the weighted points in FILE; "-" is standard input.
 
-    Reads CSV and other text, .npy, .npz, Parquet, JSON, FITS and HEALPix maps, HDF5, NetCDF, RELION, TUM and mesh
-    files; heatess inspect FILE says how. Prints gESS, the number of distinguishable atoms, and the occupied volume at
-    about ten scales. A GRID of scales is START:STOP:COUNT (geometric) or a list such as 5,15,45; by default scales fit
-    the cloud.
+    Reads CSV and other text, Excel, zip, .npy, .npz, Parquet, JSON, shapefiles, QuakeML, FITS and HEALPix maps, HDF5,
+    NetCDF, grids, graphs, RELION, trajectories, meshes and more; heatess inspect FILE says how. Prints gESS, the number
+    of distinguishable atoms, and the occupied volume at about ten scales. A GRID of scales is START:STOP:COUNT
+    (geometric) or a list such as 5,15,45; by default scales fit the cloud.
     """
     from . import commands
 
     commands.profile(file, given)
 
 
-@main.command()
-@click.argument("files", metavar="FILE FILE...", nargs=-1, required=True)
+@main.command(short_help="Several files side by side; do two of them differ?")
+@options.files("files", "FILE FILE...")
 @options.reading
 @options.scales
+@options.accuracy
 @options.weights_are
 @options.chance("Resamplings of the test of two files; 0 for no test. [500, fewer for large files]")
 @options.report
 @options.results
+@options.force
 @options.bounds
 @options.verbosity
 def compare(files: tuple[str, ...], **given: Any) -> None:
@@ -145,17 +174,19 @@ Examples:
   heatess test poles.csv --statistic bingham
   heatess test samples.npy --log-weights logw.npy --weights-are importance --seed 1
 """
-_STATISTIC = "rayleigh, bingham, ajne, gine, gine_f, bakshaev, watson or rothman in place of the scales."
+_STATISTICS = click.Choice(["rayleigh", "bingham", "ajne", "gine", "gine_f", "bakshaev", "watson", "rothman"])
+_STATISTIC = f"In place of the scales: {', '.join(_STATISTICS.choices)}."
 
 
-@main.command(epilog=_TESTS)
-@click.argument("file")
+@main.command(epilog=_TESTS, short_help="Are the points in a FILE uniform?")
+@options.file
 @options.reading
 @options.scales
-@click.option("--statistic", metavar="NAME", help=_STATISTIC)
+@click.option("--statistic", type=_STATISTICS, metavar="NAME", help=_STATISTIC)
 @options.weights_are
 @options.chance("Random draws. [none where the limit law is good, else 999]")
 @options.results
+@options.force
 @options.verbosity
 def test(file: str, **given: Any) -> None:
     """Test whether the points in FILE are uniform: one p-value over several scales.
@@ -174,12 +205,14 @@ Examples:
 """
 
 
-@main.command(epilog=_THINNING)
-@click.argument("file")
+@main.command(epilog=_THINNING, short_help="Fewer rows, with new weights, that say the same")
+@options.file
 @options.thinned
+@options.force
 @click.option("--size", type=click.IntRange(1), metavar="N", help="How many atoms to keep.")
 @click.option("--error", type=click.FloatRange(0, min_open=True), metavar="X", help="Or: how much gESS may change.")
 @options.one_scale
+@options.accuracy
 @options.reading
 @options.verbosity
 def thin(file: str, **given: Any) -> None:
@@ -192,8 +225,35 @@ def thin(file: str, **given: Any) -> None:
     inferring.thin(file, given)
 
 
-@main.command()
-@click.argument("file")
+_ALIKE = """\b
+Examples:
+  heatess redundancy sentences.parquet --resolution 20 --labels text
+  heatess redundancy quakes.csv --angle 1 -o redundancy.csv
+"""
+
+
+@main.command(epilog=_ALIKE, short_help="Near duplicates: rows that say what others say too")
+@options.file
+@options.one_scale
+@click.option("--top", type=click.IntRange(1), default=20, metavar="N", help="How many rows to print. [20]")
+@options.redundancies
+@options.force
+@options.accuracy
+@options.reading
+@options.verbosity
+def redundancy(file: str, **given: Any) -> None:
+    """List the rows of FILE that say what others say too: near duplicates, at one scale.
+
+    The redundancy of a row is 0 if it is by itself and near 1 among many. Of rows nearer to each
+    other than the scale, the most redundant is printed, with its nearest neighbour.
+    """
+    from . import alike
+
+    alike.redundancy(file, given)
+
+
+@main.command(short_help="What would be read from a FILE: columns, space, units")
+@options.file
 @options.reading
 def inspect(file: str, **given: Any) -> None:
     """Say what would be read from FILE: columns, space, units, weights. Nothing is computed."""
@@ -202,22 +262,7 @@ def inspect(file: str, **given: Any) -> None:
     commands.inspect(file, given)
 
 
-@main.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print the script that completes heatess commands and options in a SHELL.
-
-    For bash, add to ~/.bashrc: eval "$(heatess completion bash)"
-    """
-    from click.shell_completion import get_completion_class
-
-    kind = get_completion_class(shell)
-    if kind is None:
-        raise click.UsageError(f"there is no completion for {shell}")
-    click.echo(kind(main, {}, "heatess", "_HEATESS_COMPLETE").source())
-
-
-_ANGLE: dict[str, Any] = {"type": options.angle}
+_ANGLE: dict[str, Any] = {"type": options.degrees}
 _SHARDS = """\b
 Examples:
   heatess accumulate shard-07.parquet -o state-07.npz --finest 2
@@ -226,9 +271,10 @@ Examples:
 """
 
 
-@main.command(epilog=_SHARDS)
-@click.argument("shards", metavar="SHARD...", nargs=-1, required=True)
+@main.command(epilog=_SHARDS, short_help="Data in parts: add shards to a state file")
+@options.files("shards", "SHARD...")
 @options.state(required=True)
+@options.force
 @click.option("--append", is_flag=True, help="Add to the state file if it exists.")
 @click.option("--max-degree", type=click.IntRange(2), metavar="N", help="Highest degree kept.")
 @click.option("--finest", metavar="ANGLE", help="The finest scale that will be asked for, in degrees. [5]", **_ANGLE)
@@ -239,18 +285,20 @@ def accumulate(shards: tuple[str, ...], **given: Any) -> None:
 
     Reads points on the circle or the sphere, in pieces and with limited memory. The weights of all
     shards must be on one common scale. heatess merge adds up states of the same degree. The state
-    file is replaced in one step at the end, so an interrupted run does not damage it.
+    file is written in one step at the end, so an interrupted run does not damage it.
     """
     from . import commands
 
     commands.accumulate(shards, given)
 
 
-@main.command(epilog=_SHARDS)
-@click.argument("states", metavar="STATE...", nargs=-1, required=True)
+@main.command(epilog=_SHARDS, short_help="Data in parts: add up state files, and profile the whole")
+@options.files("states", "STATE...")
 @options.state()
 @options.scales
+@options.accuracy
 @options.results
+@options.force
 @options.bounds
 @options.verbosity
 def merge(states: tuple[str, ...], **given: Any) -> None:
@@ -263,16 +311,21 @@ def merge(states: tuple[str, ...], **given: Any) -> None:
     commands.merge(states, given)
 
 
-@main.command()
+@main.command(short_help="An example: resampling deceives ESS, but not gESS")
 @options.directory("heatess-demo", "Directory for the report, the picture and the tables.")
-def demo(out: Path) -> None:
-    """Show that resampling deceives ordinary ESS, but not gESS."""
-    from .. import demo as story
+def demo(out: Path, force: bool) -> None:
+    """Show that resampling deceives ordinary ESS, but not gESS.
 
-    _make(out)
+    Run again, it replaces the files that it wrote, and no others.
+    """
+    from .. import demo as story
+    from .owned import Owned
+
+    folder = Owned(out, force=force)
+    folder.refuse_others(story.FILES)
     result = story.resampling()
     click.echo(story.story(result))
-    written = story.write(result, out)
+    written = story.write(result, out, folder.writing)
     click.echo("\nWritten: " + ", ".join(str(path) for path in written))
     click.echo(f"To look at it, open {(out / 'report.html').resolve()} in a browser.")
     if not any(path.suffix == ".png" for path in written):
@@ -282,33 +335,44 @@ def demo(out: Path) -> None:
 _ONLY = "Some of: tables, clouds, profiles, asymptotics, replicates, truncation, snis, digits, theorems."
 
 
-@main.command()
+@main.command(short_help="Every table and figure of the paper, and its numbers checked")
 @options.directory("heatess-paper", "Directory for tables, figures and checks.")
 @click.option("--only", metavar="NAME,...", help=_ONLY)
 @click.option("--quick", is_flag=True, help="Fewer replicates; every published number is still checked.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random numbers.")
 @click.option("--no-progress", is_flag=True, help="No progress bar.")
-def reproduce(out: Path, only: str | None, quick: bool, seed: int, no_progress: bool) -> None:
+def reproduce(out: Path, force: bool, only: str | None, quick: bool, seed: int, no_progress: bool) -> None:
     """Reproduce every table and figure of the paper, and check the published numbers.
 
     Prints our numbers next to the published ones, with their random spread. Takes about a minute;
-    --quick takes half of that.
+    --quick takes half of that. Run again, it replaces the files that it wrote, and no others.
     """
     from .. import paper
+    from .owned import Owned
 
     try:
         names = paper.EXPERIMENTS if only is None else paper.chosen(filter(None, map(str.strip, only.split(","))))
     except InputError as error:
         raise options.usage(f"--only {only!r}: {error}") from None
-    _make(out)
-    done = paper.reproduce(out, only=names, quick=quick, seed=seed, progress=not no_progress)
+    folder = Owned(out, force=force)
+    folder.refuse_others(paper.file_names(names))
+    how: dict[str, Any] = {"quick": quick, "seed": seed, "progress": not no_progress, "draft_of": folder.writing}
+    done = paper.reproduce(out, only=names, **how)
     click.echo(f"{done}\n\nWritten to {out}: " + ", ".join(path.name for path in done.written))
     if done.missing:
         click.echo(f"No figures: {done.missing}", err=True)
 
 
-def _make(directory: Path) -> None:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise click.UsageError(f"cannot make the directory {directory}: {error.strerror or error}") from error
+@main.command(short_help="The script that completes commands and options in a shell")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that completes heatess commands and options in a SHELL.
+
+    For bash, add to ~/.bashrc: eval "$(heatess completion bash)"
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise click.UsageError(f"there is no completion for {shell}")
+    click.echo(kind(main, {}, "heatess", "_HEATESS_COMPLETE").source())

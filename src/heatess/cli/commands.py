@@ -17,19 +17,24 @@ from ..accumulate import Accumulator, check_replaceable, degree_for
 from ..errors import InputError, PrecisionWarning
 from ..files import repeated
 from ..fitting import common_scales, fitting_scales
+from ..inference.mmd import in_one_frame
 from ..measure import Measure
 from ..parts import part_named
 from ..plot import plain
 from ..profile import HeatProfile, heat_profile
 from ..progress import Progress
-from ..readers import from_file, open_table, read
+from ..readers import from_file, is_piped, open_table, read, title_of
+from ..readers.foreign import split_label
 from ..scales import DEFAULT_ANGLES, times_of_angles
 from ..tables.meaning import Reading
 from ..tables.take import Taken, take, taken_from
+from ..tables.written import with_angles
 from .deliver import Also, Facts, Options, check, deliver, deliver_several, fitted, keep_apart, note, scales_of, writing
-from .options import STDOUT, in_options, refuse_together, usage
-from .reading import measure_of, profiled, reading_of, shows_progress
-from .text import column_table, shown_rows
+from .kilometres import on_earth, refuse_kilometres
+from .options import refuse_together, usage
+from .reading import measure_of, profiled, reading_of, shows_progress, warnings_printed
+from .spelling import in_options
+from .text import column_table, known_in_words, shown_rows
 
 #: Rows of a shard read at a time.
 ROWS = 2**20
@@ -42,30 +47,31 @@ def profile(file: str, options: Options) -> None:
     """Read, compute, print, save, and compare the result with its bounds."""
     check([file], options)
     measure = measure_of(file, options)
+    options = on_earth(options, measure)
     kind, grid = scales_of(options, measure.space)
     heard: list[str] = []
     started = time.perf_counter()
     result = profiled(measure, kind, grid, options, heard)
     taken = time.perf_counter() - started
     if grid is None:
-        note(options, fitted(result, kind))
+        note(options, fitted(result, kind, measure.about))
     if options["verbose"]:
         note(options, f"{taken:.2f} s: {result!r}")
     even: Sequence[float] = ()
-    if measure.ess < 0.999 * measure.n and taken < LONG:
+    if measure.ess < 0.999 * measure.n and taken < LONG and measure.known.kind != "cells":
         even = _even(measure, result.times[shown_rows(result)])
-    facts = Facts(Path(file).name, measure.origin.about if measure.origin else "", measure.ess == measure.n, even)
+    facts = Facts(title_of(file), measure.about, measure.ess == measure.n, even)
     also = None
     if options["band"]:
         from .inferring import band_table, banded
 
         found = banded(measure, result, options)
-        also = Also("population", found, band_table(result, found))
+        also = None if found is None else Also("population", found, band_table(result, found))
     report = None
     if options["report_file"]:
         from .report import page_writer
 
-        name = Path(file).name if file != str(STDOUT) else "standard input"
+        name = title_of(file)
         report = page_writer({name: result}, {name: measure}, [file], options, notes=heard)
     deliver(result, kind, facts, options, lambda scales: profiled(measure, kind, scales, options), also, report)
 
@@ -92,6 +98,8 @@ def compare(files: Sequence[str], options: Options) -> None:
             raise InputError(
                 f"{name} holds points on {measure.space!r}, but {files[0]} on {first.space!r}; compare like with like"
             )
+    measures = _in_one_frame(measures)
+    options = on_earth(options, *measures.values())
     kind, grid = scales_of(options, first.space)
     given = grid is not None
     if grid is None:
@@ -103,64 +111,83 @@ def compare(files: Sequence[str], options: Options) -> None:
         from .inferring import compared, in_a_sentence
 
         found = compared(measures, options, {f"{kind}s": grid} if given else {})
-        also = None if found is None else Also("test", found.test, in_a_sentence(found))
+        if found is not None:
+            name, result = ("comparison", found) if found.test is None else ("test", found.test)
+            also = Also(name, result, in_a_sentence(found))
     report = None
     if options["report_file"]:
         from .report import page_writer
 
         report = page_writer(results, measures, files, options, comparison=found, notes=heard)
-    deliver_several(results, kind, options, also, report)
+    compute = lambda name, scales: profiled(measures[name], kind, scales, options)  # noqa: E731
+    deliver_several(results, kind, options, compute, also, report)
+
+
+def _in_one_frame(measures: dict[str, Measure]) -> dict[str, Measure]:
+    """All in the frame of the first one; what was turned, and how, is printed."""
+    (name, first), *others = measures.items()
+    found = {name: first}
+    with warnings_printed():
+        for other, measure in others:
+            found[other] = in_one_frame(first, measure, (name, other))
+    return found
 
 
 def inspect(file: str, options: Options) -> None:
     """Say what would be read, and compute nothing."""
-    table = open_table(file)
-    click.echo(
-        f"{table.source}: {len(table.names) + len(table.lists)} columns{f', {table.note}' if table.note else ''}"
-    )
+    table = with_angles(open_table(file), Reading(**reading_of(options)))
+    count, noun = len({*table.names, *table.lists, *table.texts}), "variables" if table.axes else "columns"
+    click.echo(f"{table.source}: {count} {noun}{f', {table.note}' if table.note else ''}")
     click.echo(column_table(table))
-    measure = read(file, **reading_of(options))
+    measure = read(table, **reading_of(options))
     origin = measure.origin
-    click.echo(f"\n{origin.description if origin else ''}\nspace: {measure.space!r}")
+    click.echo(f"\n{in_options(origin.description) if origin else ''}\nspace: {measure.space!r}")
+    read_as = "radians" if measure.known.units == "rad" else "degrees"
+    if origin is not None and origin.written not in ("", read_as):
+        click.echo(f"angles: {origin.written} in the file, read as {read_as}")
+    click.echo(f"known: {known_in_words(measure.known)}")
     click.echo(f"atoms: {measure.n:,}, ordinary ESS {plain(measure.ess)}")
     scales = fitting_scales(measure)
     kind = "resolution" if scales.resolutions is not None else "angle" if measure.space.angular else "time"
-    values = getattr(scales, f"{kind}s")
-    click.echo(f"default scales: {len(values)} {kind}s from {values[0]:.4g} to {values[-1]:.4g}")
+    values, unit = getattr(scales, f"{kind}s"), ""
+    if kind == "time" and measure.about == "earth":
+        kind, values, unit = "distance", scales.angles, " km"
+    click.echo(f"default scales: {len(values)} {kind}s from {values[0]:.4g} to {values[-1]:.4g}{unit}")
 
 
 def _label(file: str, files: Sequence[str]) -> str:
     """The name of a file, or its path if another has the same name."""
-    same = [other for other in files if Path(other).name == Path(file).name]
-    return Path(file).name if len(same) == 1 else file
+    same = [other for other in files if title_of(other) == title_of(file)]
+    return title_of(file) if len(same) == 1 else file
 
 
 def accumulate(shards: Sequence[str], options: Options) -> None:
     """Add all shards to a new or an existing state; the file is written once, at the end."""
-    refuse_together(options, ("max_degree", "finest"), ("overwrite", "append"), ("quiet", "verbose"))
+    refuse_together(options, ("max_degree", "finest"), ("force", "append"), ("quiet", "verbose"))
     reading = Reading(**reading_of(options))
     keep_apart(shards, options)
     _refuse_repeats(shards)
+    opened = {shard: open_table(shard) for shard in shards if is_piped(shard)}  # which can be read once only
     for shard in shards:
-        open_table(shard)  # refuses what cannot be read, before the first shard is
+        open_table(opened.get(shard, shard))  # refuses what cannot be read, before the first shard is
     arrays = sum(Path(shard).suffix.lower() == ".npy" for shard in shards)
     for option, name in (("--weights", reading.weights), ("--log-weights", reading.log_weights)):
         if name and name != "none" and arrays > 1:
             raise usage(f"{option} {name} cannot belong to {arrays} .npy shards; add one at a time with --append")
-    state = _existing(options)
+    state, seen = _existing(options)
     started = time.perf_counter()
     bar = Progress(shows_progress(options))
-    with bar.meter(sum(os.path.getsize(shard) for shard in shards), "accumulate") as advance:
+    with bar.meter(sum(map(_size, shards)), "accumulate") as advance:
         weighted: dict[bool, str] = {}
         for shard in shards:
-            state, last = _added(state, shard, reading, options, advance)
+            state, last = _added(state, shard, opened.get(shard, shard), reading, options, advance)
             if last is not None and not weighted:
-                note(options, f"{shard}: {in_options(last.origin.description.partition(' ')[2])}")
+                note(options, f"{last.origin.source}: {in_options(last.origin.description.partition(' ')[2])}")
             if last is not None:
                 _refuse_mixed(weighted, shard, last.weights is not None or last.log_weights is not None)
     if state is None:
         raise InputError("there are no rows in any shard; at least one point is needed")
-    _write(state, options)
+    _write(state, options, seen)
     if options["verbose"]:
         note(options, f"{time.perf_counter() - started:.2f} s: {state!r}")
 
@@ -170,8 +197,6 @@ def merge(states: Sequence[str], options: Options) -> None:
     out: Path | None = options["out"]
     check(states, options)
     _refuse_repeats(states)
-    if out is not None and out.exists() and not options["overwrite"]:
-        raise usage(f"{out} exists; add --overwrite to replace it")
     if out is not None:
         _refuse_other_files(out)
     whole: Accumulator | None = None
@@ -190,6 +215,7 @@ def merge(states: Sequence[str], options: Options) -> None:
     if whole is None or whole.space is None:
         return
     asked = ("angles", "times", "resolutions", "json_file", "csv_file", "plot_file", "fail_under")
+    refuse_kilometres(options, "states do not say whether points are on the Earth")
     kind, grid = scales_of(options, whole.space)
 
     def compute(scales: Any) -> HeatProfile:
@@ -219,23 +245,31 @@ def _refuse_other_files(out: Path) -> None:
         raise usage(str(error)) from None
 
 
-def _existing(options: Options) -> Accumulator | None:
-    """The state to add to, or None; refused if its degree is not the one asked for."""
+def _existing(options: Options) -> tuple[Accumulator | None, Any]:
+    """The state to add to and its stamp, None if there is none; refused if its degree is not the one asked for."""
     out: Path = options["out"]
-    if options["overwrite"]:
+    if options["force"]:
         _refuse_other_files(out)
-    if not out.exists() or options["overwrite"]:
-        return None
-    if not options["append"]:
-        raise usage(f"{out} exists; add --append to add to it, or --overwrite to replace it")
+    seen = _stamp(out)
+    if not options["append"] or seen is None:
+        return None, None
     state = Accumulator.load(out)
     asked = options["max_degree"]
     if asked is None and options["finest"]:
         asked = degree_for(state.known_space, float(times_of_angles(options["finest"])))
     if asked is not None and asked != state.max_degree:
-        had = f"{out} has max_degree {state.max_degree}, not {asked}"
+        had = f"{out} has degrees up to {state.max_degree}, not {asked}"
         raise usage(f"{had}; leave --max-degree and --finest out, or make a new state")
-    return state
+    return state, seen
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """What changes when a file is written again; None if there is no file."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _refuse_mixed(weighted: dict[bool, str], shard: str, has_weights: bool) -> None:
@@ -249,18 +283,26 @@ def _refuse_mixed(weighted: dict[bool, str], shard: str, has_weights: bool) -> N
 
 
 def _added(
-    state: Accumulator | None, shard: str, reading: Reading, options: Options, advance: Callable[[int], None]
+    state: Accumulator | None,
+    shard: str,
+    source: Any,
+    reading: Reading,
+    options: Options,
+    advance: Callable[[int], None],
 ) -> tuple[Accumulator | None, Taken | None]:
-    """The state after one more shard, None if there are no points yet, and the last piece of the shard."""
-    size, done, last = os.path.getsize(shard), 0, None
-    for taken in _pieces(shard, reading):
+    """The state after one more shard, None if there are no points yet, and the last piece of the shard.
+
+    *source* is its name again, or its table if that is open already.
+    """
+    size, done, last = _size(shard), 0, None
+    for taken in _pieces(source, reading):
         if state is None:
             with part_named(shard):
                 space = taken.space
                 finest = float(times_of_angles(options["finest"] or DEFAULT_ANGLES[0]))
                 state = Accumulator(space, max_degree=options["max_degree"] or degree_for(space, finest))
         with taken_from(taken):
-            state.add(taken.points, taken.weights, log_weights=taken.log_weights)
+            state.add(taken.points, taken.weights, log_weights=taken.log_weights, frame=taken.known.frame)
         advance(int(taken.done * size) - done)
         done, last = int(taken.done * size), taken
     dropped = last.origin.dropped if last else 0
@@ -269,7 +311,15 @@ def _added(
     return state, last
 
 
-def _pieces(shard: str, reading: Reading) -> Iterator[Taken]:
+def _size(shard: str) -> int:
+    """The bytes of a file, of which a label after two colons may name a part; 0 for what comes through a pipe."""
+    try:
+        return os.path.getsize(split_label(Path(shard))[0])
+    except OSError:
+        return 0
+
+
+def _pieces(shard: Any, reading: Reading) -> Iterator[Taken]:
     """The points of a shard in pieces, with their weights if these are in a file of their own."""
     files = {name: getattr(reading, name) for name in ("weights", "log_weights")}
     given = {name: array for name, file in files.items() if isinstance(array := from_file(file, name), np.ndarray)}
@@ -286,11 +336,15 @@ def _pieces(shard: str, reading: Reading) -> Iterator[Taken]:
         yield taken._replace(**part)
         start = stop
     if stop != len(array):
-        raise InputError(f"{files[name]} holds {len(array):,} numbers, but {shard} another number of points")
+        which = getattr(shard, "source", shard)
+        raise InputError(f"{files[name]} holds {len(array):,} numbers, but {which} another number of points")
 
 
-def _write(state: Accumulator, options: Options) -> None:
+def _write(state: Accumulator, options: Options, seen: Any = None) -> None:
+    """Write the state, over the file whose stamp was *seen* if it is still the same."""
     out = options["out"]
+    if seen is not None and seen != _stamp(out):
+        raise click.ClickException(f"{out} was changed while this ran, and stays so; to add to it, run this again")
     with writing(out):
-        state.save(out)
-    note(options, f"wrote {out}: {state.n:,} atoms on {state.space!r}, max_degree {state.max_degree}")
+        state.save(out, replace=options["force"] or seen is not None)
+    note(options, f"wrote {out}: {state.n:,} atoms on {state.space!r}, degrees up to {state.max_degree}")

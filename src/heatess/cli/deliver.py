@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,8 @@ import click
 import numpy as np
 
 from ..errors import InputError, missing_extra
-from ..files import atomic_path, refuse_same_files
+from ..files import atomic_path, is_stream, refuse_same_files
+from ..inference.policy import NO_DRAWS
 from ..profile import HeatProfile
 from ..scales import ANGLE_DIMENSION
 from ..spaces.base import Space
@@ -22,6 +24,10 @@ from .options import STDOUT, Bound, refuse_together, usage
 from .text import CAVEAT, comparison, modes_sentence, profile_csv, profile_table, verdict
 
 Options = Mapping[str, Any]
+
+
+#: The options that are files to write.
+OUTPUTS = ("out", "json_file", "csv_file", "plot_file", "report_file")
 
 
 class BoundNotMet(click.ClickException):
@@ -39,17 +45,31 @@ def check(sources: Iterable[str], options: Options) -> None:
 
 
 def keep_apart(sources: Iterable[str], options: Options) -> None:
-    """Refuse any output of a command that is one of its inputs, or another of its outputs."""
+    """Refuse any output of a command that is one of its inputs, another of its outputs, or there already."""
     weights = [options.get(name) for name in ("weights", "log_weights")]  # which may be files
     inputs = [
         *(source for source in sources if source != str(STDOUT)),
         *(name for name in weights if name and os.path.isfile(name)),
     ]
-    outputs = [options.get(name) for name in ("out", "json_file", "csv_file", "plot_file", "report_file")]
+    outputs = [path for name in OUTPUTS if (path := options.get(name)) is not None and not is_stream(path)]
     try:
-        refuse_same_files(inputs, [path for path in outputs if path is not None])
+        refuse_same_files(inputs, outputs)
     except InputError as error:
         raise usage(str(error)) from None
+    if not (options["force"] or options.get("append")):
+        _refuse_existing(outputs, "append" in options)
+
+
+def _refuse_existing(outputs: Iterable[Path], may_append: bool) -> None:
+    """Refuse to replace files, with what to type."""
+    found = [str(path) for path in outputs if path != STDOUT and path.exists()]
+    if not found:
+        return
+    exist, them = ("exists", "it") if len(found) == 1 else ("exist", "them")
+    add = (
+        f"add --append to add to {them}, --force to replace {them}" if may_append else f"add --force to replace {them}"
+    )
+    raise usage(f"{' and '.join(found)} {exist}; {add}, or give another name")
 
 
 class Facts(NamedTuple):
@@ -90,14 +110,15 @@ def scales_of(options: Options, space: Space) -> tuple[str, Any]:
     return kind, options[f"{kind}s"] or None
 
 
-def fitted(result: HeatProfile, kind: str) -> str:
+def fitted(result: HeatProfile, kind: str, about: str = "") -> str:
     """Which scales were chosen."""
     values = np.sort(getattr(result, f"{kind}s") if kind != "time" else result.angles)
-    unit = " degrees" if result.space.angular else ""
+    km = about == "earth" and not result.space.angular
+    unit = " degrees" if result.space.angular else " km" if km else ""
     name = "distance sqrt(8 t)" if kind == "time" else kind
     return (
         f"{len(values)} scales that fit the cloud, {name} {values[0]:.4g} to {values[-1]:.4g}{unit}; choose others "
-        f"with --{kind}s"
+        f"with {'--angles, such as 100km' if km else f'--{kind}s'}"
     )
 
 
@@ -124,7 +145,8 @@ def deliver(
         click.echo(f"{words}\n\n{profile_table(result, about=facts.about, even=facts.even)}")
         if not options["quiet"] and (modes := modes_sentence(result)):
             click.echo(f"\n{modes}")
-        if not options["quiet"] and not facts.equal and facts.about in ("sky", "directions", "rotations"):
+        posterior = facts.about in ("sky", "directions", "rotations") and result.known.kind not in NO_DRAWS
+        if not options["quiet"] and not facts.equal and posterior:
             click.echo(f"\n{CAVEAT}")
         if also is not None:
             click.echo(f"\n{also.text}")
@@ -138,12 +160,14 @@ def deliver_several(
     results: Mapping[str, HeatProfile],
     kind: str,
     options: Options,
+    compute: Callable[[str, Sequence[float]], HeatProfile],
     also: Also | None = None,
     report: Callable[[Path], Any] | None = None,
 ) -> None:
     """Print several profiles at the same scales side by side, save them, and compare each with its bounds.
 
-    *also* is the test of two of them; *report* writes the report.
+    *compute* profiles one of them, by its name, at other scales; *also* is the test of two of them; *report* writes
+    the report.
     """
     if options["json_file"] == STDOUT:
         click.echo(_json(results, also))
@@ -156,7 +180,7 @@ def deliver_several(
     _save_all(results, "", options, also, report)
     unmet = []
     for name, result in results.items():
-        found = [_unmet(bound, result, kind, None) for bound in options["fail_under"]]
+        found = [_unmet(bound, result, kind, partial(compute, name)) for bound in options["fail_under"]]
         unmet += [f"{name}: {text}" for text in found if text]
     if unmet:
         raise BoundNotMet("; ".join(unmet))
@@ -203,21 +227,17 @@ def save(writers: Mapping[str, Callable[[Path], Any]], options: Options) -> None
     for name, write in writers.items():
         path = options[name]
         if path not in (None, STDOUT):
-            with writing(path), atomic_path(path) as draft:
+            with writing(path), atomic_path(path, replace=options["force"]) as draft:
                 write(draft)
             note(options, f"wrote {path}")
 
 
-def _unmet(
-    bound: Bound, result: HeatProfile, kind: str, compute: Callable[[Sequence[float]], HeatProfile] | None
-) -> str:
+def _unmet(bound: Bound, result: HeatProfile, kind: str, compute: Callable[[Sequence[float]], HeatProfile]) -> str:
     """The message if the result is below the bound, exactly at the scale of the bound; empty otherwise."""
     scale: dict[str, Any] = {kind: bound.scale}
     try:
         found = getattr(result.at(**scale), bound.quantity)
     except InputError:  # the profile is not accurate enough at this scale
-        if compute is None:
-            raise
         found = getattr(compute([bound.scale]).at(**scale), bound.quantity)
     if found >= bound.least:
         return ""

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, KindError
 from ..files import atomic_path
 from ..inference.comparison import Comparison, compare
 from ..inference.population import PopulationProfile, population_profile
@@ -21,13 +21,14 @@ from ..inference.thinning import thin as thinned
 from ..inference.uniformity import UniformityTest, uniformity_test
 from ..measure import Measure
 from ..profile import HeatProfile
-from ..readers import open_table
+from ..readers import open_table, title_of
 from ..tables.meaning import Reading
-from ..tables.table import Table
-from ..tables.take import complete_columns
 from .deliver import Options, check, keep_apart, note, save, scales_of, writing
-from .options import STDOUT, in_options, refuse_together, usage
+from .kept import kept_rows
+from .kilometres import on_earth
+from .options import STDOUT, refuse_together, scale_given, usage
 from .reading import measure_of, reading_of, shows_progress, warnings_printed
+from .spelling import in_options
 from .text import columns, number, shown_rows
 
 #: Atoms up to which `compare` tests two files with 500 resamplings, with 99, and not at all unless asked to.
@@ -44,6 +45,7 @@ def test(file: str, options: Options) -> None:
     if statistic and given:
         raise usage(f"a classical statistic has no scale; give --statistic or --{given[0]}, not both")
     measure = measure_of(file, options)
+    options = on_earth(options, measure)
     kind, grid = scales_of(options, measure.space)
     scales: dict[str, Any] = {} if grid is None or statistic else {f"{kind}s": grid}
     with warnings_printed():
@@ -64,7 +66,7 @@ def test(file: str, options: Options) -> None:
     writers = {
         "json_file": lambda draft: draft.write_text(found.to_json() + "\n", encoding="utf-8"),
         "csv_file": lambda draft: draft.write_text(_csv(found), encoding="utf-8"),
-        "plot_file": lambda draft: _drawn(found, Path(file).name, draft),
+        "plot_file": lambda draft: _drawn(found, title_of(file), draft),
     }
     save(writers, options)
 
@@ -120,63 +122,37 @@ def _drawn(found: Any, title: str, draft: Path) -> None:
 
 def thin(file: str, options: Options) -> None:
     """Keep some atoms, write them with their new weights, and say what that changes."""
-    refuse_together(options, ("quiet", "verbose"), ("size", "error"), ("angle", "time", "resolution"))
+    refuse_together(options, ("quiet", "verbose"), ("size", "error"))
     out: Path = options["out"]
-    if out == STDOUT:
-        raise usage("-o - is no file; name one that ends in .csv or .npz")
     if not options["size"] and not options["error"]:
         raise usage("say how far to go: --size N atoms, or --error X, the share by which gESS may change")
-    scale = {name: options[name] for name in ("angle", "time", "resolution") if options[name]}
-    if not scale:
-        raise usage("say at which scale nothing must change: --angle, --time or --resolution")
-    if out.exists() and not options["overwrite"]:
-        raise usage(f"{out} exists; add --overwrite to replace it")
+    scale_given(options, "say at which scale nothing must change")
     keep_apart([file], options)
     table = open_table(file)
     measure = measure_of(table, options)
+    options = on_earth(options, measure)
+    scale = scale_given(options)
     with warnings_printed():
-        found = thinned(measure, size=options["size"], error=options["error"], **scale)
-    with writing(out), atomic_path(out) as draft:
-        if out.suffix.lower() == ".csv":
-            draft.write_text(_kept_rows(table, measure, found, options), encoding="utf-8")
-        else:
-            with draft.open("wb") as stream:
-                np.savez(stream, points=found.measure.points, weights=found.weights, rows=found.indices)
-    click.echo(f"{_thinned_in_words(found)}\nWritten: {out}")
+        found = thinned(measure, size=options["size"], error=options["error"], **scale, rtol=options["rtol"])
+    kept = kept_rows(table, measure, found, Reading(**reading_of(options)))
+    with writing(out), atomic_path(out, replace=options["force"]) as draft:
+        words = kept.write(draft, out.suffix.lower())
+    click.echo(f"{_thinned_in_words(found)}\nWritten: {out}; {words}.")
 
 
 def _thinned_in_words(found: Thinned) -> str:
     return repr(found).partition(": ")[2].removesuffix(")") + "."
 
 
-def _kept_rows(table: Table, measure: Measure, found: Thinned, options: Options) -> str:
-    """The columns that the points were read from, in the rows that were kept, and the new weights."""
-    names = list(measure.origin.columns) if measure.origin is not None else []
-    named: list[str] = []
-    values: list[Any] = []
-    for name, column in zip(names, _columns(table, names, options), strict=True):
-        kept = column[found.indices]
-        if kept.ndim == 1:
-            named.append(name)
-            values.append(kept.tolist())
-        else:
-            named += [f"dim_{place}" for place in range(kept.shape[1])]
-            values += kept.T.tolist()
-    return _rows_csv([*named, "weight"], [*values, found.weights.tolist()])
-
-
-def _columns(table: Table, names: list[str], options: Options) -> list[Any]:
-    """The numbers of some columns, without the rows that were left out when the points were read."""
-    reading = Reading(**reading_of(options))
-    weight = [name for name in (reading.weights, reading.log_weights) if name in table.names and name not in names]
-    piece = next(table.pieces([*names, *weight], None))
-    return complete_columns([*names, *weight], piece, reading)[: len(names)]
-
-
-def banded(measure: Measure, profile: HeatProfile, options: Options) -> PopulationProfile:
-    """Estimates for the law behind the sample at the scales of a profile; warnings are printed."""
-    with warnings_printed():
-        return population_profile(measure, times=profile.times, weights_are=options["weights_are"])
+def banded(measure: Measure, profile: HeatProfile, options: Options) -> PopulationProfile | None:
+    """Estimates for the law behind the sample at the scales of a profile; None, with a note, for what is no sample."""
+    how = {"weights_are": options["weights_are"], "rtol": options["rtol"]}
+    try:
+        with warnings_printed():
+            return population_profile(measure, times=profile.times, **how)
+    except KindError as error:
+        note(options, f"no bands: {in_options(str(error))}")
+        return None
 
 
 def band_table(profile: HeatProfile, found: PopulationProfile) -> str:
@@ -215,13 +191,16 @@ def compared(measures: Mapping[str, Measure], options: Options, scales: dict[str
             note(options, f"{total:,} atoms are many to resample, so the two are not tested; --draws 99 does it")
     if not draws:
         return None
-    how = {"weights_are": options["weights_are"], "draws": draws, "rng": options["seed"]}
+    how = {"weights_are": options["weights_are"], "draws": draws, "rng": options["seed"], "rtol": options["rtol"]}
     try:
         with warnings_printed():
-            return compare(a, b, names=(one, other), **scales, **how, progress=shows_progress(options))
+            found = compare(a, b, names=(one, other), **scales, **how, progress=shows_progress(options))
     except InputError as error:
         note(options, f"no p-value: {in_options(str(error))}")
         return None
+    if found.no_test:
+        note(options, f"no p-value: {in_options(found.no_test)}")
+    return found
 
 
 def in_a_sentence(found: Comparison) -> str:

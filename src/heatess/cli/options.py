@@ -5,42 +5,28 @@ A parser takes the text of an option and returns its value, or raises `BadParame
 
 from __future__ import annotations
 
-import ast
 import math
+import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from ..errors import InputError
-from ..files import check_writable
+from ..files import check_writable, is_stream
+from ..known import FRAMES, KINDS
+from ..tables.reading import UNITS
+from .kilometres import Km, in_kilometres, scale
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 STDOUT = Path("-")
 MOST_SCALES = 10_000
 BOUNDED = ("gess", "volume", "divergence", "mmd2", "dimension")
-
-#: An argument that is also an option, and what may follow it; not a part of a path.
-_ARGUMENT = re.compile(
-    r"(?<![^\s(])(columns|space|units|weights|log_weights|normalize|drop_missing|resolutions|times|rtol|max_degree)="
-    r"(?=[{('\"]|True\b|\d|[\s,;.)?]|$)"
-)
-_SPACES = re.compile(r": he\.(?:Torus|Circle)\([^)]*units[^)]*\)")
-_PLAIN = re.compile(r"True\b|\d[\de.+-]*\b|")
-_CLOSING = {"{": "}", "(": ")", "'": "'", '"': '"'}
-
-#: Roles of columns that have options of their own, in their order.
-_ROLES = {
-    ("lon", "lat"): "--lon {} --lat {}",
-    ("ra", "dec"): "--ra {} --dec {}",
-    ("dec", "inc"): "--dec {} --inc {}",
-    ("colat", "azimuth"): "--colat {} --lon {}",
-    ("qx", "qy", "qz", "qw"): "--quat {},{},{},{}",
-}
 
 
 class Bound(NamedTuple):
@@ -53,62 +39,21 @@ class Bound(NamedTuple):
     text: str
 
 
-def in_options(message: str) -> str:
-    """A message of the library with its Python arguments written as options, where there is such an option."""
-    message = _SPACES.sub("", message)
-    parts: list[str] = []
-    start = 0
-    for match in _ARGUMENT.finditer(message):
-        if match.start() < start:  # inside the value before
-            continue
-        value, end = _value(message, match.end())
-        if value is not None and (end == len(message) or message[end] in " ,;:.)?\n"):
-            parts += [message[start : match.start()], _option(match[1], value)]
-            start = end
-    text = "".join([*parts, message[start:]])
-    return text.replace(", --", " --").replace("use heat_profile", "use heatess profile")
-
-
-def _value(message: str, start: int) -> tuple[Any, int]:
-    """The Python value that is written in a message from some place on, and its end; None if there is none."""
-    closing = _CLOSING.get(message[start : start + 1])
-    if closing is None:
-        plain = _PLAIN.match(message, start)
-        return (plain[0], plain.end()) if plain else (None, start)
-    end = message.find(closing, start + 1) + 1
-    while end:
-        try:
-            return ast.literal_eval(message[start:end]), end
-        except (ValueError, SyntaxError):  # a bracket or a quote in the name of a column
-            end = message.find(closing, end) + 1
-    return None, start
-
-
-def _option(name: str, value: Any) -> str:
-    if isinstance(value, dict) and tuple(value) in _ROLES:
-        return _ROLES[tuple(value)].format(*map(_quoted, value.values()))
-    text = ",".join(value) if isinstance(value, tuple) else str(value).removeprefix("True")
-    return f"--{name.replace('_', '-')} {_quoted(text)}".rstrip()
-
-
-def _quoted(value: str) -> str:
-    """A value as it is typed in a shell."""
-    return shlex.quote(value) if value else ""
-
-
 def grid(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...] | None:
     """The scales in START:STOP:COUNT, spaced geometrically, or in a list of numbers."""
     if value is None:
         return None
     parts = value.split(":")
     try:
-        numbers = tuple(float(text) for text in (parts[:2] if len(parts) == 3 else value.split(",")))
+        read = float if param.name == "times" else scale
+        numbers = tuple(read(text) for text in (parts[:2] if len(parts) == 3 else value.split(",")))
         count = int(parts[2]) if len(parts) == 3 else len(numbers)
     except ValueError:
         raise click.BadParameter(
             f"{value!r} is not a grid; write START:STOP:COUNT such as 5:120:60, or a list such as 5,15,45"
         ) from None
-    most = 180.0 if param.name == "resolutions" else math.inf
+    km = in_kilometres(numbers)
+    most = 180.0 if param.name == "resolutions" and not km else math.inf
     for number in numbers:
         if not 0 < number < most:
             within = f"above 0 and below {most:g} degrees" if most < math.inf else "positive and finite"
@@ -118,7 +63,34 @@ def grid(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple
     if len(parts) != 3 or count == 1:
         return numbers[:count]
     step = math.log(numbers[1] / numbers[0]) / (count - 1)
-    return (*(numbers[0] * math.exp(step * index) for index in range(count - 1)), numbers[1])
+    spaced = (*(numbers[0] * math.exp(step * index) for index in range(count - 1)), numbers[1])
+    return tuple(map(Km, spaced)) if km else spaced
+
+
+def one_file(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> str:
+    """The only file that was given; of several it says what to type."""
+    if len(value) == 1:
+        return value[0]
+    command, others = ctx.command.name, [word for word in value if not os.path.exists(word) and word != str(STDOUT)]
+    if others:
+        raise click.UsageError(
+            f"{command} takes one file, but found {' and '.join(map(repr, value[:4]))}, and there is no file "
+            f"{others[0]!r}; put names and values with spaces in quotes",
+            ctx,
+        )
+    listed = shlex.join(value[:4]) + (" ..." if len(value) > 4 else "")
+    found = f"{command} takes one file, but found {len(value)}"
+    if command == "profile":
+        raise click.UsageError(
+            f"{found}; to see them side by side, type: heatess compare {listed}; to count them as one cloud, type: "
+            f"heatess accumulate {listed} -o all.npz && heatess merge all.npz",
+            ctx,
+        )
+    if command == "test" and len(value) == 2:
+        raise click.UsageError(f"{found}; to test whether they differ, type: heatess compare {listed}", ctx)
+    if command == "inspect":
+        raise click.UsageError(f'{found}; type: for f in {listed}; do heatess inspect "$f"; done', ctx)
+    raise click.UsageError(f"{found}; run heatess {command} once for each of them", ctx)
 
 
 def column(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -126,6 +98,16 @@ def column(ctx: click.Context, param: click.Parameter, value: str | None) -> str
     if value is not None and not value.strip():
         raise click.BadParameter("the name is empty; leave the option out, or name a column")
     return value
+
+
+def missing(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...] | str | None:
+    """Numbers that stand for a missing one, or the word none."""
+    if value is None or value.strip().lower() == "none":
+        return None if value is None else "none"
+    try:
+        return tuple(float(text) for text in value.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of numbers; write for instance -999 or -999,9999") from None
 
 
 def columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -138,15 +120,42 @@ def columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     return names
 
 
+def quaternions(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, str]:
+    """Four columns by their roles, the scalar last; or one column of quaternions after its order, as in wxyz:NAME."""
+    order, colon, name = (value or "").partition(":")
+    if order in ("xyzw", "wxyz") and colon and name.strip():
+        return {order: name.strip()}
+    names = columns(ctx, param, value)
+    if names and len(names) != 4:
+        raise click.UsageError(f"--quat takes four columns, X,Y,Z,W with the scalar last, but found {len(names)}", ctx)
+    return dict(zip(("qx", "qy", "qz", "qw"), names, strict=False))
+
+
+def steps(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, int | str] | None:
+    """Axes and the step of each: a whole number counts steps, anything else is a value."""
+    found: dict[str, int | str] = {}
+    for text in value:
+        axis, equals, step = (part.strip() for part in text.partition("="))
+        if not (axis and equals and step) or axis in found:
+            raise click.BadParameter(f"{text!r} is not one step of one axis; write AXIS=STEP such as time=0")
+        found[axis] = int(step) if re.fullmatch(r"[+-]?\d+", step) else step
+    return found or None
+
+
 def output(*suffixes: str) -> Callable[[click.Context, click.Parameter, str | None], Path | None]:
-    """A parser for output files, which are checked before anything is computed; '-' is stdout, except for pictures."""
-    text = set(suffixes) <= {".json", ".csv"}
+    """A parser for output files, which are checked before anything is computed; '-' is stdout, except for pictures.
+
+    A device or a pipe needs no suffix where there is one format only.
+    """
+    text = suffixes in ((".json",), (".csv",))
 
     def parse(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
         if value is None:
             return None
-        if text and value == "-":
+        if text and value in ("-", "/dev/stdout"):
             return STDOUT
+        if (text or suffixes == (".html",)) and is_stream(value):
+            return Path(value)
         if Path(value).suffix.lower() not in suffixes:
             also = ", or - for stdout" if text else ""
             raise click.BadParameter(f"{value!r} does not end in {' or '.join(suffixes)}; give a name that does{also}")
@@ -159,25 +168,32 @@ def output(*suffixes: str) -> Callable[[click.Context, click.Parameter, str | No
 
 
 def angle(text: str) -> float:
-    """One angle in degrees."""
+    """One angle in degrees, or one scale in kilometres."""
     try:
-        degrees = float(text)
+        value = scale(text)
     except ValueError:
-        degrees = math.nan
-    if 0 < degrees < 1e6:
-        return degrees
-    raise click.BadParameter(f"{text[:40]!r} is not an angle in degrees; give a positive number such as 5")
+        value = math.nan
+    if 0 < value < 1e6:
+        return value
+    raise click.BadParameter(f"{text[:40]!r} is not an angle in degrees; give a positive number such as 5, or 500km")
+
+
+def degrees(text: str) -> float:
+    """One angle in degrees."""
+    if text.strip().endswith("km"):
+        raise click.BadParameter(f"{text[:40]!r} is in kilometres; give degrees, of which each is 111.195 km")
+    return angle(text)
 
 
 def _bound(text: str) -> Bound:
-    match = re.fullmatch(r"\s*(\w+)\s*@\s*([^\s=]+?)\s*(deg)?\s*=\s*(\S+)\s*", text)
+    match = re.fullmatch(r"\s*(\w+)\s*@\s*([^\s=]+?)\s*(deg|km)?\s*=\s*(\S+)\s*", text)
     if match and match[1] in BOUNDED:
         try:
-            scale, least = float(match[2]), float(match[4])
+            at, least = Km(match[2]) if match[3] == "km" else float(match[2]), float(match[4])
         except ValueError:
-            scale = least = math.nan
-        if 0 < scale < math.inf and not math.isnan(least):
-            return Bound(match[1], scale, match[3] is not None, least, text)
+            at = least = math.nan
+        if 0 < at < math.inf and not math.isnan(least):
+            return Bound(match[1], at, match[3] is not None, least, text)
     raise click.BadParameter(
         f"{text!r} is not a bound; write QUANTITY@SCALE=LEAST such as gess@20deg=50, with one of {', '.join(BOUNDED)}"
     )
@@ -194,6 +210,15 @@ def refuse_together(options: Mapping[str, Any], *groups: tuple[str, ...]) -> Non
         given = [f"--{name.replace('_', '-')}" for name in names if options[name]]
         if len(given) > 1:
             raise usage(f"give only one of {' and '.join(given)}")
+
+
+def scale_given(options: Mapping[str, Any], question: str = "say at which scale") -> dict[str, Any]:
+    """The one scale that was given, by its name; if there is none, the *question* is asked."""
+    refuse_together(options, ("angle", "time", "resolution"))
+    scale = {name: options[name] for name in ("angle", "time", "resolution") if options[name]}
+    if not scale:
+        raise usage(f"{question}: --angle, --time or --resolution")
+    return scale
 
 
 # Options that several commands share, as decorators.
@@ -214,37 +239,70 @@ def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return decorate
 
 
+def _names_of_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """What a shell completes: names of files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
 def _file(*suffixes: str) -> dict[str, Any]:
-    return {"metavar": "FILE", "callback": output(*suffixes)}
+    return {"metavar": "FILE", "callback": output(*suffixes), "shell_complete": _names_of_files}
 
 
 _COLUMN: dict[str, Any] = {"metavar": "COL", "callback": column}
-_SPACE = "sphere, projective, rotations, torus, circle, euclidean, hyperbolic or pose; or for instance 'Torus(2)'."
+_SPACE = (
+    "sphere, projective, rotations, torus, circle, euclidean, hyperbolic; pose:R, where R is the length that counts as "
+    "much as one radian; earth3d for places at a depth; graph for edges; or for instance 'Torus(2)'."
+)
+_EULER = "Convention of Euler angles: bunge, relion, yaw-pitch-roll, roll-pitch-yaw, or axes: ZYZ turn, xyz are fixed."
+
+_STEP = "One step of an axis of a grid: its number from 0, or its value; for each further axis."
+
+_FILES: dict[str, Any] = {"nargs": -1, "required": True, "shell_complete": _names_of_files}
+file = click.argument("file", metavar="FILE", callback=one_file, **_FILES)
+
+
+def files(name: str, metavar: str) -> Callable[[F], F]:
+    """Several files."""
+    return click.argument(name, metavar=metavar, **_FILES)
+
 
 reading = _all(
     click.option("--space", metavar="SPACE", help=_SPACE),
     click.option("--lon", **_COLUMN, help="Longitude column; with --colat the azimuth."),
     click.option("--lat", **_COLUMN, help="Latitude column."),
+    click.option("--depth", **_COLUMN, help="Depth or height column, with --lon and --lat and --space earth3d."),
     click.option("--ra", **_COLUMN, help="Right ascension column."),
     click.option("--dec", **_COLUMN, help="Declination column; with --inc the magnetic one."),
     click.option("--inc", **_COLUMN, help="Inclination column, positive down."),
     click.option("--colat", **_COLUMN, help="Colatitude column: the angle to the pole."),
     click.option("--xyz", metavar="A,B,C", callback=columns, help="Columns of unit vectors; a range is dim_0:dim_383."),
-    click.option("--quat", metavar="X,Y,Z,W", callback=columns, help="Columns of quaternions, the scalar last."),
+    click.option("--quat", metavar="X,Y,Z,W", callback=quaternions, help="Columns of quaternions, the scalar last."),
+    click.option("--euler", metavar="NAME", help=_EULER),
     click.option("--columns", metavar="A,B,...", help="Columns of points: names, or a range such as dim_0:dim_383."),
-    click.option("--units", type=click.Choice(["deg", "rad"]), help="Unit of angles."),
+    click.option("--units", type=click.Choice(UNITS), help="Unit of angles; hours for RA, or on a circle."),
     click.option("--weights", **_COLUMN, help="Weight column, or a .npy file; none for equal weights."),
     click.option("--log-weights", **_COLUMN, help="The same for the logarithms of weights."),
-    click.option("--normalize", is_flag=True, help="Scale vectors to unit length."),
+    click.option("--normalize", is_flag=True, help="Scale vectors and quaternions to unit length."),
     click.option("--drop-missing", is_flag=True, help="Leave out rows in which a number is missing."),
+    click.option("--select", metavar="AXIS=STEP", multiple=True, callback=steps, help=_STEP),
+    click.option("--no-area", is_flag=True, help="Values of a grid are totals of its cells, not per area."),
+    click.option(
+        "--missing", metavar="X,...", callback=missing, help="Numbers that mean a missing one, such as -999; or none."
+    ),
+    click.option("--kind", type=click.Choice(list(KINDS)), help="What the rows are, if the file does not say it."),
+    click.option("--frame", type=click.Choice(FRAMES), help="The frame of directions, if the file does not say it."),
+    click.option("--labels", **_COLUMN, help="Column of names of rows; none for no names."),
 )
 
 scales = _all(
-    click.option("--angles", help="Scales alpha = sqrt(8t), in degrees.", **_GRID),
+    click.option("--angles", help="Scales alpha = sqrt(8t), in degrees; on the Earth also 100km:5000km:30.", **_GRID),
     click.option("--times", help="Scales as diffusion times t.", **_GRID),
     click.option("--resolutions", help="Scales as the distance of 1/e overlap, in degrees.", **_GRID),
-    click.option("--rtol", help="Relative accuracy of gESS, 1e-8 if not given.", **_RTOL),
 )
+
+accuracy = click.option("--rtol", help="Relative accuracy of gESS, 1e-8 if not given.", **_RTOL)
 
 results = _all(
     click.option(
@@ -252,6 +310,13 @@ results = _all(
     ),
     click.option("--csv", "csv_file", help="Write every scale as CSV; - for stdout.", **_file(".csv")),
     click.option("--plot", "plot_file", help="Draw the result: .png, .pdf or .svg.", **_file(".png", ".pdf", ".svg")),
+)
+
+redundancies = _all(
+    click.option("-o", "--csv", "csv_file", help="Write every row as CSV; - for stdout.", **_file(".csv")),
+    click.option(
+        "--json", "json_file", is_flag=False, flag_value="-", help="Write JSON; - for stdout.", **_file(".json")
+    ),
 )
 
 report = click.option("-o", "--report", "report_file", help="Write a report to look at, .html.", **_file(".html"))
@@ -278,6 +343,8 @@ def chance(draws: str) -> Callable[[F], F]:
     )
 
 
+force = click.option("--force", is_flag=True, help="Replace output files that exist.")
+
 verbosity = _all(
     click.option("-q", "--quiet", is_flag=True, help="Only results, warnings and errors."),
     click.option("-v", "--verbose", is_flag=True, help="Print what ran and how long it took."),
@@ -286,28 +353,51 @@ verbosity = _all(
 
 
 def state(**more: Any) -> Callable[[F], F]:
-    """The options for the state file that is written."""
-    return _all(
-        click.option("-o", "--out", help="State file to write, .npz.", **_file(".npz"), **more),
-        click.option("--overwrite", is_flag=True, help="Replace the state file if it exists."),
-    )
+    """The option for the state file that is written."""
+    return click.option("-o", "--out", help="State file to write, .npz.", **_file(".npz"), **more)
 
 
-thinned = _all(
-    click.option("-o", "--out", required=True, help="File to write, .csv or .npz.", **_file(".csv", ".npz")),
-    click.option("--overwrite", is_flag=True, help="Replace the file if it exists."),
-)
+thinned = click.option("-o", "--out", required=True, help="File to write, .csv or .npz.", **_file(".csv", ".npz"))
 
 
 def directory(name: str, help: str) -> Callable[[F], F]:
     """The option for the directory that is written, by default *name*."""
     kind = click.Path(file_okay=False, path_type=Path)
-    return click.option("--out", type=kind, default=Path(name), show_default=True, help=help)
+    return _all(
+        click.option("--out", type=kind, default=Path(name), show_default=True, help=help),
+        click.option("--force", is_flag=True, help="Replace files there that this command did not write."),
+    )
+
+
+#: Options that --help lists together, by the title above them.
+SECTIONS: dict[str, tuple[Callable[[Any], Any], ...]] = {
+    "Options": (),
+    "Scales": (scales, one_scale, accuracy),
+    "Results": (report, results, redundancies, force, bounds),
+    "What the file holds, where it does not say so itself": (reading,),
+    "Messages": (verbosity,),
+}
+
+
+def section_of(option: click.Option) -> str:
+    """The title above an option."""
+    for title, decorators in SECTIONS.items():
+        if any(option.name in _names(decorator) for decorator in decorators):
+            return title
+    return "Messages" if {"--help", "--version"} & set(option.opts) else "Options"
+
+
+@cache
+def _names(decorator: Callable[[Any], Any]) -> frozenset[str]:
+    """The names of the options that a decorator adds."""
+    found: Any = decorator(lambda: None)
+    return frozenset(option.name for option in found.__click_params__)
 
 
 #: Options that name columns, which go together, and the role of each column.
 _TOGETHER = {
     ("lon", "lat"): ("lon", "lat"),
+    ("lon", "lat", "depth"): ("lon", "lat", "depth"),
     ("ra", "dec"): ("ra", "dec"),
     ("dec", "inc"): ("dec", "inc"),
     ("colat", "lon"): ("colat", "azimuth"),
@@ -316,7 +406,7 @@ _TOGETHER = {
 
 def chosen_columns(options: Mapping[str, Any]) -> Any:
     """What `heatess.read` takes as columns=, from the options that name columns."""
-    given = {name: options[name] for name in ("lon", "lat", "ra", "dec", "inc", "colat") if options[name]}
+    given = {name: options[name] for name in ("lon", "lat", "depth", "ra", "dec", "inc", "colat") if options[name]}
     ways = [name for name in ("xyz", "quat", "columns") if options[name]] + (
         ["the options for angles"] if given else []
     )
@@ -333,8 +423,4 @@ def chosen_columns(options: Mapping[str, Any]) -> Any:
             else f"--{next(iter(given))} is not enough"
         )
         raise usage(f"{found}; give {pairs}")
-    if options["quat"]:
-        if len(options["quat"]) != 4:
-            raise usage(f"--quat takes four columns, X,Y,Z,W with the scalar last, but found {len(options['quat'])}")
-        return dict(zip(("qx", "qy", "qz", "qw"), options["quat"], strict=True))
-    return options["xyz"] or options["columns"] or None
+    return options["quat"] or options["xyz"] or options["columns"] or None

@@ -4,23 +4,43 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import Any
 
 import click
 
+from ..errors import MissingExtraError, missing_extras
 from ..measure import Measure
 from ..profile import HeatProfile, heat_profile
-from ..readers import read
+from ..readers import is_piped, open_table, read
 from .deliver import Options, note
-from .options import chosen_columns, in_options, refuse_together
+from .options import chosen_columns, refuse_together
+from .spelling import in_options
 
 
 def reading_of(options: Options) -> dict[str, Any]:
     """The arguments of `read`; options that exclude each other are refused."""
     refuse_together(options, ("weights", "log_weights"))
-    names = ("space", "units", "weights", "log_weights", "normalize", "drop_missing")
-    return {"columns": chosen_columns(options), **{name: options[name] for name in names}}
+    names = (
+        "space",
+        "units",
+        "euler",
+        "weights",
+        "log_weights",
+        "normalize",
+        "drop_missing",
+        "missing",
+        "kind",
+        "frame",
+        "labels",
+        "select",
+    )
+    chosen = {name: options[name] for name in names}
+    given = {"columns": chosen_columns(options), "area": not options["no_area"], **chosen}
+    if options["xyz"] and given["space"] is None and given["euler"] is None:
+        given["space"] = "sphere"  # which the option says, even where four columns might be a quaternion
+    return given
 
 
 def measure_of(source: Any, options: Options) -> Measure:
@@ -29,6 +49,22 @@ def measure_of(source: Any, options: Options) -> Measure:
     if measure.origin is not None:
         note(options, f"{measure.origin.source}: {in_options(measure.origin.description)}")
     return measure
+
+
+def all_missing(error: MissingExtraError, options: Options) -> MissingExtraError:
+    """One error for every package that is missing for the files of a command and its picture."""
+    needs = dict(error.needs)
+    files = [options.get("file"), *options.get("files", ()), *options.get("shards", ())]
+    for file in files:
+        if file is not None and not is_piped(file):
+            with suppress(Exception):  # which is another fault, and may be told once this one is gone
+                try:
+                    open_table(file)
+                except MissingExtraError as found:
+                    needs |= found.needs
+    if options.get("plot_file") and find_spec("matplotlib") is None:
+        needs["matplotlib"] = "plot"
+    return missing_extras(needs) if len(needs) > len(error.needs) else error
 
 
 def profiled(measure: Measure, kind: str, scales: Any, options: Options, heard: list[str] | None = None) -> HeatProfile:

@@ -16,9 +16,10 @@ from ..inference.comparison import Comparison
 from ..measure import Measure
 from ..plot import plain
 from ..profile import HeatProfile
-from ..readers import STDIN
+from ..readers import is_piped, title_of
 from .deliver import Options
 from .reading import warnings_printed
+from .spelling import in_options
 
 #: Files up to this size, in bytes, get a checksum, which takes a second or two.
 MOST_BYTES = 2**31
@@ -47,6 +48,7 @@ def page_writer(
                 rtol=options["rtol"],
                 notes=[*notes, *_notes(measures, options)],
                 provenance=dict(provenance(files, measures)),
+                spelled=in_options,
             )
         draft.write_text(text, encoding="utf-8", errors="replace")
 
@@ -58,7 +60,7 @@ def _notes(measures: Mapping[str, Measure], options: Options) -> list[str]:
     said = []
     origins = [measure.origin for measure in measures.values() if measure.origin is not None]
     if options["units"] and any(origin.units for origin in origins):
-        unit = "radians" if options["units"] == "rad" else "degrees"
+        unit = {"rad": "radians", "deg": "degrees"}.get(options["units"], options["units"])
         said.append(f"Angles were read as {unit} because --units {options['units']} says so.")
     if options["normalize"]:
         said.append("Vectors were scaled to unit length because of --normalize.")
@@ -72,7 +74,7 @@ def provenance(files: Sequence[str], measures: Mapping[str, Measure]) -> list[tu
     found.append(("Version", f"heatess {__version__}"))
     for place, (file, measure) in enumerate(zip(files, measures.values(), strict=True)):
         which = f" {place + 1}" if len(files) > 1 else ""
-        found.append((f"File{which}", "standard input" if file == STDIN else file))
+        found.append((f"File{which}", title_of(file) if is_piped(file) else file))
         found += [(f"{label}{which}", value) for label, value in file_facts(file)]
         origin = measure.origin
         if origin is not None:

@@ -6,14 +6,18 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
 from ..errors import InputError
+from ..known import KINDS, Known
 from ..plot import plain
 from ..scales import ANGLE_DIMENSION
+from ..tables.sexagesimal import SEXAGESIMAL
+from ..tables.units import split_unit
 
 if TYPE_CHECKING:
     from ..arrays import FloatArray, IntArray
@@ -29,7 +33,7 @@ def verdict(profile: HeatProfile, *, equal: bool, about: str = "") -> str:
     """What the profile says at two scales, the finest and the middle one, beside the most that could be."""
     order = np.argsort(profile.times)
     finest, middle = int(order[0]), int(order[len(order) // 2])
-    n = f"{profile.n:,} {'atom' if profile.n == 1 else 'atoms'}"
+    n = f"{profile.n:,} {'cell' if profile.known.kind == 'cells' else 'atom'}{'s' * (profile.n != 1)}"
     first = (
         f"{n}, all of equal weight."
         if equal
@@ -51,10 +55,12 @@ def modes_sentence(profile: HeatProfile) -> str:
 def _sentence(profile: HeatProfile, row: int, about: str) -> str:
     at, found = scale_name(profile, row, about), plain(float(profile.gess[row]))
     most = float(_most(profile)[row])
-    words = f"At {at} they make {found} distinguishable atoms"
+    cells = profile.known.kind == "cells"
+    words = f"At {at} they fill {found} places" if cells else f"At {at} they make {found} distinguishable atoms"
     if math.isfinite(most) and most < 10 * profile.ess:
         place = "the sphere" if profile.space.directional and profile.space.dim == 2 else repr(profile.space)
-        words += f", of at most {plain(most)} places that this scale tells apart on {place}"
+        which = "" if cells else "places "
+        words += f", of at most {plain(most)} {which}that this scale tells apart on {place}"
     return f"{words}."
 
 
@@ -67,7 +73,7 @@ def _most(profile: HeatProfile) -> FloatArray:
 def scale_name(profile: HeatProfile, row: int, about: str = "") -> str:
     """One scale of the profile in words: its angle, or above ten dimensions its resolution."""
     if not profile.space.angular:
-        return f"a distance of {profile.angles[row]:.3g}"
+        return f"a distance of {profile.angles[row]:.3g}{' km' if about == 'earth' else ''}"
     if profile.space.dim > ANGLE_DIMENSION and math.isfinite(profile.resolutions[row]):
         return f"a resolution of {profile.resolutions[row]:.3g} deg"
     km = f" ({plain(profile.angles[row] * KM_PER_DEGREE)} km)" if about == "earth" else ""
@@ -84,9 +90,9 @@ def shown_rows(profile: HeatProfile, rows: int = 10) -> IntArray:
 
 def profile_table(profile: HeatProfile, *, about: str = "", even: Sequence[float] = ()) -> str:
     """A table of about ten scales; *even* are gESS of the same atoms equally weighted there, where they are known."""
-    order, unit = shown_rows(profile), "deg" if profile.space.angular else ""
+    order, unit = shown_rows(profile), "deg" if profile.space.angular else "km" if about == "earth" else ""
     table: dict[str, tuple[str, Any]] = {
-        "angle" if unit else "distance": (unit, profile.angles),
+        "angle" if profile.space.angular else "distance": (unit, profile.angles),
         "resolution": (unit, profile.resolutions),
         "gESS": ("", profile.gess),
     }
@@ -104,7 +110,12 @@ def profile_table(profile: HeatProfile, *, about: str = "", even: Sequence[float
     kept = {name: (unit, values) for name, (unit, values) in table.items() if np.isfinite(values[order]).any()}
     rows = [list(kept), [unit for unit, _ in kept.values()]]
     rows += [[number(float(values[row])) for _, values in kept.values()] for row in order]
-    return columns([[*cells, last] for cells, last in zip(rows, _errors(profile, order), strict=True)])
+    below = profile.below_cell[order]
+    for mark, cells in zip(below, rows[2:], strict=True):
+        cells[0] = f"* {cells[0]}" if mark else cells[0]
+    text = columns([[*cells, last] for cells, last in zip(rows, _errors(profile, order), strict=True)])
+    cell = f"{profile.known.cell or 0:.3g}{f' {unit}' if unit else ''}"
+    return f"{text}\n\n* below the size of a cell, {cell}: these rows tell of the grid" if below.any() else text
 
 
 def _errors(profile: HeatProfile, order: IntArray) -> list[str]:
@@ -125,26 +136,61 @@ def comparison(profiles: Mapping[str, HeatProfile]) -> str:
         rows.append([number(float(scales[row])), *(number(float(p.gess[row])) for p in profiles.values())])
     sizes = [["n", *(f"{p.n:,}" for p in profiles.values())], ["ESS", *(number(p.ess) for p in profiles.values())]]
     best = max(profiles, key=lambda name: profiles[name].gess[middle])
+    noun = "places" if first.known.kind == "cells" else "atoms"
+    counts = [plain(float(p.gess[middle])) for p in profiles.values()]
+    most = f" Most distinguishable {noun}: {best}." if len(set(counts)) > 1 else ""
     said = ", ".join(f"{name} {plain(float(p.gess[middle]))}" for name, p in profiles.items())
-    return (
-        f"At {scale_name(first, middle)}, gESS: {said}. Most distinguishable atoms: {best}.\n\n{columns(rows + sizes)}"
-    )
+    return f"At {scale_name(first, middle)}, gESS: {said}.{most}\n\n{columns(rows + sizes)}"
 
 
 def column_table(table: Table, most: int = 20) -> str:
-    """The columns of a table with their least and largest number and how many are missing; the first *most* of them."""
-    rows = [["column", "least", "largest", "missing"]]
+    """The columns of a table with their unit, if any is stated, their ends and how many numbers are missing.
+
+    Of many columns the first *most*; then those of vectors and of text. The variables of a grid have their axes beside
+    them.
+    """
+    rows = [["column", "unit", "least", "largest", "missing"]]
     for name in table.names[:most]:
         try:
-            values = np.concatenate([piece.columns[0] for piece in table.pieces([name], 2**20)])
+            values = table.numbers(name)
             known = values[~np.isnan(values)]
             ends = [f"{known.min():.6g}", f"{known.max():.6g}"] if len(known) else ["-", "-"]
-            rows.append([name, *ends, f"{len(values) - len(known):,}"])
+            rows.append([name, _unit(table, name), *ends, f"{len(values) - len(known):,}"])
         except InputError as error:
-            rows.append([name, "large integers" if "2^53" in str(error) else "text", "", ""])
-    rows += [[name, "vectors", "", ""] for name in table.lists]
-    more = len(table.names) - most
-    return columns(rows, left=1) + (f"\n  ... and {more:,} more columns" if more > 0 else "")
+            rows.append([name, "", "large integers" if "2^53" in str(error) else "text", "", ""])
+    rows += [[name, "", "vectors", "", ""] for name in table.lists]
+    texts = [name for name in table.texts if name not in table.names]
+    rows += [[name, "", "text", "", ""] for name in texts[:most]]
+    if not any(row[1] for row in rows[1:]):
+        rows = [[row[0], *row[2:]] for row in rows]
+    if table.axes:
+        rows = [
+            ["variable", "axes", *rows[0][1:]],
+            *([row[0], table.axes.get(row[0], ""), *row[1:]] for row in rows[1:]),
+        ]
+    more = max(len(table.names) - most, 0) + max(len(texts) - most, 0)
+    return columns(rows, left=len(rows[0]) - 3) + (f"\n  ... and {more:,} more columns" if more > 0 else "")
+
+
+def _unit(table: Table, name: str) -> str:
+    """The unit that the file states for a column, and the one in which its numbers are shown where that is another."""
+    stated = table.units.get(name) or split_unit(name).unit
+    was = table.converted.get(name)
+    return f"{was}, here {stated}" if was else "h or d:m:s" if stated == SEXAGESIMAL else stated
+
+
+def known_in_words(known: Known) -> str:
+    """Kind, frame and names, each as it is known or with the option that says it.
+
+    >>> known_in_words(Known(kind="cells", frame="galactic", cell=1.83))
+    'cells of 1.83, a map or grid; frame galactic; no names of rows (--labels)'
+    """
+    kind = "kind not known (--kind)" if known.kind is None else KINDS[known.kind]
+    if known.kind in ("cells", "chains"):
+        kind = f"{replace(known, frame=None).words}, {kind.removesuffix(' of cells')}"
+    frame = "frame not known (--frame)" if known.frame is None else f"frame {known.frame}"
+    names = "no names of rows (--labels)" if known.labels is None else f"names of rows such as {known.labels[0]!s}"
+    return "; ".join([kind, frame, names])
 
 
 def columns(rows: Sequence[Sequence[str]], *, left: int = 0) -> str:

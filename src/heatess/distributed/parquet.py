@@ -84,7 +84,8 @@ def profile_parquet(
         from dask import delayed
     except ImportError:
         raise missing_extra("dask", "dask") from None
-    reading = Reading(None, _columns(points, lon, lat), units, weights, log_weights, normalize)
+    vectors = None if points is None else "sphere"
+    reading = Reading(vectors, _columns(points, lon, lat), units, weights, log_weights, normalize)
     scheduler = Scheduler(client, progress)
     outline = delayed(parquet.outline)
     look = delayed(list)([outline(file.absolute(), reading) for file in parquet.expand(paths)])

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import InputError, MissingExtraError
-from ..files import atomic_path
+from ..files import Drafts, atomic_path
 from ..progress import Progress
 from . import published
 from .checks import RULE, Check, Law, report, verdict
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 EXPERIMENTS = ("tables", "clouds", "profiles", "asymptotics", "replicates", "truncation", "snis", "digits", "theorems")
 SCHEMA = "heatess.paper/1"
+CHECKS = "checks.json"
+FIGURES = (".png", ".pdf")
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,18 @@ class Reproduction:
 
 
 def reproduce(
-    out: Path, *, only: Iterable[str] = EXPERIMENTS, quick: bool = False, seed: int = 0, progress: bool = False
+    out: Path,
+    *,
+    only: Iterable[str] = EXPERIMENTS,
+    quick: bool = False,
+    seed: int = 0,
+    progress: bool = False,
+    draft_of: Drafts = atomic_path,
 ) -> Reproduction:
     """Run the experiments named in *only* and write their tables, figures and checks into *out*.
 
     All random numbers come from *seed*. With *quick* there are fewer replicates; every number is still
-    checked.
+    checked. Each file is written through *draft_of*.
     """
     names = chosen(only)
     settings = Settings(seed, quick, Progress(progress).track)
@@ -69,16 +77,16 @@ def reproduce(
         outcome: Outcome = import_module(f".{name}", __name__).run(settings)
         checks += outcome.checks
         laws += outcome.laws
-        written += [_write_text(out / file, text) for file, text in outcome.files.items()]
+        written += [_write_text(out / file, text, draft_of) for file, text in outcome.files.items()]
         if outcome.figure is not None and missing is None:
             try:
-                written += _draw(outcome.figure, out / name)
+                written += _draw(outcome.figure, out / name, draft_of)
             except MissingExtraError as error:
                 missing = str(error)
     done = Reproduction(settings, names, tuple(checks), tuple(laws), tuple(written), missing)
     if not checks and not laws:
         return done
-    record = _write_text(out / "checks.json", json.dumps(document(done), indent=1, allow_nan=False) + "\n")
+    record = _write_text(out / CHECKS, json.dumps(document(done), indent=1, allow_nan=False) + "\n", draft_of)
     return Reproduction(settings, names, done.checks, done.laws, (*written, record), missing)
 
 
@@ -94,6 +102,15 @@ def chosen(only: Iterable[str]) -> tuple[str, ...]:
         found = f"there is no experiment {', '.join(unknown)}" if unknown else "no experiment is named"
         raise InputError(f"{found}; choose from {', '.join(EXPERIMENTS)}")
     return tuple(name for name in EXPERIMENTS if name in wanted)
+
+
+def file_names(names: Iterable[str]) -> list[str]:
+    """The files that some experiments may write.
+
+    >>> file_names(["snis"])
+    ['snis.png', 'snis.pdf', 'snis.json', 'snis.md', 'snis.tex', 'checks.json']
+    """
+    return [*(f"{name}{suffix}" for name in names for suffix in (*FIGURES, ".json", ".md", ".tex")), CHECKS]
 
 
 def document(done: Reproduction) -> dict[str, Any]:
@@ -113,20 +130,20 @@ def document(done: Reproduction) -> dict[str, Any]:
     }
 
 
-def _write_text(path: Path, text: str) -> Path:
-    with atomic_path(path) as draft:
+def _write_text(path: Path, text: str, draft_of: Drafts) -> Path:
+    with draft_of(path) as draft:
         draft.write_text(text, encoding="utf-8")
     return path
 
 
-def _draw(figure: Any, stem: Path) -> list[Path]:
+def _draw(figure: Any, stem: Path, draft_of: Drafts) -> list[Path]:
     """Write the figure as PNG and PDF; the PDF has no date, so that equal runs give equal files."""
     from . import style
 
     with style.applied():
         drawn: Figure = figure()
-        paths = [stem.with_suffix(suffix) for suffix in (".png", ".pdf")]
+        paths = [stem.with_suffix(suffix) for suffix in FIGURES]
         for path, metadata in zip(paths, ({}, {"CreationDate": None}), strict=True):
-            with atomic_path(path) as draft:
+            with draft_of(path) as draft:
                 drawn.savefig(draft, metadata=metadata)
     return paths

@@ -9,8 +9,9 @@ static      pictures for readers without scripts
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..errors import CalibrationWarning, InputError, InputTypeError, warn
 from ..files import AnyPath, atomic_path
 from ..fitting import common_scales
 from ..inference.comparison import Comparison, compare
+from ..inference.mmd import in_one_frame
 from ..measure import Measure
 from ..profile import HeatProfile, check_rtol, heat_profile
 from .content import entry_of, report_data
@@ -90,6 +92,7 @@ def report(
     check_rtol(rtol)
     target = _checked_path(path)
     items, called = _named(measures, names)
+    items = _in_one_frame(items, called)
     with _kept_warnings() as heard:
         profiles, comparison, why = _computed(items, called, (angles, times, resolutions), weights_are, rtol, rng)
     parts = [item if isinstance(item, Measure) else None for item in items]
@@ -118,13 +121,17 @@ def page_of(
     rtol: float = 1e-8,
     notes: Sequence[str] = (),
     provenance: Mapping[str, str] | None = None,
+    spelled: Callable[[str], str] = str,
 ) -> str:
     """The page of a report on profiles that are known already, by the names of their measures.
 
-    *notes* are warnings that are shown with those that computing the page gives.
+    *notes* are warnings that are shown with those that computing the page gives. Warnings and reasons of the library
+    are *spelled* for the reader, who may have typed options.
     """
     from .page import render
 
+    if comparison is not None and comparison.no_test:
+        comparison = replace(comparison, no_test=spelled(comparison.no_test))
     with _kept_warnings() as heard:
         entries = [entry_of(name, profile, part, weights_are, rtol) for name, (profile, part) in profiled.items()]
         data = report_data(
@@ -133,8 +140,9 @@ def page_of(
             comparison=comparison,
             no_comparison=no_comparison,
             weights_are=weights_are,
-            notes=lambda: [*notes, *(text for text in heard if text not in notes)],
+            notes=lambda: [*notes, *(text for text in map(spelled, heard) if text not in notes)],
             provenance=list((provenance or {}).items()),
+            spelled=spelled,
         )
     return render(data, static=static_figures(data))
 
@@ -206,6 +214,17 @@ def _named(measures: Any, names: Any) -> tuple[list[Measure | HeatProfile], list
             raise InputError(f"names must differ, but are {shown(names)}")
         called = [f"{name} ({letter(place)})" for place, name in enumerate(called)]
     return found, called
+
+
+def _in_one_frame(items: list[Measure | HeatProfile], names: list[str]) -> list[Measure | HeatProfile]:
+    """Measures in the frame of the first one; profiles do not depend on it."""
+    first = items[0]
+    if not isinstance(first, Measure):
+        return items
+    return [
+        in_one_frame(first, item, (names[0], name)) if isinstance(item, Measure) else item
+        for item, name in zip(items, names, strict=True)
+    ]
 
 
 def _own_name(item: Measure | HeatProfile, place: int, count: int) -> str:

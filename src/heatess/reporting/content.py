@@ -16,6 +16,7 @@ from ..arrays import FloatArray
 from ..directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
 from ..errors import InputError
 from ..inference.comparison import Comparison
+from ..inference.policy import NO_DRAWS
 from ..inference.population import COPIES, PopulationProfile
 from ..measure import Measure
 from ..profile import HeatProfile
@@ -25,9 +26,10 @@ from .densities import MOST_CELLS, SEVERAL_CELLS
 from .quantities import Reasons
 from .views import view_of
 from .words import (
-    Known,
+    Told,
     scale_in_words,
     scale_kind,
+    scale_unit,
     scale_values,
     verdict_of,
 )
@@ -55,7 +57,7 @@ class Entry:
     @property
     def about(self) -> str:
         """What the columns were: earth, sky, ...; "" if that is not known."""
-        return self.measure.origin.about if self.measure is not None and self.measure.origin is not None else ""
+        return self.measure.about if self.measure is not None else ""
 
 
 def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_are: str | None, rtol: float) -> Entry:
@@ -65,7 +67,8 @@ def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_a
         entry.modes = entry.profile.modes()
     except InputError as error:
         entry.reasons["modes"] = str(error)
-    entry.limit = quantities.limit_of(profile)
+    if profile.known.kind not in (*NO_DRAWS, "chains"):
+        entry.limit = quantities.limit_of(profile)
     if measure is not None:
         entry.pareto_k, entry.distinct = quantities.tail_of(measure), quantities.distinct_of(measure)
         copies = 0 if entry.distinct is None else measure.n - entry.distinct
@@ -100,17 +103,18 @@ def report_data(
     weights_are: str | None = None,
     notes: Callable[[], list[str]] = list,
     provenance: Sequence[tuple[str, str]] = (),
+    spelled: Callable[[str], str] = str,
 ) -> dict[str, Any]:
     """All data of a report on one or several measures at the same scales.
 
-    *notes* gives further warnings, when all has been computed.
+    *notes* gives further warnings, when all has been computed; reasons of the library are *spelled* for the reader.
     """
     first = entries[0]
     row = chosen_scale(first)
     values = scale_values(first.profile)
     earth = all(entry.about == "earth" for entry in entries)
     knowns = [
-        Known(
+        Told(
             entry.name,
             entry.profile,
             row,
@@ -135,14 +139,16 @@ def report_data(
             "verdict": verdict_of(knowns, difference, notes()),
             "scales": {
                 "kind": scale_kind(first.profile),
-                "unit": "deg" if first.profile.space.angular else "",
+                "unit": scale_unit(first.profile, "earth" if earth else ""),
                 "values": values.tolist(),
-                "km": (first.profile.angles * KM_PER_DEGREE).tolist() if earth else None,
+                "km": (first.profile.angles * KM_PER_DEGREE).tolist()
+                if earth and first.profile.space.angular
+                else None,
                 "start": row,
             },
             "measures": measures,
             "comparison": None if comparison is None else _comparison(comparison, first.profile),
-            "methods": methods.methods(entries, row, comparison, no_comparison),
+            "methods": methods.methods(entries, row, comparison, no_comparison, spelled),
             "cite": methods.CITE,
             "provenance": [[label, value] for label, value in provenance],
         }
@@ -168,7 +174,7 @@ def chosen_scale(entry: Entry) -> int:
     return min(max(middle, int(np.searchsorted(entry.profile.angles, entry.limit))), len(entry.profile.times) - 1)
 
 
-def _measure(entry: Entry, known: Known, weights_are: str | None, room: int) -> dict[str, Any]:
+def _measure(entry: Entry, known: Told, weights_are: str | None, room: int) -> dict[str, Any]:
     profile, measure, row = entry.profile, entry.measure, known.row
     origin = measure.origin if measure is not None else None
     told: dict[str, Any] = {
@@ -178,6 +184,7 @@ def _measure(entry: Entry, known: Known, weights_are: str | None, room: int) -> 
         "equal": known.equal,
         "space": repr(profile.space),
         "about": entry.about or "points",
+        "kind": profile.known.kind,
         "read": origin.description if origin is not None else "",
         "method": profile.method,
         "modes": _modes(entry),
@@ -245,9 +252,9 @@ def _table(profile: HeatProfile, curves: dict[str, Any], about: str) -> dict[str
     """About a dozen scales, with the columns that are known there."""
     count = len(profile.times)
     rows = np.unique(np.linspace(0, count - 1, min(count, TABLE_ROWS)).round().astype(int))
-    unit = "deg" if profile.space.angular else ""
+    unit = scale_unit(profile, about)
     found: list[tuple[str, str, str, FloatArray]] = [
-        ("angles", "angle" if unit else "distance", unit, profile.angles),
+        ("angles", "angle" if profile.space.angular else "distance", unit, profile.angles),
         ("resolutions", "resolution", unit, profile.resolutions),
         ("gess", "gESS", "", profile.gess),
     ]
@@ -273,18 +280,18 @@ def _table(profile: HeatProfile, curves: dict[str, Any], about: str) -> dict[str
 
 
 def _comparison(comparison: Comparison, profile: HeatProfile) -> dict[str, Any]:
-    test = comparison.test
-    scales = test.resolutions if scale_kind(profile) == "resolution" else test.angles
-    order = np.argsort(test.times)
-    return {
+    test, own = comparison.test, comparison.profiles[0]
+    scales = own.resolutions if scale_kind(profile) == "resolution" else own.angles
+    order = np.argsort(own.times)
+    told = {
         "scales": scales[order].tolist(),
-        "mmd2": test.mmd2[order].tolist(),
-        "statistics": test.statistics[order].tolist(),
-        "pvalues": test.pvalues[order].tolist(),
-        "pvalue": test.pvalue,
-        "verdict": comparison.verdict,
-        "draws": test.draws,
+        "mmd2": comparison.mmd2[order].tolist(),
+        "verdict": f"{comparison.verdict}: {comparison.no_test}." if test is None else comparison.verdict,
     }
+    if test is None:
+        return told
+    found = {"statistics": test.statistics[order].tolist(), "pvalues": test.pvalues[order].tolist()}
+    return told | found | {"pvalue": test.pvalue, "draws": test.draws}
 
 
 def finite(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .. import __version__
@@ -40,7 +40,11 @@ _NAMES = {
 
 
 def methods(
-    entries: Sequence[Entry], row: int, comparison: Comparison | None, no_comparison: str
+    entries: Sequence[Entry],
+    row: int,
+    comparison: Comparison | None,
+    no_comparison: str,
+    spelled: Callable[[str], str] = str,
 ) -> list[dict[str, str]]:
     """Titles and texts, in the order in which the page shows them."""
     compact = all(entry.profile.space.compact for entry in entries)
@@ -63,7 +67,7 @@ def methods(
     if comparison is not None:
         found.append(("Comparison", _compared(comparison)))
     found.append(("Pictures", _pictures()))
-    missing = _missing(entries, no_comparison)
+    missing = _missing(entries, no_comparison, spelled)
     if missing:
         found.append(("What is not shown, and why", missing))
     return [{"title": title, "text": text} for title, text in found]
@@ -140,6 +144,11 @@ def _modes() -> str:
 
 def _compared(comparison: Comparison) -> str:
     test = comparison.test
+    if test is None:
+        return (
+            f"There is no p-value: {comparison.no_test}. What two measures share is 1 - MMD² / (A + B), with A and B "
+            "the power of each: 100 % if they are equal at a scale, 0 if they do not overlap there."
+        )
     return (
         f"The p-value is that of MMD over all scales together, from {test.draws:,} resamplings "
         f"({' and '.join(dict.fromkeys(_words(test.weights_are)))} weights). p-values of single scales are not "
@@ -159,11 +168,11 @@ def _pictures() -> str:
     )
 
 
-def _missing(entries: Sequence[Entry], no_comparison: str) -> str:
+def _missing(entries: Sequence[Entry], no_comparison: str, spelled: Callable[[str], str]) -> str:
     said = []
     for entry in entries:
         who = f"{entry.name}, " if len(entries) > 1 else ""
-        said += [f"{who}{_NAMES.get(name, name)}: {why}." for name, why in entry.reasons.items()]
+        said += [f"{who}{_NAMES.get(name, name)}: {spelled(why)}." for name, why in entry.reasons.items()]
         if not entry.profile.space.compact:
             said.append(f"{who}volume, divergence and MMD²: the volume of {entry.profile.space!r} is infinite.")
     if no_comparison:

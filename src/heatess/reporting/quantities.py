@@ -16,8 +16,10 @@ from ..inference.families import space_levels
 from ..inference.maximum_entropy import maximum_entropy
 from ..inference.mixture import ChiSquareMixture
 from ..inference.pareto import pareto_k
+from ..inference.policy import NO_DRAWS
 from ..inference.population import PopulationProfile, population_profile
 from ..inference.uniform_null import limit_holds
+from ..known import AXES, KINDS
 from ..measure import Measure
 from ..profile import HeatProfile, heat_profile
 from ..progress import Progress
@@ -95,7 +97,9 @@ def limit_of(profile: HeatProfile) -> float:
 
 def even_of(measure: Measure, times: FloatArray, reasons: Reasons) -> FloatArray | None:
     """GESS of the same atoms equally weighted, of which a page shows four digits."""
-    if math.isclose(measure.ess, measure.n, rel_tol=1e-9) or not _is_few(measure, "even", reasons):
+    if math.isclose(measure.ess, measure.n, rel_tol=1e-9) or measure.known.kind == "cells":
+        return None
+    if not _is_few(measure, "even", reasons):
         return None
     with _or_reason(reasons, "even"):
         found = heat_profile(measure.equally_weighted, times=times, rtol=1e-4)
@@ -122,6 +126,9 @@ def null_of(
     """
     space, kernel = measure.space, measure.space.pair_kernel
     if not space.compact or kernel is None:
+        return None
+    if measure.known.kind in NO_DRAWS:
+        reasons["mmd2_null"] = f"{KINDS[str(measure.known.kind)]} has no draws that could be uniform by chance"
         return None
     if weights_are == "importance" or (weights_are is None and not math.isclose(measure.ess, measure.n, rel_tol=1e-9)):
         reasons["mmd2_null"] = (
@@ -237,6 +244,7 @@ def _rows(measure: Measure, rows: IntArray, redundancies: dict[int, float]) -> l
     return [
         {
             "row": int(row),
+            "name": "" if measure.known.labels is None else str(measure.known.labels[row]),
             "place": place_in_words(measure, int(row)),
             "weight": float(measure.weights[row]),
             "redundancy": redundancies.get(int(row)),
@@ -254,7 +262,7 @@ def place_in_words(measure: Measure, row: int) -> str:
     >>> place_in_words(Measure([[0.0, 0.0, 0.6, 0.8]], space=Rotations()), 0)
     '73.74° about (0, 0, 1)'
     """
-    about = measure.origin.about if measure.origin is not None else ""
+    about = measure.about
     point = np.asarray(measure.points[row], dtype=np.float64)
     if measure.space.modes is not None:
         return f"node {int(point[0])}" if len(point) == 1 or point[3] == 1 else f"near vertex {int(point[0])}"
@@ -262,8 +270,10 @@ def place_in_words(measure: Measure, row: int) -> str:
     if drawing is not None and drawing.kind == "globe" and about in ("earth", "sky"):
         lon, lat = math.degrees(math.atan2(point[1], point[0])), math.degrees(math.asin(max(-1, min(1, point[2]))))
         if about == "sky":
-            return f"RA {lon % 360:.2f}°, Dec {lat:+.2f}°"
-        return f"{abs(lat):.2f}° {'N' if lat >= 0 else 'S'}, {abs(lon):.2f}° {'E' if lon >= 0 else 'W'}"
+            east, north = AXES.get(measure.known.frame, AXES[None])[2:]
+            return f"{east} {lon % 360:.2f}°, {north} {lat:+.2f}°"
+        depth = f", depth {point[3]:.1f} km" if len(point) > 3 else ""
+        return f"{abs(lat):.2f}° {'N' if lat >= 0 else 'S'}, {abs(lon):.2f}° {'E' if lon >= 0 else 'W'}{depth}"
     if drawing is not None and drawing.kind == "ball" and drawing.part is None:
         turn = drawing.places(measure.points[row : row + 1])[0]
         angle = float(np.linalg.norm(turn))

@@ -35,7 +35,7 @@ def curve_svg(data: dict[str, Any]) -> str:
     top = max([*(float(np.nanmax(curve)) for curve in curves), *(measure["ess"] for measure in data["measures"]), 2.0])
     x = _Axis(float(scales.min()), float(scales.max()), _MARGIN[0], WIDTH - _MARGIN[1])
     y = _Axis(1.0, 1.3 * top, HEIGHT - _MARGIN[3], _MARGIN[2])
-    unit = "degrees" if data["scales"]["unit"] else "unit of distance"
+    unit = {"deg": "degrees", "": "unit of distance"}.get(data["scales"]["unit"], data["scales"]["unit"])
     body = [_axes(x, y, f"{data['scales']['kind']} ({unit})", "gESS")]
     for place, (measure, curve) in enumerate(zip(data["measures"], curves, strict=True)):
         color, dash = COLORS[place % len(COLORS)], _DASHES[place % len(_DASHES)]

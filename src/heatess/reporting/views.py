@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..heat.radial import radial, radial_terms
+from ..known import AXES, SKY
 from ..measure import Measure
 from ..spaces.drawing import Drawing, Frame, Patch
 from .densities import MOST_CELLS, pictures, shades
@@ -74,7 +75,8 @@ def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS
         "coast": False,
         "note": _note(measure, drawing, shown),
     }
-    about = measure.origin.about if measure.origin is not None else ""
+    about = measure.about
+    view["frame"] = measure.known.frame
     if drawing.kind in ("globe", "hemisphere"):
         view["graticule"] = about if about in ("earth", "sky") else "plain"
         view["coast"] = about == "earth" and drawing.kind == "globe"
@@ -120,6 +122,8 @@ def _axes(measure: Measure, drawing: Drawing) -> list[str]:
 
 def _note(measure: Measure, drawing: Drawing, shown: int) -> str:
     said = [drawing.note]
+    if drawing.kind == "globe" and measure.known.frame in SKY:
+        said.append(f"Lines are of {' and '.join(AXES[measure.known.frame][:2])}.")
     if shown < measure.n:
         said.append(f"{shown:,} of {measure.n:,} atoms are drawn, evenly spread over the rows; all numbers use all.")
     return " ".join(filter(None, said))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
+from ..inference.policy import NO_DRAWS
 from ..measure import Measure
 from ..plot import plain
 from ..profile import HeatProfile
@@ -45,8 +46,15 @@ HEAVY, HIGH = 0.7, 0.5
 COPIES = 0.01
 
 
-def noun(about: str, space: Space, n: int) -> str:
-    """What *n* atoms are called."""
+def noun(about: str, space: Space, n: int, kind: str | None = None) -> str:
+    """What *n* atoms of a *kind* are called.
+
+    >>> from heatess import Sphere
+    >>> noun("sky", Sphere(2), 2), noun("sky", Sphere(2), 2, "cells")
+    ('directions', 'cells')
+    """
+    if kind == "cells":
+        return "cell" if n == 1 else "cells"
     found = _NOUNS.get(about) or _NOUNS.get(space.form) or ("point", "points")
     return found[n != 1]
 
@@ -76,19 +84,24 @@ def scale_values(profile: HeatProfile) -> FloatArray:
     return profile.resolutions if scale_kind(profile) == "resolution" else profile.angles
 
 
+def scale_unit(profile: HeatProfile, about: str = "") -> str:
+    """The unit of scales: degrees, or kilometres for places on the Earth at a depth; empty if it is not known."""
+    return "deg" if profile.space.angular else "km" if about == "earth" else ""
+
+
 def scale_in_words(profile: HeatProfile, row: int, about: str = "") -> str:
     """One scale of a profile, with kilometres on the Earth."""
     value = f"{scale_values(profile)[row]:.3g}"
     kind = scale_kind(profile)
     if kind == "distance":
-        return f"a distance of {value}"
+        return f"a distance of {value} {scale_unit(profile, about)}".rstrip()
     degrees = f"{value} {'degree' if value == '1' else 'degrees'}"
     if kind == "resolution":
         return f"a resolution of {degrees}"
     return f"{degrees} ({plain(profile.angles[row] * KM_PER_DEGREE)} km)" if about == "earth" else degrees
 
 
-class Known(NamedTuple):
+class Told(NamedTuple):
     """All that is known of one measure when it is put into words."""
 
     name: str
@@ -107,13 +120,14 @@ class Known(NamedTuple):
         return math.isclose(self.profile.ess, self.profile.n, rel_tol=1e-9)
 
 
-def headline(known: Known) -> str:
+def headline(known: Told) -> str:
     """The sentence that a reader takes away."""
     profile, found = known.profile, float(known.profile.gess[known.row])
     at, n = scale_in_words(profile, known.row, known.about), profile.n
-    things = f"{n:,} {noun(known.about, profile.space, n)}"
+    kind = profile.known.kind
+    things = f"{n:,} {noun(known.about, profile.space, n, kind)}"
     if n == 1:
-        return f"There is one {noun(known.about, profile.space, 1)}, and so gESS is 1 at every scale"
+        return f"There is one {noun(known.about, profile.space, 1, kind)}, and so gESS is 1 at every scale"
     if found > NEARLY_ALL * n:
         return f"Nearly all of the {things} can be told apart at {at}: they act like {plain(found)}"
     weights = "" if known.equal else " of unequal weight"
@@ -122,21 +136,22 @@ def headline(known: Known) -> str:
     return f"{things}{weights} act like {plain(found)} that can be told apart at {at}"
 
 
-def sentences(known: Known) -> list[str]:
+def sentences(known: Told) -> list[str]:
     """What else there is to say, from the most to the least important."""
     found = [_read(known), _of_possible(known), _modes(known), _limit(known), _ordinary(known), _span(known)]
     return [sentence for sentence in found if sentence]
 
 
-def _read(known: Known) -> str:
+def _read(known: Told) -> str:
     origin = known.measure.origin if known.measure is not None else None
     if origin is not None:
         return f"Read from {Path(origin.source).name or origin.source}: {origin.description}."
     weights = "equal weights" if known.equal else "unequal weights"
-    return f"{known.profile.n:,} atoms on {repr(known.profile.space).removesuffix(GESS_ONLY)}, {weights}."
+    told = f"; {known.profile.known.words}" if known.profile.known.words else ""
+    return f"{known.profile.n:,} atoms on {repr(known.profile.space).removesuffix(GESS_ONLY)}, {weights}{told}."
 
 
-def _of_possible(known: Known) -> str:
+def _of_possible(known: Told) -> str:
     """The count out of the most that this scale tells apart, and the volume."""
     profile, row = known.profile, known.row
     volume = float(profile.volume[row])
@@ -145,7 +160,7 @@ def _of_possible(known: Known) -> str:
     if not profile.space.compact or not math.isfinite(most) or profile.n == 1:
         return ""
     at, inside = scale_in_words(profile, row, known.about), whole(known.about, profile.space)
-    text = f"At {at}, {inside} has room for {_count(most)} distinguishable atoms; these count as "
+    text = f"At {at}, {inside} has room for {_count(most)} places that can be told apart; these fill "
     text += f"{plain(float(profile.gess[row]))} and occupy {percent(volume)} of {inside}"
     if profile.space.dim == 2 and profile.space.directional:
         earth = known.about == "earth"
@@ -154,22 +169,24 @@ def _of_possible(known: Known) -> str:
     return f"{text}."
 
 
-def _modes(known: Known) -> str:
+def _modes(known: Told) -> str:
     return f"The cloud has {known.modes}." if known.modes else ""
 
 
-def _limit(known: Known) -> str:
+def _limit(known: Told) -> str:
     if not math.isfinite(known.limit):
         return ""
-    unit = " degrees" if known.profile.space.angular else ""
-    km = f" ({plain(known.limit * KM_PER_DEGREE)} km)" if known.about == "earth" else ""
+    angular, earth = known.profile.space.angular, known.about == "earth"
+    unit = " degrees" if angular else " km" if earth else ""
+    km = f" ({plain(known.limit * KM_PER_DEGREE)} km)" if earth and angular else ""
+    draws = "" if known.profile.known.kind in ("draws", "weighted draws") else ", if they are independent draws"
     return (
         f"The resolution limit of the sample is {known.limit:.3g}{unit}{km}: at coarser scales gESS describes the law "
-        "that the atoms come from, at finer ones it counts atoms, and more of them would show more."
+        f"that the atoms come from{draws}, at finer ones it counts atoms, and more of them would show more."
     )
 
 
-def _ordinary(known: Known) -> str:
+def _ordinary(known: Told) -> str:
     """What ordinary ESS says, and why that misleads, where it does."""
     profile = known.profile
     found, ess = float(profile.gess[known.row]), profile.ess
@@ -177,19 +194,19 @@ def _ordinary(known: Known) -> str:
         return ""
     if ess < MISLEADS * found:
         return f"Ordinary ESS, {plain(ess)}, says nearly the same at this scale."
-    at = scale_in_words(profile, known.row, known.about)
+    at, atoms = scale_in_words(profile, known.row, known.about), "cells" if profile.known.kind == "cells" else "atoms"
     if known.equal:
         return (
-            f"Ordinary ESS would say {plain(ess)}, the number of atoms, because it sees only weights: atoms that lie "
-            f"closer together than {at} count as different ones."
+            f"Ordinary ESS would say {plain(ess)}, the number of {atoms}, because it sees only weights: {atoms} that "
+            f"lie closer together than {at} count as different ones."
         )
     return (
-        f"Ordinary ESS would say {plain(ess)}. It sees only weights, not places, so that atoms closer together than "
+        f"Ordinary ESS would say {plain(ess)}. It sees only weights, not places, so that {atoms} closer together than "
         f"{at} count as different ones."
     )
 
 
-def _span(known: Known) -> str:
+def _span(known: Told) -> str:
     """GESS at both ends of the scales."""
     profile = known.profile
     if len(profile.times) < 2 or profile.n == 1:
@@ -200,10 +217,10 @@ def _span(known: Known) -> str:
     return f"Over all scales gESS falls from {ends[0]} to {ends[1]}."
 
 
-def warnings(known: Known) -> list[str]:
+def warnings(known: Told) -> list[str]:
     """What a reader must be warned of."""
     said, n = [], known.profile.n
-    if known.pareto_k > HIGH:
+    if known.pareto_k > HIGH and known.profile.known.kind not in NO_DRAWS:
         strong = "so heavy that averages over them cannot be trusted" if known.pareto_k > HEAVY else "heavy"
         said.append(
             f"The tail of the weights is {strong}: Pareto k is {known.pareto_k:.2f}, and above {HEAVY:g} a few atoms "
@@ -218,6 +235,13 @@ def warnings(known: Known) -> list[str]:
     if origin is not None and origin.dropped:
         rows = "row was" if origin.dropped == 1 else "rows were"
         said.append(f"{origin.dropped:,} {rows} left out because a number was missing.")
+    below = known.profile.below_cell
+    if below.any():
+        unit = " degrees" if known.profile.space.angular else ""
+        said.append(
+            f"{int(below.sum())} of {len(below)} scales are below the size of a cell, {known.profile.known.cell:.3g}"
+            f"{unit}: there gESS and volume tell of the grid, not of what it shows."
+        )
     doubt = float(known.profile.error.max())
     if doubt > 1e-3:
         said.append(f"gESS is certain only to {percent(doubt)} at some scales; see the column of errors.")
@@ -237,17 +261,18 @@ def _count(value: float) -> str:
     return plain(value) if value < 1e9 else f"about 10^{math.floor(math.log10(value))}"
 
 
-def joint_headline(knowns: list[Known], verdict: str | None) -> str:
+def joint_headline(knowns: list[Told], verdict: str | None) -> str:
     """The sentence on several measures."""
     if verdict:
         return f"N{verdict[1:]}" if verdict.startswith("no ") else verdict  # which else begins with a name
     first = knowns[0]
     at = scale_in_words(first.profile, first.row, first.about)
     said = ", ".join(f"{known.name} {plain(float(known.profile.gess[known.row]))}" for known in knowns)
-    return f"Distinguishable atoms at {at}: {said}"
+    cells = all(known.profile.known.kind == "cells" for known in knowns)
+    return f"Distinguishable {'places' if cells else 'atoms'} at {at}: {said}"
 
 
-def verdict_of(knowns: list[Known], difference: str | None, notes: list[str]) -> dict[str, Any]:
+def verdict_of(knowns: list[Told], difference: str | None, notes: list[str]) -> dict[str, Any]:
     """The verdict of a report: headline, sentences, warnings and a caveat.
 
     *difference* is the verdict of a test of two measures; *notes* are further warnings.
@@ -261,7 +286,8 @@ def verdict_of(knowns: list[Known], difference: str | None, notes: list[str]) ->
         said += [f"{known.name}: {text}" if several else text for text in warnings(known)]
     if several:
         told += [f"{known.name}: {text}" for known in knowns for text in (_read(known), _modes(known)) if text]
-    fields = {known.about for known in knowns} & {"sky", "directions", "rotations"}
+    draws = [known for known in knowns if known.profile.known.kind not in NO_DRAWS]
+    fields = {known.about for known in draws} & {"sky", "directions", "rotations"}
     caveat = CAVEAT if fields and not all(known.equal for known in knowns) else ""
     first = joint_headline(knowns, difference) if several else headline(knowns[0])
     return {"headline": f"{first}.", "sentences": told, "warnings": said + notes, "caveat": caveat}

@@ -24,6 +24,14 @@ const heatess = {};
   let last = 0;
   he.id = (stem) => `${stem}-${++last}`;
 
+  // ---- Words: the atoms of a map or grid are its cells
+
+  he.said = function (text) {
+    if (!he.data.measures.length || !he.data.measures.every((m) => m.kind === "cells")) return text;
+    return text.replace(/atoms that can be told apart/g, "places that can be told apart").replace(/([Dd]istinguishable) atoms/g, "$1 places")
+      .replace(/\batoms\b/g, "cells").replace(/\bAtoms\b/g, "Cells").replace(/\ban atom\b/g, "a cell");
+  };
+
   // ---- Numbers
 
   const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";

@@ -147,7 +147,7 @@
       };
       const here = 30 * Math.round(he.state.yaw / DEGREE / 30);
       const east = (lon) => (lon === 0 ? "0°" : lon === 180 ? "180°" : lon < 180 ? `${lon}°E` : `${360 - lon}°W`);
-      for (let lon = 0; lon < 360; lon += 30) put(lon, 0, view.graticule === "sky" ? `${lon / 15}h` : east(lon));
+      for (let lon = 0; lon < 360; lon += 30) put(lon, 0, view.graticule !== "sky" ? east(lon) : view.frame === "icrs" ? `${lon / 15}h` : `${lon}°`);
       for (const lat of [-60, -30, 30, 60]) put(here, lat, view.graticule === "sky" ? `${lat > 0 ? "+" : "−"}${Math.abs(lat)}°` : `${Math.abs(lat)}°${lat > 0 ? "N" : "S"}`);
     }
 

@@ -39,7 +39,7 @@
   }
 
   function navigation() {
-    const names = { verdict: "Verdict", cloud: "Cloud", spectrum: "Structure", comparison: "Comparison", atoms: "Atoms", table: "Numbers", methods: "Methods", provenance: "Provenance" };
+    const names = { verdict: "Verdict", cloud: "Cloud", spectrum: "Structure", comparison: "Comparison", atoms: he.said("Atoms"), table: "Numbers", methods: "Methods", provenance: "Provenance" };
     document.getElementById("parts").append(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, text]) => he.element("a", { href: `#${id}` }, text)));
   }
 

@@ -25,10 +25,10 @@
       for (const { measure, big, of } of answers) {
         big.textContent = he.number(measure.curves.gess[i]);
         const most = measure.curves.maximum && measure.curves.maximum[i];
-        of.textContent = several() ? measure.name : `distinguishable atoms${known(most) ? `, of at most ${he.number(most)}` : ""}`;
+        of.textContent = several() ? measure.name : `${he.said("distinguishable atoms")}${known(most) ? `, of at most ${he.number(most)}` : ""}`;
         if (several()) of.title = measure.name;
       }
-      const heard = answers.map(({ measure }) => `${several() ? `${measure.name}: ` : ""}${he.number(measure.curves.gess[i])} distinguishable atoms`);
+      const heard = answers.map(({ measure }) => `${several() ? `${measure.name}: ` : ""}${he.number(measure.curves.gess[i])} ${he.said("distinguishable atoms")}`);
       input.setAttribute("aria-valuetext", `${he.spoken(i)}. ${heard.join("; ")}`);
     };
     input.addEventListener("input", () => he.setScale(Number(input.value)));
@@ -47,7 +47,7 @@
     ["gESS: atoms that can be told apart", (m, i) => he.number(m.curves.gess[i])],
     ["most that any cloud could have here", (m, i) => m.curves.maximum && he.number(m.curves.maximum[i])],
     ["with equal weights", (m, i) => (m.equal ? null : m.curves.even && he.number(m.curves.even[i]))],
-    ["places of the population behind it", (m, i) => m.curves.places && interval(m.curves.places, i)],
+    ["places of the law behind it, for independent draws", (m, i) => m.curves.places && interval(m.curves.places, i)],
     ["ordinary ESS, blind to geometry", (m) => he.number(m.ess)],
     ["atoms (n)", (m) => he.count(m.n)],
     ["occupied share of the space", (m, i) => m.curves.volume && percent(m.curves.volume[i])],
@@ -67,7 +67,7 @@
     const measures = he.data.measures;
     const caption = element("caption", { class: "hidden" });
     const rows = ROWS.filter(([, read]) => measures.some((m) => read(m, he.state.index))).map(([label, read]) => ({
-      read, row: element("tr", {}, element("th", { scope: "row" }, label)), cells: measures.map(() => element("td", {})),
+      read, row: element("tr", {}, element("th", { scope: "row" }, he.said(label))), cells: measures.map(() => element("td", {})),
     }));
     rows.forEach(({ row, cells }) => row.append(...cells));
     const update = () => {
@@ -109,7 +109,7 @@
     if (most) series.push({ name: "most that any cloud could have", short: "most possible", values: most.curves.maximum, hue: 9, dash: "9 3 2 3" });
     const plateaus = several() || !first.modes ? [] : first.modes.plateaus || [];
     return linked({
-      name: "gess", title: "Distinguishable atoms", under: "gESS", y: { log: true, most: 4 * Math.max(...he.data.measures.map((m) => m.n)) }, series, levels, height: several() ? 360 : null,
+      name: "gess", title: he.said("Distinguishable atoms"), under: "gESS", y: { log: true, most: 4 * Math.max(...he.data.measures.map((m) => m.n)) }, series, levels, height: several() ? 360 : null,
       spans: plateaus.map((one) => ({ from: one.finest, to: one.coarsest, label: groups(one.count) })),
       caption: limitText(),
     });
@@ -203,14 +203,15 @@
       if ((atoms.redundant || []).length) tables.push(atomTable(`Most redundant${name}`, atoms.redundant));
     }
     if (!tables.length) return null;
-    return he.part("atoms", "Single atoms", "The weight is a share of the whole. Redundancy is the share of the heat at an atom that comes from the others: at 0 it stands alone, near 1 the others say the same." + (at ? ` It is taken at ${at}.` : "") + notes, element("div", { class: "pair" }, tables));
+    return he.part("atoms", he.said("Single atoms"), he.said("The weight is a share of the whole. Redundancy is the share of the heat at an atom that comes from the others: at 0 it stands alone, near 1 the others say the same.") + (at ? ` It is taken at ${at}.` : "") + notes, element("div", { class: "pair" }, tables));
   };
 
   function atomTable(title, rows) {
-    const columns = [["row", "Row"], ["place", "Place"], ["weight", "Weight"], ["redundancy", "Redundancy"]];
+    const named = rows.some((row) => row.name);
+    const columns = [["row", "Row"], ["name", "Name"], ["place", "Place"], ["weight", "Weight"], ["redundancy", "Redundancy"]].filter(([key]) => named || key !== "name");
     return element("div", { class: "scroll low", tabindex: 0, role: "region", "aria-label": title }, element("table", { class: "data" }, element("caption", {}, title),
-      element("thead", {}, element("tr", {}, columns.map(([key, label]) => element("th", { scope: "col", class: key === "place" ? "text" : null }, label)))),
-      element("tbody", {}, rows.map((row) => element("tr", {}, element("th", { scope: "row" }, he.count(row.row)), element("td", { class: "text" }, row.place || "–"),
+      element("thead", {}, element("tr", {}, columns.map(([key, label]) => element("th", { scope: "col", class: key === "place" || key === "name" ? "text" : null }, label)))),
+      element("tbody", {}, rows.map((row) => element("tr", {}, element("th", { scope: "row" }, he.count(row.row)), named ? element("td", { class: "text" }, row.name || "–") : null, element("td", { class: "text" }, row.place || "–"),
         element("td", {}, he.number(row.weight)), element("td", {}, he.number(row.redundancy)))))));
   }
 

@@ -23,7 +23,7 @@
   // What the data say of the picture replaces the general words where it says the same.
   function wordsOf(view) {
     const subsample = / ?[\d,]+ of [\d,]+ atoms are drawn.*$/, note = (view.note || "").replace(subsample, "");
-    return ["ball", "hemisphere"].includes(view.kind) && note ? note : [TOLD[view.kind], note].filter(Boolean).join(" ");
+    return ["ball", "hemisphere"].includes(view.kind) && note ? note : [he.said(TOLD[view.kind] || ""), note].filter(Boolean).join(" ");
   }
 
   he.view = function (measure, number, several) {
@@ -70,11 +70,11 @@
     const say = () => {
       const here = he.scaleText(he.state.index), frame = he.frameFor(view, he.state.index);
       const at = frame ? he.inUnit(he.data.scales.values[frame.scale], he.data.scales.unit) : "";
-      canvas.setAttribute("aria-label", `${SHAPES[view.kind]}: ${he.count(view.shown)} atoms of ${measure.name}${frame ? `, with the density smoothed at ${at}` : ""}.`);
+      canvas.setAttribute("aria-label", `${SHAPES[view.kind]}: ${he.count(view.shown)} ${he.said("atoms")} of ${measure.name}${frame ? `, with the density smoothed at ${at}` : ""}.`);
       const scale = `${here.angle}${here.km ? ` (${here.km})` : ""}`;
-      const ruler = painter.ruler ? `The ${painter.ruler} is the scale, ${scale}: atoms much closer than that count as one.` : `Atoms much closer than ${scale} count as one.`;
+      const ruler = painter.ruler ? `The ${painter.ruler} is the scale, ${scale}: ${he.said("atoms")} much closer than that count as one.` : `${he.said("Atoms")} much closer than ${scale} count as one.`;
       const told = brief ? "" : `${wordsOf(view)} ${ruler}${frame ? ` Shading: density smoothed at ${at}.` : view.density ? " No shading here: it is drawn at other scales." : view.no_density ? ` ${view.no_density}` : ""}`;
-      caption.replaceChildren(told, view.shown < view.of ? element("strong", {}, ` Shown: ${he.count(view.shown)} of ${he.count(view.of)} atoms. All of them are in the numbers.`) : "");
+      caption.replaceChildren(told, view.shown < view.of ? element("strong", {}, ` Shown: ${he.count(view.shown)} of ${he.count(view.of)} ${he.said("atoms")}. All of them are in the numbers.`) : "");
       if (ramp) ramp.update();
     };
     new ResizeObserver(he.once(fit)).observe(canvas);
