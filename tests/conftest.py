@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+import heatess.cli
 from heatess.errors import MissingExtraError
+from plain_words import python_in
 
 TESTS = Path(__file__).parent
 
@@ -23,6 +25,21 @@ TESTS = Path(__file__).parent
 NUMBERS = ("reference", "search", "strategies", "test_search")
 
 collect_ignore = [] if find_spec("flint") else [f"certainty/{name}.py" for name in NUMBERS]
+
+
+@pytest.fixture(autouse=True)
+def options_and_no_python_on_the_command_line(monkeypatch) -> Generator[None, None, None]:
+    """Whatever a command complains about in any test, it does so in words of the command line."""
+    spelled, wrong = heatess.cli.in_options, []
+
+    def checked(message: str, *rest: object) -> str:
+        text = spelled(message, *rest)
+        wrong.extend([text] if python_in(text) else [])
+        return text
+
+    monkeypatch.setattr(heatess.cli, "in_options", checked)
+    yield
+    assert not wrong
 
 
 def absent(package: str) -> bool:
@@ -36,8 +53,8 @@ def absent(package: str) -> bool:
 def reason(error: ImportError) -> str | None:
     """Why a test cannot run here, or None if the error is a fault."""
     if isinstance(error, MissingExtraError):
-        named = re.search(r"pip install (\S+)", str(error))
-        return str(error) if named and absent(named[1]) else None
+        named = [*error.needs] or re.findall(r"pip install ([\w-]+)$", str(error))
+        return str(error) if any(map(absent, named)) else None
     last = traceback.extract_tb(error.__traceback__)[-1].filename
     own = isinstance(error, ModuleNotFoundError) and Path(last).is_relative_to(TESTS)
     return str(error) if own and error.name and find_spec(error.name.partition(".")[0]) is None else None

@@ -355,7 +355,7 @@ def test_the_degree_for_a_scale_certifies_it_for_any_cloud(cloud):
     time = float(times_of_angles(3.0))
     degree = degree_for(he.Sphere(2), time)
     assert part(points, degree, weights=weights).profile(times=[time]).error[0] < 1e-8
-    with pytest.raises(he.PrecisionError, match=r"0.01 degrees is too fine.*max_degree=\d+, but 4095 is the most"):
+    with pytest.raises(he.PrecisionError, match=r"0.01 degrees is too fine.*max_degree of \d+, but 4095 is the most"):
         degree_for(he.Sphere(2), float(times_of_angles(0.01)))
     with pytest.raises(he.InputError, match="no fast transform"):
         degree_for(he.Sphere(5), time)

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 import heatess as he
 from heatess.cli import commands, main
-from heatess.cli.options import in_options
+from heatess.cli.spelling import in_options
 from heatess.readers import read
 
 
@@ -200,7 +200,7 @@ def test_a_failing_write_leaves_the_old_file(run, table, tmp_path, monkeypatch, 
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", fail)
-        result = run("profile", table, "--csv", "out.csv")
+        result = run("profile", table, "--csv", "out.csv", "--force")
     assert result.exit_code == 1
     if isinstance(fault, OSError):
         assert "cannot write out.csv: No space left on device" in result.stderr
@@ -261,8 +261,34 @@ def test_outputs_are_refused_before_anything_is_read(run):
 
 def test_a_picture_without_matplotlib_is_refused_with_the_install_line(run, table, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    refused(run("profile", table, "--plot", "a.png"), 2, "pip install matplotlib")
+    refused(run("profile", table, "--plot", "a.png"), 2, "pip install 'heatess[plot]'")
     assert not Path("a.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "packages", "extras"),
+    [
+        (["profile", "map.fits"], "astropy and astropy-healpix", "sky"),
+        (["profile", "map.fits", "--plot", "a.png"], "matplotlib and astropy and astropy-healpix", "plot,sky"),
+        (
+            ["compare", "map.fits", "a.parquet", "a.h5"],
+            "astropy and astropy-healpix and pyarrow and h5py",
+            "hdf5,sky,table",
+        ),
+        (["inspect", "a.parquet"], "pyarrow", "table"),
+        (["accumulate", "a.parquet", "a.csv", "a.star", "-o", "s.npz"], "pyarrow and starfile", "star,table"),
+    ],
+)
+def test_all_that_is_missing_is_named_at_once_with_one_line(run, tmp_path, monkeypatch, words, packages, extras):
+    for package in ("matplotlib", "astropy", "astropy.io", "astropy_healpix", "pyarrow", "h5py", "starfile"):
+        monkeypatch.setitem(sys.modules, package, None)
+    (tmp_path / "map.fits").write_bytes(b"SIMPLE  =                    T" + b" " * 5000 + b"PIXTYPE = 'HEALPIX '")
+    (tmp_path / "a.csv").write_text("lon,lat\n0,90\n")
+    for name in ("a.parquet", "a.h5", "a.star"):
+        (tmp_path / name).write_bytes(b"anything")
+    are = "are" if "and" in packages else "is"
+    line = f"this needs {packages}, which {are} not installed: pip install 'heatess[{extras}]'"
+    refused(run(*words), 2, line)
 
 
 # What is refused: data, bounds, and our own faults.
@@ -346,7 +372,7 @@ def test_names_of_files_and_columns_are_not_taken_for_arguments():
         ("columns={'qx': 'a', 'qy': 'b', 'qz': 'c', 'qw': 'd'}", "--quat a,b,c,d"),
         ("columns=('a', 'b')", "--columns a,b"),
         ("columns='v'", "--columns v"),
-        ("space='pose' takes both", "--space pose takes both"),
+        ("space='pose:R' takes both", "--space pose:R takes both"),
         ("say space='torus', columns=('a', 'b'), and units='rad'", "say --space torus --columns a,b, and --units rad"),
         ("drop_missing=True", "--drop-missing"),
         ("normalize=True?", "--normalize?"),
@@ -360,11 +386,15 @@ def test_arguments_are_spelled_as_options(python, typed):
 
 def test_arguments_without_an_option_are_said_to_be_for_python(run, table, monkeypatch):
     def expensive(*args, **kwargs):
-        raise he.CostError("estimate from random pairs with pairs=1_000_000 and rng=; rtol=1e-08 is asked for")
+        raise he.CostError(
+            "rtol=1e-08 takes long; call heat_profile: with pairs=1_000_000 and rng= it estimates, with "
+            "method='pairwise' it takes its time"
+        )
 
     monkeypatch.setattr(commands, "heat_profile", expensive)
     monkeypatch.setattr(commands, "LONG", float("inf"))  # a first run compiles, and may take long
-    refused(run("profile", table, "-q"), 2, "--rtol 1e-08 is", "pairs=, rng= and method= are arguments of heatess.heat")
+    said = "--rtol 1e-08 takes long; call heat_profile in Python: with pairs=1_000_000 and rng= it estimates"
+    refused(run("profile", table, "-q"), 2, said)
 
 
 def test_a_missing_file_is_code_3(run):
@@ -434,6 +464,7 @@ def test_the_demo_tells_the_resampling_story(run):
     assert [float(row["gess"]) for row in rows[:60]] == stored["before"]["gess"]
 
 
+@pytest.mark.slow
 def test_the_demo_draws_a_picture(run):
     pytest.importorskip("matplotlib")
     result = run("demo", "--out", "a/b")
@@ -446,7 +477,7 @@ def test_the_demo_without_matplotlib_gives_the_install_line(run, monkeypatch):
     result = run("demo")
     assert result.exit_code == 0
     assert "342" in result.stdout
-    assert "pip install matplotlib" in result.stderr
+    assert "pip install 'heatess[plot]'" in result.stderr
     assert not Path("heatess-demo/profile.png").exists()
 
 

@@ -100,7 +100,7 @@ def test_merging_prints_saves_and_draws_like_profile(run, shards, cloud):
     result = done(run("merge", *states, "--angles", "10,40", "--csv", "out.csv", "-o", "all.npz"))
     gess = he.heat_profile(points, log_weights=logs, angles=[10]).gess[0]
     assert f"At 10 deg they make {gess:.3g} distinguishable atoms" in result.stdout
-    assert f"wrote all.npz: 900 atoms on Sphere(2), max_degree {DEFAULT_DEGREE}" in result.stderr
+    assert f"wrote all.npz: 900 atoms on Sphere(2), degrees up to {DEFAULT_DEGREE}" in result.stderr
     assert len(Path("out.csv").read_text().splitlines()) == 3
     assert done(run("merge", "all.npz", "--times", "0.1", "--csv", "-")).stdout.startswith("times,angles")
     assert run("merge", "all.npz", "-q", "--fail-under", "gess@20deg=5").exit_code == 0
@@ -142,7 +142,7 @@ def test_shards_are_appended_one_after_the_other(run, shards, cloud):
         found.gess, he.heat_profile(points, log_weights=logs, angles=DEFAULT_ANGLES).gess, rtol=1e-10
     )
     finer = run("accumulate", "b.csv", "-o", "all.npz", "--append", "--finest", "1")
-    refused(finer, 2, f"has max_degree {DEFAULT_DEGREE}, not")
+    refused(finer, 2, f"has degrees up to {DEFAULT_DEGREE}, not")
 
 
 def test_files_are_read_piece_by_piece(run, shards, cloud, monkeypatch):
@@ -226,8 +226,8 @@ def test_shards_without_weight_are_kept_for_merging(run, tmp_path):
         (["accumulate", "-o", "s.npz"], 2, ["Missing argument 'SHARD...'"]),
         (["accumulate", "b.csv", "-o", "s.npy"], 2, ["does not end in .npz"]),
         (["accumulate", "b.csv", "-o", "no/s.npz"], 2, ["there is no directory"]),
-        (["accumulate", "b.csv", "-o", "old.npz"], 2, ["old.npz exists", "--append", "--overwrite"]),
-        (["accumulate", "b.csv", "-o", "old.npz", "--append", "--overwrite"], 2, ["--overwrite and --append"]),
+        (["accumulate", "b.csv", "-o", "old.npz"], 2, ["old.npz exists", "--append", "--force"]),
+        (["accumulate", "b.csv", "-o", "old.npz", "--append", "--force"], 2, ["--force and --append"]),
         (
             ["accumulate", "b.csv", "-o", "s.npz", "--finest", "5", "--max-degree", "9"],
             2,
@@ -240,7 +240,7 @@ def test_shards_without_weight_are_kept_for_merging(run, tmp_path):
             ["too fine", "--max-degree", "use heatess profile"],
         ),
         (["accumulate", "b.csv", "-o", "s.npz", "--max-degree", "1"], 2, ["--max-degree"]),
-        (["accumulate", "b.csv", "-o", "s.npz", "--max-degree", "9999"], 3, ["b.csv: max_degree is 9999", "4095"]),
+        (["accumulate", "b.csv", "-o", "s.npz", "--max-degree", "9999"], 3, ["b.csv: --max-degree is 9999", "4095"]),
         (["accumulate", "b.csv", "./b.csv", "-o", "s.npz"], 2, ["./b.csv is given twice"]),
         (
             ["accumulate", "a.npy", "flat.npy", "-o", "s.npz", "--weights", "w.npy"],
@@ -256,10 +256,10 @@ def test_shards_without_weight_are_kept_for_merging(run, tmp_path):
         (["merge", "old.npz", "nosuch.npz"], 3, ["nosuch.npz does not exist"]),
         (["merge", "old.npz", "broken.npz"], 3, ["broken.npz is not a whole accumulator file"]),
         (["merge", "old.npz", "old.npz"], 2, ["old.npz is given twice and would be counted twice"]),
-        (["merge", "old.npz", "other.npz"], 3, ["other.npz: accumulators with different max_degree"]),
+        (["merge", "old.npz", "other.npz"], 3, ["other.npz: accumulators with different --max-degree"]),
         (["merge", "old.npz", "circle.npz"], 3, ["circle.npz: accumulators with different space"]),
-        (["merge", "old.npz", "-o", "old.npz", "--overwrite"], 2, ["old.npz is the input file"]),
-        (["merge", "old.npz", "-o", "other.npz"], 2, ["other.npz exists; add --overwrite"]),
+        (["merge", "old.npz", "-o", "old.npz", "--force"], 2, ["old.npz is the input file"]),
+        (["merge", "old.npz", "-o", "other.npz"], 2, ["other.npz exists; add --force"]),
         (["merge", "old.npz", "--angles", "5", "--times", "1"], 2, ["--angles and --times"]),
         (["merge", "old.npz", "--angles", "1"], 2, ["--max-degree 40 certifies"]),
     ],
@@ -282,7 +282,7 @@ def test_a_bad_row_late_in_a_shard_leaves_the_old_state(run, tmp_path):
     old = (tmp_path / "s.npz").read_bytes()
     (tmp_path / "bad.csv").write_text("x,y,z\n" + "1,0,0\n" * 50 + "2,0,0\n")
     refused(run("accumulate", "bad.csv", "-o", "s.npz", "--append"), 3, "bad.csv line 52", "length 2")
-    refused(run("accumulate", "bad.csv", "-o", "s.npz", "--overwrite"), 3, "bad.csv line 52")
+    refused(run("accumulate", "bad.csv", "-o", "s.npz", "--force"), 3, "bad.csv line 52")
     assert (tmp_path / "s.npz").read_bytes() == old
 
 

@@ -70,7 +70,7 @@ def test_a_classical_statistic(run, files):
     ("words", "code", "said"),
     [
         (("test", "even.csv", "--statistic", "rayleigh", "--angles", "20"), 2, "give --statistic or --angles"),
-        (("test", "even.csv", "--statistic", "kuiper"), 3, "rayleigh, bingham"),
+        (("test", "even.csv", "--statistic", "kuiper"), 2, "'rayleigh', 'bingham'"),
         (("test", "even.csv", "--draws", "5"), 3, "draws must be a whole number >= 19"),
         (("test", "even.csv", "--draws", "0"), 3, "draws must be a whole number >= 19"),
         (("thin", "four.csv", "--size", "20", "-o", "few.csv"), 2, "--angle, --time or --resolution"),
@@ -78,8 +78,8 @@ def test_a_classical_statistic(run, files):
         (("thin", "four.csv", "--angle", "20", "--size", "5", "--error", "0.1", "-o", "few.csv"), 2, "only one of"),
         (("thin", "four.csv", "--angle", "20", "--time", "1", "--size", "5", "-o", "few.csv"), 2, "only one of"),
         (("thin", "four.csv", "--angle", "20", "--size", "5", "-o", "-"), 2, ".csv or .npz"),
-        (("thin", "four.csv", "--angle", "20", "--size", "5", "-o", "four.csv", "--overwrite"), 2, "four.csv"),
-        (("thin", "four.csv", "--angle", "20", "--size", "5", "-o", "even.csv"), 2, "--overwrite"),
+        (("thin", "four.csv", "--angle", "20", "--size", "5", "-o", "four.csv", "--force"), 2, "four.csv"),
+        (("thin", "four.csv", "--angle", "20", "--size", "5", "-o", "even.csv"), 2, "--force"),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_writes_nothing(run, files, tmp_path, words, code, said):

@@ -98,6 +98,7 @@ def hopf(states: np.ndarray) -> np.ndarray:
     return np.stack([off.real, off.imag, abs(a) ** 2 - abs(b) ** 2], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", REGIMES)
 def test_the_profile_matches_forty_digits(n: int) -> None:
     count, angles = REGIMES[n]

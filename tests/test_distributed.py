@@ -275,7 +275,10 @@ def test_arguments_that_do_not_fit_are_refused():
 
 def test_scales_too_fine_for_parts_are_refused_with_what_they_need():
     array = da.from_array(directions(100, 3)[0], chunks=(25, 3))
-    with pytest.raises(he.PrecisionError, match=r"angle 0.01 degrees is too fine for data in parts.*max_degree=\d+"):
+    with pytest.raises(
+        he.PrecisionError,
+        match=r"angle 0.01 degrees is too fine for data in parts.*max_degree of \d+, but \d+ is the most",
+    ):
         he.heat_profile(array, angles=[0.01, 10])
     high = da.from_array(directions(100, 6)[0], chunks=(25, 6))
     with pytest.raises(he.PrecisionError, match=r"angle 0\.01 degrees is too fine for data in parts"):
@@ -327,7 +330,7 @@ def test_longitude_and_latitude_need_their_unit(tmp_path):
     agree(found, he.heat_profile(points, **DEFAULT))
     with pytest.raises(he.InputError, match=r"a\.parquet holds angles, .* say units='deg' or units='rad'"):
         profile_parquet(tmp_path, lon="ra", lat="dec")
-    with pytest.raises(he.InputError, match="units must be 'deg' or 'rad'"):
+    with pytest.raises(he.InputError, match="units must be 'deg', 'rad' or 'hours'"):
         profile_parquet(tmp_path, lon="ra", lat="dec", units="grad")
 
 

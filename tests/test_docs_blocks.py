@@ -100,6 +100,10 @@ def write(file: Path) -> None:
         np.save(file, CLOUD)
     elif file.suffix == ".csv":
         file.write_text(f"{HEADS.get(name, 'lon,lat,mag,depth')}\n{PLACES}\n")
+    elif name == "sentences.parquet":
+        pandas = pytest.importorskip("pandas")
+        rows = he.samplers.uniform(40, 63, rng=1).tolist()
+        pandas.DataFrame({"text": [f"sentence {k}" for k in range(40)], "embedding": rows}).to_parquet(file)
     elif file.suffix == ".parquet":
         pandas = pytest.importorskip("pandas")
         pandas.DataFrame(CLOUD, columns=["x", "y", "z"]).to_parquet(file)

@@ -40,6 +40,7 @@ def clouds(draw, dims):
     return x, 10.0 ** -rng.uniform(0, 6, n)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(clouds((1, 2, 3, 9)), st.floats(math.log(0.02), math.log(3.0)), st.sampled_from([1e-12, 1e-10, 1e-8, 1e-4, 0.1]))
 def test_error_bounds_the_error_where_the_series_converges(cloud, log_alpha, rtol):
@@ -51,6 +52,7 @@ def test_error_bounds_the_error_where_the_series_converges(cloud, log_alpha, rto
         assert relative(found.gess[0], exact.gess) <= found.error[0]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(clouds((1, 2, 3)), st.floats(math.log(1e-9), math.log(5e-3)), st.sampled_from([1e-12, 1e-8]))
 def test_error_bounds_the_error_at_the_finest_scales(cloud, log_alpha, rtol):

@@ -123,6 +123,7 @@ def test_the_potential_elsewhere_is_the_sum_of_overlaps(case):
         assert_allclose(he.potential(measure, at=other, time=time), wanted, rtol=0, atol=1e-8 * scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(**named(HOMOGENEOUS))
 def test_engines_agree_on_potentials(case):
     points, weights = cloud(case, 50)

@@ -43,6 +43,7 @@ def real():
 NEEDS = {
     "posterior_samples": "h5py",
     "trajectories": "numpy",
+    "orientation_maps": "numpy",
     "particles": "starfile",
     "draws": "h5netcdf",
     "surfaces": "trimesh",
@@ -128,7 +129,7 @@ def test_the_advice_for_a_data_frame_can_be_followed():
     frame = pd.DataFrame({"ra": [0.1, 0.7, None], "dec": [0.1, -0.2, 0.3]})
     with pytest.raises(InputError, match=r"drop_missing=True, as an argument of heatess.read\(frame, ...\)"):
         he.gess(frame, angle=5)
-    with pytest.raises(InputError, match=r"units='deg' or units='rad'$"):
+    with pytest.raises(InputError, match=r"units='deg' or units='rad' or units='hours'$"):
         he.read(frame, drop_missing=True)
     sky = he.read(frame, drop_missing=True, units="rad")
     assert (sky.n, sky.origin.dropped) == (2, 1)

@@ -254,6 +254,7 @@ def test_gess_that_is_too_expensive_gets_a_wide_error(no_eigenpairs, monkeypatch
     assert_allclose(finer.overlap, known.overlap[:1], rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", [1e-6, 1e-11, 1e-15])
 def test_links_too_weak_for_rounding_are_told(link, no_eigenpairs):
     rng = np.random.default_rng(12)

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 import heatess as he
 from heatess.cli import main
-from heatess.cli.options import in_options
+from heatess.cli.spelling import in_options
 
 N = 60
 
@@ -79,8 +79,7 @@ def unit(rng, n: int, width: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("header", "factor", "remedy"),
     [
-        ("ra_h,dec_deg", 15, "multiply it by 15"),
-        ("RA (hours),Dec (deg)", 15, "multiply it by 15"),
+        ("lon_h,lat_deg", 15, "multiply it by 15"),
         ("ra_arcmin,dec_deg", 1 / 60, "divide it by 60"),
         ("ra_mas,dec_deg", 1 / 3.6e6, "divide it by 3600000"),
         ("longitude_e7,latitude", 1e-7, "divide it by 10000000"),
@@ -99,9 +98,9 @@ def test_names_that_state_another_unit_are_not_read_as_degrees(run, rng, header,
 
 
 def test_a_line_of_units_may_say_hours(run, rng):
-    lon, lat, _, _ = sky(rng)
+    lon, lat, _, truth = sky(rng)
     write("a.csv", "ra,dec\nhours,degrees", [(lon % 360) / 15, lat])
-    assert "in hours; multiply it by 15" in refused(run("a.csv"))
+    assert gess_of(run("a.csv")) == pytest.approx(truth, rel=1e-9)
 
 
 @pytest.mark.parametrize(("share", "slope"), [(1.0, 0.25), (0.79, 1.0), (0.4, 1.0)])
@@ -109,36 +108,45 @@ def test_right_ascension_that_may_be_hours_is_asked_for(run, rng, share, slope):
     lon, lat, _, _ = sky(rng)
     write("a.csv", "ra,dec", [share * (lon % 360) / 15, slope * lat])
     sentence = refused(run("a.csv"))
-    assert "could be hours; multiply it by 15" in sentence
-    assert gess_of(run("a.csv", *advised(sentence, "--units deg"))) > 1
+    assert "could be hours" in sentence
+    for option, factor in (("--units hours", 15), ("--units deg", 1)):
+        ra = share * (lon % 360) / 15 * factor
+        truth = he.gess(he.from_lonlat(ra, slope * lat, units="deg"), angle=30)
+        assert gess_of(run("a.csv", *advised(sentence, option))) == pytest.approx(truth, rel=1e-9)
 
 
-def test_a_small_field_near_the_origin_of_right_ascension_is_degrees(run, rng):
-    write("a.csv", "ra,dec", [10.7 + rng.normal(size=N), 41.3 + rng.normal(size=N)])
-    assert "(degrees)" in run("a.csv").stderr
+@pytest.mark.parametrize("dec", [41.3, 0.3])
+def test_a_small_field_near_the_origin_of_right_ascension_may_be_in_hours(run, rng, dec):
+    ra, dec = (4 if dec < 1 else 10.7) + 0.1 * rng.normal(size=N), dec + 0.1 * rng.normal(size=N)
+    write("a.csv", "ra,dec", [ra, dec])
+    sentence = refused(run("a.csv"))
+    for unit, factor in (("hours", 15), ("deg", 1)):
+        truth = he.gess(he.from_lonlat(factor * ra, dec, units="deg"), angle=30)
+        assert gess_of(run("a.csv", *advised(sentence, f"--units {unit}"))) == pytest.approx(truth, rel=1e-9)
+    write("b.csv", "ra_deg,dec_deg", [ra, dec])
+    assert "(degrees)" in run("b.csv").stderr
 
 
 def test_hours_of_the_day_are_no_degrees(run, rng):
     hours = rng.uniform(0, 24, N)
     write("a.csv", "hour", [hours])
-    assert "multiply it by 15" in refused(run("a.csv", "--space", "circle"))
     write("b.csv", "angle", [15 * hours])
     truth = he.gess(hours * np.pi / 12, space=he.Circle(), angle=30)
-    assert gess_of(run("b.csv", "--space", "circle")) == pytest.approx(truth, rel=1e-9)
+    for name in ("a.csv", "b.csv"):
+        assert gess_of(run(name, "--space", "circle")) == pytest.approx(truth, rel=1e-9)
 
 
 def test_data_frames_and_tables_of_astropy_with_hours(rng):
     pandas = pytest.importorskip("pandas")
     lon, lat, _, truth = sky(rng)
-    with pytest.raises(he.InputError, match="in hours; multiply it by 15"):
-        he.gess(pandas.DataFrame({"ra_h": (lon % 360) / 15, "dec": lat}), angle=30)
+    found = he.gess(pandas.DataFrame({"ra_h": (lon % 360) / 15, "dec": lat}), angle=30)
+    assert found == pytest.approx(truth, rel=1e-9)
     table = pytest.importorskip("astropy.table")
     units = pytest.importorskip("astropy.units")
     hours = (lon % 360) / 15
-    found = he.gess(table.QTable({"ra": hours * units.hourangle, "dec": lat * units.deg}), angle=30)
-    assert found == pytest.approx(truth, rel=1e-9)
-    with pytest.raises(he.InputError, match="in hours; multiply it by 15"):  # of time, which may not be of the sky
-        he.gess(table.QTable({"ra": hours * units.hour, "dec": lat * units.deg}), angle=30)
+    for unit in (units.hourangle, units.hour):
+        found = he.gess(table.QTable({"ra": hours * unit, "dec": lat * units.deg}), angle=30)
+        assert found == pytest.approx(truth, rel=1e-9)
 
 
 def test_of_columns_that_differ_in_their_unit_one_unit_is_taken(run, rng):
@@ -191,12 +199,7 @@ def test_longitudes_beyond_a_turn_are_not_called_exchanged(run, rng, shift):
         he.from_lonlat([370], [1], units="deg")
 
 
-def test_numbers_that_stand_for_a_missing_one_are_dropped_and_not_explained(run):
-    rows = "".join(f"{k},{k}\n" for k in range(10, 30))
-    Path("a.csv").write_text(f"lon,lat\n{rows}-999,-999\n")
-    assert refused(run("a.csv")).endswith("(1 of 21 rows); drop or fix those rows")
-    Path("b.csv").write_text("lon,lat,weight\n10,20,1\n30,40,2\n50,60,-9999\n")
-    assert "--log-weights" not in refused(run("b.csv"))
+def test_a_vector_that_stands_for_a_missing_one_is_not_scaled(run):
     Path("c.csv").write_text("x,y,z\n1,0,0\n0,1,0\n-9999,-9999,-9999\n")
     assert "--normalize" not in refused(run("c.csv"))
 
@@ -288,13 +291,28 @@ def test_relion_angles_in_radians_are_asked_for(run, rng):
     assert gess_of(run("b.csv")) == pytest.approx(1.0, rel=1e-9)
 
 
-@pytest.mark.parametrize("header", ["yaw,pitch,roll", "rot,tilt,psi", "phi,theta,psi"])
+@pytest.mark.parametrize(
+    ("header", "advice", "axes", "order"),
+    [
+        ("yaw,pitch,roll", "--euler yaw-pitch-roll", "ZYX", [0, 1, 2]),
+        ("roll,pitch,yaw", "--euler yaw-pitch-roll", "ZYX", [2, 1, 0]),
+        ("rot,tilt,psi", "--euler relion", "ZYZ", [0, 1, 2]),
+        ("phi1,Phi,phi2", "--euler bunge", "ZXZ", [0, 1, 2]),
+        ("phi,theta,psi", "--euler yaw-pitch-roll --columns psi,theta,phi", "ZYX", [2, 1, 0]),
+        ("alpha,beta,gamma", "--euler ZYZ", "ZYZ", [0, 1, 2]),
+        ("Euler1,Euler2,Euler3", "--euler bunge", "ZXZ", [0, 1, 2]),
+    ],
+)
 @pytest.mark.parametrize("options", [(), ("--space", "rotations")])
-def test_euler_angles_of_no_named_convention_are_neither_directions_nor_torsions(run, rng, header, options):
-    write("a.csv", header, rng.uniform(-180, 180, (3, N)))
+def test_euler_angles_of_no_named_convention_are_asked_for_it(run, rng, header, advice, axes, order, options):
+    angles = rng.uniform(-180, 180, (N, 3))
+    write("a.csv", header, angles.T)
     sentence = refused(run("a.csv", *options))
     assert "Euler angles" in sentence
-    assert "--" not in sentence
+    assert "torus" not in sentence
+    followed = advised(sentence, advice)
+    truth = he.gess(Rotation.from_euler(axes, angles[:, order], degrees=True), angle=30)
+    assert gess_of(run("a.csv", *options, *followed)) == pytest.approx(truth, rel=1e-9)
 
 
 # Tori.
@@ -467,7 +485,6 @@ def test_logarithms_to_base_10_are_not_natural_ones(run, rng):
     [
         ("az,el", "--lon az --lat el"),
         ("trend,plunge", "--dec trend --inc plunge"),
-        ("glon,glat", "--lon glon --lat glat"),
         ("lon's,lat's", '--lon "lon\'s" --lat "lat\'s"'),
         ("{lon},{lat}", "--lon '{lon}' --lat '{lat}'"),
         ("site lon,site lat", "--lon 'site lon' --lat 'site lat'"),
@@ -512,9 +529,9 @@ def test_arguments_become_options_whatever_the_names_hold(message, expected):
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("ra,dec\n12:30:01.1,+12:23:28\n", "decimal degrees"),
-        ("RAJ2000,DEJ2000\n12 30 01.1,+12 23 28\n", "decimal degrees"),
-        ("lon,lat\n12.5E,45N\n", "negative numbers, without a letter"),
+        ("ra,dec\n187.5,12.4\n187.6,12.5\n12:30:01.1,+12:23:28\n", "decimal degrees"),
+        ("RAJ2000,DEJ2000\n187.5,12.4\n187.6,12.5\n12 30 01.1,+12 23 28\n", "decimal degrees"),
+        ("lon,lat\n12.5,45\n12.6,45\n12.5E,45N\n", "negative numbers, without a letter"),
         ("lon,lat\n\u221212.5,45\n", "a hyphen"),
     ],
 )

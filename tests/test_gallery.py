@@ -51,6 +51,7 @@ def printed(script: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [named(script) for script in SCRIPTS])
 def test_each_script_runs_and_ends_with_a_number(script):
     assert re.search(r"\d", printed(script).splitlines()[-1])

@@ -421,7 +421,7 @@ def test_meshes_graphs_and_other_objects_are_refused_with_what_to_use():
 
 def test_without_geometric_kernels_the_install_line_is_given(monkeypatch):
     monkeypatch.setitem(sys.modules, "geometric_kernels", None)
-    with pytest.raises(MissingExtraError, match="pip install geometric-kernels"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'heatess\[geometric-kernels\]'"):
         he.GeometricKernelsSpace(object())
 
 

@@ -171,6 +171,7 @@ def test_an_eigenvalue_repeated_more_often_than_a_band_holds(leaves, modes):
     assert_has_kernel(found, lambda t: kernel(atoms, t), shares)
 
 
+@pytest.mark.slow
 def test_trees_are_served_at_every_time():
     """Binary trees have eigenvalues that are repeated for a quarter and an eighth of all nodes."""
     from scipy.linalg import eigh

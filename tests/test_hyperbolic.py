@@ -39,6 +39,7 @@ def boost(dim: int, rapidity: float, rng: np.random.Generator) -> np.ndarray:
     return turn @ matrix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, 3])
 def test_gess_matches_forty_digits(dim: int) -> None:
     points, weights = awkward_cloud(dim, seed=dim)

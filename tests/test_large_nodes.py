@@ -332,6 +332,7 @@ def test_a_cloud_of_twenty_thousand_points_is_the_sphere():
     assert_allclose(energy / (laplacian.mass @ places**2), 2, rtol=3e-3)
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_does_not_change_a_cloud(monkeypatch):
     sample = he.samplers.uniform(9000, rng=0)
     found = []

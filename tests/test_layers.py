@@ -13,7 +13,19 @@ ROOT = Path(heatess.__file__).parent
 
 #: From the bottom up. A module may import its own layer and those below, lazily or for types as well.
 LAYERS = [
-    {"errors", "arrays", "blocks", "progress", "files", "directions", "results", "tensors", "quantities"},
+    {
+        "errors",
+        "arrays",
+        "blocks",
+        "progress",
+        "files",
+        "directions",
+        "results",
+        "tensors",
+        "quantities",
+        "known",
+        "frames",
+    },
     {"heat"},
     {"compiled"},
     {"transforms"},

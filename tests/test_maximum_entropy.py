@@ -152,6 +152,7 @@ def test_a_cloud_far_from_a_grid_point_is_not_read_off_it():
 # Names of structure.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cloud", "degree", "least"),
     [
@@ -167,6 +168,7 @@ def test_structure_is_in_the_degree_of_its_symmetry(cloud, degree, least):
     assert found.order == degree
 
 
+@pytest.mark.slow
 def test_the_order_of_uniform_clouds_is_zero_and_the_gain_is_chi_square():
     gains = []
     for seed in range(60):
@@ -263,6 +265,7 @@ def test_a_law_that_double_precision_does_not_determine_is_refused_and_the_advic
     assert he.maximum_entropy(atoms, space=he.Circle(), angle=60, max_degree=16).beyond < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [45.0, 20.0, 8.0])
 def test_one_atom_is_one_heat_kernel(angle):
     found = he.maximum_entropy([NORTH], angle=angle, max_degree=4)

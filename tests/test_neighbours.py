@@ -150,6 +150,7 @@ def test_a_crowd_of_copies_costs_no_more_than_its_distinct_atoms():
     assert he.heat_profile(x, angles=[0.01]).gess[0] == pytest.approx(50, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_profile_has_no_seam():
     x = he.samplers.uniform(200_000, rng=1)
     angles = np.geomspace(0.05, 5, 80)
@@ -175,6 +176,7 @@ def test_the_estimate_of_close_pairs_is_about_right():
         assert sample.within(float(embedding.chord(distance))) == pytest.approx(expected, rel=0.35)
 
 
+@pytest.mark.slow
 def test_what_would_take_hours_is_refused_with_the_estimate():
     crowd = he.samplers.von_mises_fisher(4_000_000, [0, 0, 1], 1e10, rng=0)  # within 0.002 degrees
     with pytest.raises(

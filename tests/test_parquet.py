@@ -253,5 +253,5 @@ def test_damage_is_refused_with_the_name(save, tmp_path):
 def test_without_pyarrow_the_install_line_is_given(save, monkeypatch):
     path = save(xyz(AXES))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(he.MissingExtraError, match=r"pip install pyarrow \(extra: table\)"):
+    with pytest.raises(he.MissingExtraError, match=r"pip install 'heatess\[table\]'$"):
         read(path)

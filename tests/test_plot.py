@@ -195,5 +195,5 @@ def test_matplotlib_is_imported_only_to_draw():
 
 def test_without_matplotlib_the_install_line_is_given(profile, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(he.MissingExtraError, match="pip install matplotlib"):
+    with pytest.raises(he.MissingExtraError, match=r"pip install 'heatess\[plot\]'"):
         profile.plot()

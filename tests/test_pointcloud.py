@@ -133,6 +133,7 @@ def test_fifty_points_in_the_sparse_half_of_a_torus_suffice_for_gess(seed):
     assert worst.share < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [0, 1, 3])
 def test_samples_of_a_torus_in_space_give_the_profile_of_its_mesh(power):
     """Even in area for a power of one, else even in the angles or denser outside."""

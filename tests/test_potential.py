@@ -138,6 +138,7 @@ def test_the_density_on_a_mesh_is_refused_where_its_modes_do_not_resolve_it():
     assert he.potential([0, 5, 9], space=mesh, time=2 * mesh.finest_time, kind="density").shape == (3,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, 4])
 def test_tight_clusters_across_the_seam_of_a_torus(dim):
     rng = np.random.default_rng(0)

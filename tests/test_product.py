@@ -58,6 +58,7 @@ def exact_sphere_and_circle(scales: tuple[float, float]) -> list[Exact]:
     return reference_flat.profile(exact, np.column_stack([places, angles]), weights, TIMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scales", [(1, 1), (1.0, 2.5)])
 @pytest.mark.parametrize(("method", "finest"), [("pairwise", 0), ("spectral", 1)])
 def test_sphere_times_circle_matches_forty_digits(scales: tuple[float, float], method: str, finest: int) -> None:

@@ -226,7 +226,7 @@ def test_line_numbers_survive_blank_lines_and_quoted_line_breaks(save):
         ({"columns": ("x",)}, ["two or more"]),
         ({"columns": "z:x"}, ["the range z:x is empty", "left to right"]),
         ({"units": "rad"}, ["units= is for angles"]),
-        ({"units": "grad"}, ["units must be 'deg' or 'rad'", "'grad'"]),
+        ({"units": "grad"}, ["units must be 'deg', 'rad' or 'hours'", "'grad'"]),
         ({"space": "ball"}, ["space must be one of sphere", "'ball'"]),
         ({"space": "rotations", "columns": ("x", "y")}, ["four columns, x, y, z, w, but 2 were named"]),
     ],
@@ -322,7 +322,7 @@ def test_paths_that_cannot_be_read_are_refused(tmp_path, save):
     refused(tmp_path / "a.npz", "arr_0 (3, 3), arr_1 (3, 3)", "one array of points")
     np.savez(tmp_path / "b.npz", AXES)
     np.testing.assert_array_equal(read(tmp_path / "b.npz").points, AXES)
-    refused(save("a.xlsx", "x"), "suffix .xlsx", ".csv, .tsv", ".parquet")
+    refused(save("a.foo", "x"), "suffix .foo", ".csv, .tsv", ".parquet", "cp")
     refused(save("a.feather", "x"), "a.feather")
     refused(save("a.csv.gz", b"\x1f\x8bx"), "damaged or cut short")
     refused(save("a", "x"), "no suffix")

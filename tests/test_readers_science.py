@@ -13,6 +13,7 @@ import pytest
 
 import heatess as he
 from heatess.readers.foreign import split_label
+from heatess.tables.reading import Reading
 
 fits = pytest.importorskip("astropy.io.fits")
 healpix = pytest.importorskip("astropy_healpix")
@@ -25,7 +26,7 @@ pytest.importorskip("h5netcdf")
 xarray = pytest.importorskip("xarray")
 astropy_table = pytest.importorskip("astropy.table")
 
-MODULES = ("fits", "votable", "hdf5", "netcdf", "star", "mesh")
+MODULES = ("fits", "votable", "markup", "hdf5", "netcdf", "star", "mesh")
 
 
 def module_of(path):
@@ -43,7 +44,7 @@ def table_of(path):
 
 def read(path, rows=None):
     """Every column by its name, and the table."""
-    table = table_of(path)
+    table, _ = table_of(path).settled(Reading())
     names = [*table.names, *(name for name in table.lists if name != "rows")]
     pieces = list(table.pieces(names, rows))
     assert pieces[-1].done == 1
@@ -113,13 +114,14 @@ def test_a_fits_catalogue_gives_its_numbers_and_units(tmp_path, name, rows):
     np.testing.assert_array_equal(columns["VEC"], vectors)
 
 
-def test_hours_of_right_ascension_are_degrees(tmp_path):
+def test_hours_of_time_stay_hours_and_hour_angles_become_degrees(tmp_path):
     columns = [{"name": "RAJ2000", "format": "D", "unit": "h", "array": np.array([1.5, 23.0])}]
-    columns += [{"name": "time", "format": "D", "unit": "h", "array": np.array([1.5, 23.0])}]
+    columns += [{"name": "ra", "format": "D", "unit": "hourangle", "array": np.array([1.5, 23.0])}]
     found, table = read(write_fits(tmp_path / "a.fits", *columns))
-    np.testing.assert_array_equal(found["RAJ2000"], [22.5, 345.0])
-    np.testing.assert_array_equal(found["time"], [1.5, 23.0])
-    assert table.units == {"RAJ2000": "deg"}
+    np.testing.assert_array_equal(found["RAJ2000"], [1.5, 23.0])
+    np.testing.assert_allclose(found["ra"], [22.5, 345.0], rtol=1e-15)
+    assert table.units == {"RAJ2000": "hours", "ra": "deg"}
+    assert table.converted == {"ra": "hourangle"}
 
 
 def test_an_extension_is_chosen_by_name_or_number(tmp_path):
@@ -237,14 +239,13 @@ def test_every_layout_of_a_flat_map_is_the_same_map(tmp_path, order, how):
 
 
 def test_notes_say_what_the_map_is(tmp_path):
-    note = table_of(flat_map(tmp_path / "a.fits", 64)).note
-    assert note == "HEALPix map, nside 64, nested, 49,152 pixels; weight is PROB"
-    note = table_of(flat_map(tmp_path / "b.fits", 32, "RING", explicit=True)).note
-    assert note.startswith("HEALPix map, nside 32, ring, ")
-    assert note.endswith(" of 12,288 pixels; weight is PROB")
-    note = table_of(multi_order_map(tmp_path / "c.fits", 64)).note
-    assert note.startswith("HEALPix map, multi-order, nside 16 to 64, ")
-    assert note.endswith(" pixels; weight is PROBDENSITY times the area")
+    assert table_of(flat_map(tmp_path / "a.fits", 64)).note == "HEALPix map, nside 64, nested, 49,152 pixels"
+    words = he.read(tmp_path / "a.fits").origin.description
+    assert words == "49,152 pixels of a HEALPix map (nside 64, nested); weight is PROB"
+    words = he.read(flat_map(tmp_path / "b.fits", 32, "RING", explicit=True)).origin.description
+    assert words.endswith(" pixels of a HEALPix map (nside 32, ring, 5,355 of 12,288); weight is PROB")
+    words = he.read(multi_order_map(tmp_path / "c.fits", 64)).origin.description
+    assert " pixels of a HEALPix map (multi-order, nside 16 to 64); weight is PROBDENSITY times the area" in words
 
 
 def test_ring_and_nested_maps_have_their_weight_where_the_source_is(tmp_path):
@@ -254,12 +255,16 @@ def test_ring_and_nested_maps_have_their_weight_where_the_source_is(tmp_path):
         np.testing.assert_allclose(mean / np.linalg.norm(mean), MU, atol=1e-3)
 
 
-def test_pixels_without_data_are_missing(tmp_path):
+def test_pixels_without_data_are_left_out_and_counted(tmp_path):
     values = np.ones(48)
     values[[3, 7]] = -1.6375e30, np.nan
     header = {"PIXTYPE": "HEALPIX", "ORDERING": "RING", "NSIDE": 2}
-    columns, _ = read(write_fits(tmp_path / "a.fits", {"name": "PROB", "format": "E", "array": values}, header=header))
-    assert np.flatnonzero(np.isnan(columns["weight"])).tolist() == [3, 7]
+    write_fits(tmp_path / "a.fits", {"name": "PROB", "format": "E", "array": values}, header=header)
+    found = he.read(tmp_path / "a.fits")
+    centres = np.stack(healpix.healpix_to_xyz(np.delete(np.arange(48), [3, 7]), 2, order="ring"), axis=-1)
+    np.testing.assert_array_equal(found.points, centres)
+    assert found.origin.dropped == 2
+    assert found.origin.description.endswith("; 2 pixels without a value left out")
 
 
 def small_map(path, header=(), **columns):
@@ -280,7 +285,7 @@ def small_map(path, header=(), **columns):
         ({"INDXSCHM": "EXPLICIT"}, {}, ["no column PIXEL"]),
         ({}, {"PIXEL": np.array([1, 48]), "PROB": np.ones(2)}, ["PIXEL in row 1 is 48", "0 to 47"]),
         ({}, {"PIXEL": np.array([1, 1]), "PROB": np.ones(2)}, ["names some pixels twice"]),
-        ({}, {"I": np.ones(48), "Q": np.ones(48)}, ["do not say which holds the weights", "I, Q"]),
+        ({}, {"I": np.ones(48), "Q": np.ones(48)}, ["do not say which holds the weights", "I, Q", "weights='I' or"]),
         ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([4, 5])}, ["without values"]),
         ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([4, 3]), "PROBDENSITY": np.ones(2)}, ["UNIQ in row 1 is 3"]),
         ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([18, 4]), "PROBDENSITY": np.ones(2)}, ["rows 0 and 1", "overlap"]),
@@ -534,12 +539,11 @@ def test_groups_of_draws_without_a_posterior_are_named(tmp_path):
     refused(f"{tmp_path / 'a.nc'}::posterior", "none of its groups of draws is 'posterior'")
 
 
-def test_a_grid_and_classic_netcdf_are_refused(tmp_path):
+def test_a_grid_without_degrees_is_refused(tmp_path):
     grid = xarray.Dataset({"t": (("lat", "lon"), np.ones((2, 3)))})
-    grid.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
-    refused(tmp_path / "a.nc", "no variables with the dims chain and draw")
-    grid.to_netcdf(tmp_path / "b.nc", engine="scipy")
-    refused(tmp_path / "b.nc", "classic NetCDF 3", "engine='h5netcdf'")
+    for name, engine in (("a.nc", "h5netcdf"), ("b.nc", "scipy")):
+        grid.to_netcdf(tmp_path / name, engine=engine)
+        refused(tmp_path / name, "has no latitudes and longitudes; add arrays lat and lon", "t (lat 2, lon 3)")
 
 
 # STAR
@@ -794,5 +798,5 @@ def test_damage_anywhere_gives_numbers_or_an_input_error(whole, tmp_path, kind):
 )
 def test_a_missing_package_is_named_with_the_line_that_installs_it(whole, monkeypatch, kind, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(he.errors.MissingExtraError, match=rf"pip install \S+ \(extra: {extra}\)"):
+    with pytest.raises(he.errors.MissingExtraError, match=rf"pip install 'heatess\[{extra}\]'$"):
         read(whole / kind)

@@ -73,7 +73,7 @@ def test_a_missing_package_is_in_the_extra_that_the_message_names():
     assert len(calls) > 15
     wrong = [call for call in calls if call[1] not in map(name_of, EXTRAS[call[2]])]
     assert wrong == []
-    assert "pip install matplotlib (extra: plot)" in str(missing_extra("matplotlib", "plot"))
+    assert str(missing_extra("matplotlib", "plot")).endswith(": pip install 'heatess[plot]'")
 
 
 #: Packages of other people that pages and examples install beside heatess.

@@ -52,6 +52,7 @@ def test_the_rotations_of_a_tetrahedron_keep_a_small_mmd2() -> None:
             assert float(abs(profile.mmd2[k] / exact.mmd2 - 1)) < 1e-8
 
 
+@pytest.mark.slow
 def test_engines_agree() -> None:
     rng = np.random.default_rng(3)
     points = np.array([0.1, 0.2, 0.3, 0.9]) + 0.02 * rng.normal(size=(400, 4))

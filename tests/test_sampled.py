@@ -27,6 +27,7 @@ def embeddings():
     return x.astype(np.float32), w, he.heat_profile(x, w, resolutions=RESOLUTIONS)
 
 
+@pytest.mark.slow
 def test_the_truth_lies_within_the_error_which_is_three_sigmas_and_what_is_too_rare_to_be_drawn(embeddings):
     x, w, exact = embeddings
     found = [he.heat_profile(x, w, resolutions=RESOLUTIONS, pairs=40_000, rng=seed) for seed in range(60)]
@@ -99,6 +100,7 @@ def clouds():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("points", "space", "times"), clouds())
 def test_pair_spaces_are_unbiased_within_the_stated_error(points, space, times):
     weights = np.random.default_rng(9).random(700) ** 3
@@ -209,6 +211,7 @@ def rare_parts():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("points", "weights", "time"), rare_parts())
 def test_the_truth_is_outside_the_error_in_less_than_one_case_of_190_where_parts_are_rare(points, weights, time):
     measure = he.Measure(points, weights, space=he.Euclidean(2))
@@ -218,6 +221,7 @@ def test_the_truth_is_outside_the_error_in_less_than_one_case_of_190_where_parts
     assert outside <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", [he.Sphere(4), he.Euclidean(5)])
 def test_drawing_an_atom_with_itself_is_no_chance_in_a_tight_cloud(space):
     x = he.samplers.von_mises_fisher(300, [0, 0, 0, 0, 1], 1e4, rng=3)

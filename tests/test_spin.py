@@ -170,6 +170,7 @@ def test_coefficients_are_as_accurate_as_they_are_asked_to_be(epsilon: float) ->
         assert (off[certain] < epsilon / 4 + 1e-14).all()
 
 
+@pytest.mark.slow
 def test_the_profile_matches_forty_digits() -> None:
     points, weights = awkward_cloud(3, seed=11)
     times = np.radians([3.0, 15.0, 45.0, 120.0, 350.0]) ** 2 / 8
@@ -179,6 +180,7 @@ def test_the_profile_matches_forty_digits() -> None:
     assert_matches(found, truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rtol", [1e-3, 1e-5, 1e-10])
 def test_the_stated_error_covers_the_truth(rtol: float) -> None:
     points, weights = awkward_cloud(3, seed=12, skew=1.0)

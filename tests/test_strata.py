@@ -94,6 +94,7 @@ def test_atoms_are_drawn_by_weight():
     np.testing.assert_allclose(counts / counts.sum(), weights, atol=2 / np.sqrt(draws.atoms))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [0.0, 0.3])
 @pytest.mark.parametrize("power", [0, 3])
 def test_the_mean_of_many_estimates_is_the_sum_over_all_pairs(copies, power):

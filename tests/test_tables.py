@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.tables.kinds import Colatitude, DecInc, LonLat, Poses, Quaternions, RaDec, Relion, Torsions, Vectors
+from heatess.tables.kinds import Colatitude, DecInc, LonLat, RaDec, Torsions, Vectors
 from heatess.tables.meaning import Reading, meaning_of
 from heatess.tables.table import Columns, Rows
 from heatess.tables.take import take
+from heatess.tables.turning import Poses, Quaternions, Relion
 
 N = 50
 
@@ -65,7 +66,7 @@ def test_names_tell_what_columns_are(names, kind, columns):
 
 def test_a_pose_takes_positions_as_well():
     names = ["t", "tx", "ty", "tz", "qx", "qy", "qz", "qw"]
-    found = meaning_of(table(names), Reading(space="pose"))
+    found = meaning_of(table(names), Reading(space="pose:1"))
     assert type(found.kind) is Poses
     assert "positions tx, ty, tz left out" in meaning_of(table(names), Reading()).note
 
@@ -128,7 +129,7 @@ def test_in_pieces_the_unit_is_refused_after_the_last(rng):
 
 def test_right_ascension_in_hours_is_doubted(rng):
     hours = table(["ra", "dec"], [np.linspace(0, 23.9, N), np.linspace(-80, 80, N)])
-    assert "hours; multiply it by 15" in refused(hours)
+    assert "could be hours; add units='hours'" in refused(hours)
     assert taken(hours, units="deg").n == N
 
 
@@ -265,7 +266,7 @@ def test_two_units_are_refused_and_one_is_for_both(rng, rows):
 def test_hours_are_seen_in_pieces_too(rng, rows):
     hours, dec = rng.uniform(0, 23, N), rng.uniform(-80, 80, N)
     hours[3], dec[40] = 22, 75
-    with pytest.raises(he.InputError, match="which could be hours; multiply it by 15"):
+    with pytest.raises(he.InputError, match="which could be hours; add units='hours'"):
         list(take(table(["ra", "dec"], [hours, dec]), Reading(), rows))
     assert len(list(take(table(["ra", "dec"], [hours, dec]), Reading(units="deg"), rows))) >= 1
 

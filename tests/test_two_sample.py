@@ -488,7 +488,8 @@ def test_messages_call_the_samples_by_their_names():
 
 def test_stacks_of_chains_are_taken_as_both_samples():
     a, b = vmf(60, NORTH, 2.0, 0), vmf(40, NORTH, 3.0, 1)
-    found = he.two_sample_test(a.reshape(3, 20, 3), b.reshape(2, 20, 3), angles=[20, 60], draws=19, rng=0)
+    one, other = (he.Measure(part.reshape(-1, 20, 3), kind="draws") for part in (a, b))
+    found = he.two_sample_test(one, other, angles=[20, 60], draws=19, rng=0)
     wanted = he.two_sample_test(a, b, angles=[20, 60], draws=19, rng=0)
     assert found.n == (60, 40)
     assert_allclose(found.mmd2, wanted.mmd2, rtol=0)

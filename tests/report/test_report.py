@@ -41,7 +41,7 @@ def test_places_on_the_earth_are_told_in_kilometres(tmp_path):
     )
     assert "km²" in verdict["sentences"][1]
     assert "the Earth" in verdict["sentences"][1]
-    assert data["scales"]["km"] == pytest.approx((ANGLES * 111.2).tolist())
+    assert data["scales"]["km"] == pytest.approx((ANGLES * 111.19508).tolist())
     view = data["measures"][0]["view"]
     assert (view["graticule"], view["coast"]) == ("earth", True)
     assert data["title"] == "places.csv"
@@ -55,7 +55,7 @@ def test_the_verdict_counts_out_of_the_most_that_are_possible(tmp_path):
     row = data["scales"]["start"]
     sentence = data["verdict"]["sentences"][1]
     assert f"room for {profile.gess[row] / profile.volume[row]:.3g}" in sentence
-    assert f"count as {profile.gess[row]:.3g}" in sentence
+    assert f"these fill {profile.gess[row]:.3g}" in sentence
     assert f"occupy {100 * profile.volume[row]:.3g} %" in sentence
 
 

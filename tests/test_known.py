@@ -1,0 +1,405 @@
+"""What is known about data travels with the measure, and every function asks it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import heatess as he
+from heatess.frames import turned
+
+CLOUD = he.samplers.uniform(60, rng=0)
+
+
+def slow_chain(draws: int, rng: np.random.Generator, step: float = 0.15) -> np.ndarray:
+    """A random walk on the sphere, whose stationary law is uniform, from a uniform start."""
+    place = rng.normal(size=3)
+    found = []
+    for _ in range(draws):
+        place = place / np.linalg.norm(place)
+        found.append(place)
+        place = place + step * rng.normal(size=3)
+    return np.array(found)
+
+
+# The record.
+
+
+def test_a_measure_says_its_kind_and_frame_in_its_repr():
+    told = he.Measure(CLOUD, kind="complete", frame="galactic")
+    assert repr(told) == "Measure(Sphere(2), n=60, ess=60: complete, galactic)"
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"kind": "sample"}, "kind must be one of 'draws', .*, but is 'sample'"),
+        ({"kind": 3}, "kind must be one of"),
+        ({"frame": "fk5"}, "frame must be one of 'icrs', 'galactic', .*, but is 'fk5'"),
+        ({"labels": ["one"]}, "labels must be one name for each of 60 atoms, but are 1"),
+        ({"labels": 3}, "labels must be one name for each atom, but are 3"),
+        ({"labels": "name"}, "points have no columns"),
+    ],
+)
+def test_what_cannot_be_known_is_refused(argument, message):
+    with pytest.raises(he.InputError, match=message):
+        he.Measure(CLOUD, **argument)
+
+
+def test_a_frame_of_the_sky_is_for_directions():
+    with pytest.raises(he.InputError, match="frame='icrs' is for directions on the sky, but points are on Torus"):
+        he.Measure(np.zeros((3, 2)), space=he.Torus(2), frame="icrs")
+
+
+@pytest.mark.parametrize("rows", [slice(10, 20), np.arange(10, 20), (np.arange(60) // 10) == 1])
+def test_what_is_known_survives_subsetting(rows):
+    names = [f"star {k}" for k in range(60)]
+    part = he.Measure(CLOUD, np.arange(1, 61), kind="complete", frame="icrs", labels=names)[rows]
+    assert part.known.labels.tolist() == names[10:20]
+    assert (part.known.kind, part.known.frame) == ("complete", "icrs")
+    np.testing.assert_allclose(part.weights, np.arange(11, 21) / np.arange(11, 21).sum())
+    np.testing.assert_array_equal(part.points, CLOUD[10:20])
+
+
+def test_one_row_is_a_measure_of_one_atom():
+    assert he.Measure(CLOUD, labels=[str(k) for k in range(60)])[-1].known.labels.tolist() == ["59"]
+
+
+@pytest.mark.parametrize("rows", [[], np.zeros(60, dtype=bool)])
+def test_no_rows_are_refused(rows):
+    with pytest.raises(he.InputError, match="rows must choose atoms"):
+        he.Measure(CLOUD)[rows]
+
+
+def test_what_is_known_survives_merging_thinning_and_copies():
+    names = np.array([f"p{k}" for k in range(60)])
+    twice = he.Measure(np.repeat(CLOUD, 2, axis=0), kind="complete", frame="galactic", labels=np.repeat(names, 2))
+    merged = twice.coalesced()
+    for name, point in zip(merged.known.labels, merged.points, strict=True):
+        np.testing.assert_array_equal(CLOUD[int(name[1:])], point)
+    few = he.thin(twice, size=9, angle=40).measure
+    assert few.known.thinned
+    assert few.known.frame == "galactic"
+    for name, point in zip(few.known.labels, few.points, strict=True):
+        np.testing.assert_allclose(CLOUD[int(name[1:])], point)
+    assert twice.equally_weighted.known.frame == "galactic"
+    assert copy.copy(twice).known.frame == pickle.loads(pickle.dumps(twice)).known.frame == "galactic"
+
+
+def test_a_profile_keeps_what_was_known_and_so_does_its_json():
+    profile = he.heat_profile(he.Measure(CLOUD, kind="complete", frame="icrs"), angles=[20])
+    again = he.HeatProfile.from_json(profile.to_json())
+    assert (again.known.kind, again.known.frame, again.known.cell) == ("complete", "icrs", None)
+    old = profile.to_dict()
+    del old["known"]
+    import json
+
+    assert he.HeatProfile.from_json(json.dumps(old)).known.kind is None
+
+
+# Frames.
+
+
+@pytest.mark.parametrize(("frame", "theirs"), [("galactic", "galactic"), ("ecliptic", "barycentricmeanecliptic")])
+def test_frames_are_turned_as_astropy_turns_them(frame, theirs):
+    coordinates = pytest.importorskip("astropy.coordinates")
+    sky = coordinates.SkyCoord(*CLOUD.T, representation_type="cartesian", frame="icrs").transform_to(theirs)
+    expected = sky.cartesian.xyz.value.T
+    arcsecond = np.radians(1 / 3600)
+    np.testing.assert_allclose(turned(CLOUD, "icrs", frame), expected, atol=0.03 * arcsecond)
+    np.testing.assert_allclose(turned(expected, frame, "icrs"), CLOUD, atol=0.03 * arcsecond)
+
+
+def test_the_same_stars_in_two_frames_are_the_same():
+    """They were [217, 134] apart when the frame was forgotten."""
+    coordinates = pytest.importorskip("astropy.coordinates")
+    stars = coordinates.SkyCoord(*he.samplers.uniform(300, rng=1).T, representation_type="cartesian", frame="icrs")
+    with pytest.warns(he.FrameWarning, match="b is galactic and a icrs: b was turned into icrs"):
+        apart = he.mmd2(stars, stars.galactic, angles=[2, 5])
+    assert apart.max() < 1e-8
+    assert he.mmd2(stars, he.Measure(stars.galactic).points, angles=[2, 5]).min() > 1
+
+
+def test_sky_coordinates_of_other_equinoxes_become_icrs():
+    coordinates = pytest.importorskip("astropy.coordinates")
+    old = coordinates.SkyCoord(ra=[10, 200], dec=[5, -60], unit="deg", frame="fk4", equinox="B1950")
+    found = he.Measure(old)
+    assert found.known.frame == "icrs"
+    np.testing.assert_allclose(found.points, old.icrs.cartesian.xyz.value.T, atol=1e-12)
+
+
+def test_a_map_of_the_earth_and_one_of_the_sky_are_not_compared():
+    with pytest.raises(he.InputError, match="a is in the frame icrs, but b in geographic"):
+        he.mmd2(he.Measure(CLOUD, frame="icrs"), he.Measure(CLOUD, frame="geographic"), angles=[5])
+
+
+def test_an_array_has_no_frame_and_is_taken_as_it_is():
+    assert he.mmd2(he.Measure(CLOUD, frame="galactic"), CLOUD, angles=[5])[0] == 0
+
+
+def test_parts_in_two_frames_add_up_in_the_first_one(tmp_path):
+    sky = he.Measure(CLOUD, frame="icrs")
+    galactic = sky.in_frame("galactic")
+    state = he.Accumulator(max_degree=60).add(CLOUD, frame="icrs")
+    with pytest.warns(he.FrameWarning, match="turned into icrs"):
+        state.add(galactic.points, frame="galactic")
+    assert state.profile(angles=[20]).gess[0] == pytest.approx(he.gess(sky, angle=20), rel=1e-9)
+    state.save(tmp_path / "state.npz")
+    assert he.Accumulator.load(tmp_path / "state.npz").frame == "icrs"
+    other = he.Accumulator(max_degree=60).add(galactic.points, frame="galactic")
+    with pytest.raises(he.InputError, match="different frame do not add up: 'icrs' and 'galactic'"):
+        state + other
+
+
+# Kinds.
+
+
+@pytest.mark.parametrize("kind", ["trajectory", "cells", "complete"])
+@pytest.mark.parametrize("ask", [he.uniformity_test, he.population_profile])
+def test_what_is_not_drawn_has_no_pvalue_and_no_band(kind, ask):
+    with pytest.raises(he.KindError, match=r"there is no .*; if these are independent .*, say kind='draws'"):
+        ask(he.Measure(CLOUD, kind=kind))
+    ask(he.Measure(CLOUD, kind="draws"))  # what the message advises
+
+
+@pytest.mark.parametrize("kind", ["trajectory", "cells", "complete"])
+def test_two_that_are_not_drawn_are_compared_without_a_pvalue(kind):
+    one, other = he.Measure(CLOUD, kind=kind), he.Measure(-CLOUD, kind=kind)
+    with pytest.raises(he.KindError, match=r"a is .* there is no p-value"):
+        he.two_sample_test(one, other)
+    found = he.compare(one, other, angles=[5, 20, 80])
+    assert found.test is None
+    assert np.isnan(found.pvalue)
+    assert "no p-value" in found.verdict
+    np.testing.assert_allclose(found.mmd2, he.mmd2(one, other, angles=[5, 20, 80]))
+    power = 2 + sum(he.heat_profile(part, angles=[5, 20, 80]).mmd2 for part in (one, other))
+    np.testing.assert_allclose(found.shared, 1 - found.mmd2 / power)
+    assert he.compare(one, one).shared.min() == 1
+    assert found.to_frame()["pvalues"].isna().all()
+    assert found.plot() is not None
+    assert "no p-value" in found.to_dict()["no_test"]
+
+
+def test_what_is_shared_is_known_on_spaces_of_infinite_volume():
+    """Two atoms each in the plane, of which one is common: O_a = O_b = 1/2 and O_ab = 1/4 at fine scales."""
+    plane = he.Euclidean(2)
+    one, other = (he.Measure(points, space=plane, kind="complete") for points in ([[0, 0], [9, 0]], [[0, 0], [0, 9]]))
+    np.testing.assert_allclose(he.compare(one, other, resolutions=[0.1]).shared, 0.5, rtol=1e-9)
+
+
+def test_thinned_atoms_are_no_draws():
+    few = he.thin(he.Measure(CLOUD, kind="draws"), size=20, angle=30).measure
+    with pytest.raises(he.KindError, match="points are what thinning chose"):
+        he.uniformity_test(few)
+
+
+def test_weighted_draws_have_importance_weights():
+    sample = he.Measure(CLOUD, kind="weighted draws")
+    assert he.population_profile(sample, angles=[30]).weights_are == "importance"
+    assert he.population_profile(CLOUD, angles=[30]).weights_are == "fixed"
+
+
+def test_chains_that_a_measure_knows_are_used():
+    rng = np.random.default_rng(3)
+    chains = np.stack([slow_chain(300, rng) for _ in range(4)])
+    known = he.Measure(chains)
+    assert (known.known.kind, known.known.chains, known.n) == ("chains", 4, 1200)
+    found = he.chain_ess(known, angles=[30, 90])
+    np.testing.assert_allclose(found.ess, he.chain_ess(chains, angles=[30, 90]).ess)
+    assert found.chains == 4
+    mixed = rng.permutation(1200)
+    reordered = known[np.sort(mixed[:600])]
+    assert reordered.known.chains == 4
+    assert len(reordered.known.chain_labels(600)) == 600
+
+
+def test_two_runs_of_one_slow_chain_do_not_differ():
+    """As independent draws p was 0.002, and 1e-59 against uniform."""
+    rng = np.random.default_rng(0)
+    one, other = (np.stack([slow_chain(1000, rng) for _ in range(4)]) for _ in range(2))
+    assert he.two_sample_test(one.reshape(-1, 3), other.reshape(-1, 3), rng=1).pvalue < 0.01
+    with pytest.warns(he.CalibrationWarning, match=r"[ab] is 4 chains, with an autocorrelation time of .* is used"):
+        found = he.two_sample_test(one, other, rng=1)
+    assert found.pvalue > 0.05
+    with pytest.warns(he.CalibrationWarning, match="points are 4 chains"):
+        assert he.uniformity_test(one.reshape(-1, 3), chains=4, rng=1).pvalue > 0.01
+    assert he.uniformity_test(one.reshape(-1, 3)).pvalue < 1e-20
+
+
+def test_too_few_independent_draws_of_a_chain_are_refused():
+    chain = slow_chain(60, np.random.default_rng(1), step=0.02)
+    with pytest.raises(he.InputError, match="at least 8 are needed: run the chains longer"):
+        he.uniformity_test(chain, chains=1)
+
+
+# Cells.
+
+
+def test_default_scales_are_not_below_a_cell():
+    from heatess.known import Known
+
+    atoms = he.samplers.fibonacci(192)
+    cells = he.Measure.trusted(he.Sphere(2), atoms, np.full(192, 1 / 192), Known(kind="cells", cell=14.66))
+    profile = he.heat_profile(cells)
+    assert profile.angles.min() >= 14.66
+    assert not profile.below_cell.any()
+    with pytest.warns(he.ScaleWarning, match=r"1 of 2 scales are below the size of the cells of .* grid, 14\.7"):
+        asked = he.heat_profile(cells, angles=[3, 20])
+    assert asked.below_cell.tolist() == [True, False]
+    with pytest.warns(he.ScaleWarning, match="the scale 3 is below"):
+        he.gess(cells, angle=3)
+
+
+# Files.
+
+
+def test_names_of_rows_are_found_by_their_column(tmp_path):
+    (tmp_path / "cities.csv").write_text("name,country,lon,lat\nParis,FR,2.35,48.86\nTokyo,JP,139.69,35.68\n")
+    found = he.read(tmp_path / "cities.csv")
+    assert found.known.labels.tolist() == ["Paris", "Tokyo"]
+    assert found.known.frame == "geographic"
+    assert he.read(tmp_path / "cities.csv", labels="country").known.labels.tolist() == ["FR", "JP"]
+    assert he.read(tmp_path / "cities.csv", labels="none").known.labels is None
+    assert he.read(tmp_path / "cities.csv", labels=["a", "b"]).known.labels.tolist() == ["a", "b"]
+    with pytest.raises(he.InputError, match=r"has no column 'nam' of names; found name, .*did you mean 'name'"):
+        he.read(tmp_path / "cities.csv", labels="nam")
+
+
+def test_names_of_rows_stay_with_them_when_others_are_dropped(tmp_path):
+    (tmp_path / "cities.csv").write_text("name,lon,lat\nParis,2.35,48.86\nNowhere,,\nTokyo,139.69,35.68\n")
+    found = he.read(tmp_path / "cities.csv", drop_missing=True)
+    assert found.known.labels.tolist() == ["Paris", "Tokyo"]
+
+
+def test_names_of_rows_come_from_frames_and_json(tmp_path):
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    columns = {"lon": [2.35, 139.69], "lat": [48.86, 35.68], "name": ["Paris", None]}
+    frames = [columns, pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns)]
+    for frame in frames:
+        assert he.Measure(frame).known.labels.tolist() == ["Paris", ""]
+    index = pandas.DataFrame({"lon": [2.35, 139.69], "lat": [48.86, 35.68]}, index=["Paris", "Tokyo"])
+    assert he.Measure(index).known.labels.tolist() == ["Paris", "Tokyo"]
+    frames[1].to_parquet(tmp_path / "c.parquet")
+    (tmp_path / "c.json").write_text(frames[1].to_json(orient="records"))
+    for file in ("c.parquet", "c.json"):
+        assert he.read(tmp_path / file).known.labels.tolist() == ["Paris", ""]
+
+
+def test_galactic_coordinates_are_galactic(tmp_path):
+    (tmp_path / "stars.csv").write_text("glon,glat\n0,0\n90,45\n")
+    assert he.read(tmp_path / "stars.csv").known.frame == "galactic"
+    (tmp_path / "both.csv").write_text("ra,dec,glon,glat\n266.4,-28.9,0,0\n318,48.3,90,0\n")
+    both = he.read(tmp_path / "both.csv")
+    assert (both.known.frame, both.origin.columns) == ("icrs", ("ra", "dec"))
+    (tmp_path / "plain.csv").write_text("lon,lat\n0,0\n90,45\n")
+    said = he.read(tmp_path / "plain.csv", frame="galactic")
+    assert (said.known.frame, said.about) == ("galactic", "sky")
+
+
+def test_chains_are_told_by_a_column(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{chain},{x:.8f},{y:.8f},{z:.8f}" for chain in (1, 2, 3) for x, y, z in slow_chain(40, rng)]
+    (tmp_path / "draws.csv").write_text("\n".join(["chain,x,y,z", *rows]) + "\n")
+    found = he.read(tmp_path / "draws.csv")
+    assert (found.known.kind, found.known.chains) == ("chains", 3)
+    assert he.chain_ess(found, angles=[60]).chains == 3
+
+
+@pytest.mark.parametrize("named", [{"chain": ["a", "b", "c"]}, {"draw": None}])
+def test_chains_are_told_by_names_and_by_draws_that_begin_anew(tmp_path, named):
+    rng = np.random.default_rng(0)
+    names = named.get("chain") or [""] * 3
+    rows = [
+        ",".join([name or str(k), *(f"{part:.8f}" for part in place)])
+        for name in names
+        for k, place in enumerate(slow_chain(40, rng))
+    ]
+    (tmp_path / "draws.csv").write_text("\n".join([f"{next(iter(named))},x,y,z", *rows]) + "\n")
+    found = he.read(tmp_path / "draws.csv")
+    assert (found.known.kind, found.known.chains) == ("chains", 3)
+
+
+def test_a_stack_of_unit_vectors_in_a_file_is_chains(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "stack.npy", np.stack([slow_chain(50, rng) for _ in range(4)]))
+    found = he.read(tmp_path / "stack.npy")
+    assert (found.n, found.known.kind, found.known.chains) == (200, "chains", 4)
+    assert he.chain_ess(found, angles=[60]).chains == 4
+
+
+def test_draws_out_of_their_order_are_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"1,{k},{x:.8f},{y:.8f},{z:.8f}" for k, (x, y, z) in enumerate(slow_chain(60, rng))]
+    (tmp_path / "mixed.csv").write_text("\n".join(["chain,draw,x,y,z", *rng.permutation(lines)]) + "\n")
+    mixed = he.read(tmp_path / "mixed.csv")
+    for ask in (he.uniformity_test, he.chain_ess):
+        with pytest.raises(he.InputError, match="not in the order of draw within each chain; sort them by both"):
+            ask(mixed)
+    stack = he.Measure(np.stack([slow_chain(60, rng) for _ in range(2)]))
+    with pytest.raises(he.InputError, match="not in their order any more"):
+        he.uniformity_test(stack[rng.permutation(120)])
+
+
+@pytest.mark.parametrize("name", ["t", "%time", "Time (ps)", "field.header.stamp", "#Frame"])
+def test_times_are_known_by_many_names_and_may_repeat(tmp_path, name):
+    rows = [f"{k // 2},{x:.8f},{y:.8f},{z:.8f}" for k, (x, y, z) in enumerate(CLOUD)]
+    (tmp_path / "track.csv").write_text("\n".join([f"{name},x,y,z", *rows]) + "\n")
+    with pytest.raises(he.KindError, match="runs on from row to row"):
+        he.uniformity_test(he.read(tmp_path / "track.csv"))
+
+
+def test_a_table_of_all_cells_of_a_grid_is_asked_about(tmp_path):
+    rows = [f"{lon},{lat}" for lon in range(0, 360, 30) for lat in range(-60, 61, 30)]
+    (tmp_path / "grid.csv").write_text("\n".join(["lon,lat", *rows]) + "\n")
+    with pytest.raises(he.KindError, match="its rows are all cells of a grid, which are no draws; say kind='cells'"):
+        he.uniformity_test(he.read(tmp_path / "grid.csv"))
+    assert he.read(tmp_path / "grid.csv", kind="cells").known.kind == "cells"
+
+
+def test_frames_of_votables_are_heard(tmp_path):
+    pytest.importorskip("astropy")
+    form = """<VOTABLE version="1.3" xmlns="http://www.ivoa.net/xml/VOTable/v1.3"><RESOURCE>
+    <COOSYS ID="S" system="{system}"/><TABLE><FIELD name="{a}" ref="S" unit="deg" datatype="double"/>
+    <FIELD name="{b}" ref="S" unit="deg" datatype="double"/><DATA><TABLEDATA><TR><TD>10</TD><TD>20</TD></TR>
+    <TR><TD>100</TD><TD>-20</TD></TR></TABLEDATA></DATA></TABLE></RESOURCE></VOTABLE>"""
+    (tmp_path / "g.vot").write_text(form.format(system="galactic", a="lon", b="lat"))
+    assert he.read(tmp_path / "g.vot").known.frame == "galactic"
+    (tmp_path / "old.vot").write_text(form.format(system="eq_FK4", a="ra", b="dec"))
+    with pytest.raises(he.InputError, match=r"of the equinox B1950 \(FK4\).*or say frame='icrs'"):
+        he.read(tmp_path / "old.vot")
+    assert he.read(tmp_path / "old.vot", frame="icrs").known.frame == "icrs"
+    (tmp_path / "new.vot").write_text(form.format(system="eq_FK5", a="ra", b="dec"))
+    assert he.read(tmp_path / "new.vot").known.frame == "icrs"
+
+
+@pytest.mark.parametrize("times", [range(50), [f"2024-05-01T00:00:{k:02d}Z" for k in range(50)], range(50, 0, -1)])
+def test_rows_that_run_on_in_time_are_asked_about(tmp_path, times):
+    rows = [f"{time},{x:.8f},{y:.8f},{z:.8f}" for time, (x, y, z) in zip(times, CLOUD, strict=False)]
+    (tmp_path / "track.csv").write_text("\n".join(["time,x,y,z", *rows]) + "\n")
+    track = he.read(tmp_path / "track.csv")
+    with pytest.raises(he.KindError, match=r"column time runs on .*; say kind='draws' or kind='trajectory'"):
+        he.uniformity_test(track)
+    he.uniformity_test(he.read(tmp_path / "track.csv", kind="draws"))
+    with pytest.raises(he.KindError, match="a trajectory"):
+        he.uniformity_test(he.read(tmp_path / "track.csv", kind="trajectory"))
+
+
+def test_times_in_no_order_are_not_asked_about(tmp_path):
+    order = np.random.default_rng(0).permutation(50)
+    rows = [f"{time},{x:.8f},{y:.8f},{z:.8f}" for time, (x, y, z) in zip(order, CLOUD, strict=False)]
+    (tmp_path / "hits.csv").write_text("\n".join(["time,x,y,z", *rows]) + "\n")
+    assert he.uniformity_test(he.read(tmp_path / "hits.csv")).pvalue > 0
+
+
+def test_a_path_in_tum_format_is_a_trajectory(tmp_path):
+    from scipy.spatial.transform import Rotation
+
+    turns = Rotation.random(30, random_state=0).as_quat()
+    rows = [f"{k / 10:.2f} 0 0 {k} " + " ".join(f"{part:.9f}" for part in turn) for k, turn in enumerate(turns)]
+    (tmp_path / "path.txt").write_text("\n".join(rows) + "\n")
+    path = he.read(tmp_path / "path.txt")
+    assert path.known.kind == "trajectory"
+    assert he.compare(path, path).verdict == "a and b are the same at every scale; there is no p-value"
