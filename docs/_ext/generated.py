@@ -71,22 +71,35 @@ def suffixes() -> str:
     rows = [f"| {KINDS[family]} | {' '.join(f'`{name}`' for name in names)} |" for family, names in families.items()]
     packed = " ".join(f"`{name}`" for name in COMPRESSED)
     table = "\n".join(["| kind | suffixes |", "|---|---|", *rows])
-    return f"{table}\n\nText and JSON may be compressed: {packed}. FITS files may end in `.fits.gz`."
+    also = "FITS and GIFTI files may end in `.fits.gz` and `.gii.gz`."
+    return f"{table}\n\nText, JSON, XML and graphs may be compressed: {packed}. {also}"
 
 
 #: What each module of `heatess.readers` reads, and what it needs.
 KINDS = {
-    "text": "CSV and other text; TUM trajectories",
-    "arrays": "NumPy arrays",
+    "text": "CSV and other text; trajectories of TUM, EuRoC and KITTI",
+    "arrays": "NumPy arrays and grids",
     "parquet": "Parquet and GeoParquet (extra `table`)",
     "arrow": "Arrow and Feather (extra `table`)",
-    "jsons": "JSON, JSON lines, GeoJSON",
+    "jsons": "JSON, JSON lines, GeoJSON points, graphs of nodes and links",
     "fits": "FITS tables and HEALPix maps (extra `sky`)",
     "votable": "VOTable and ECSV (extra `sky`)",
-    "hdf5": "HDF5 posterior samples (extra `hdf5`)",
-    "netcdf": "NetCDF of ArviZ (extra `netcdf`)",
+    "markup": "QuakeML; VOTable (extra `sky`)",
+    "hdf5": "HDF5: posterior samples, tables, grids and EBSD maps (extra `hdf5`)",
+    "netcdf": "NetCDF: grids, points, draws of ArviZ (NetCDF 4: extra `netcdf`)",
     "star": "RELION star files (extra `star`)",
+    "cryosparc": "cryoSPARC particles",
+    "ebsd_text": "EBSD maps of EDAX and Oxford Instruments",
     "mesh": "meshes (extra `mesh`)",
+    "edges": "graphs as lists of edges",
+    "graph": "graphs (extra `graph`)",
+    "excel": "Excel (extra `excel`)",
+    "archives": "zip archives of one of these",
+    "geo": "shapefiles, GeoPackage, FlatGeobuf, KML, GPX (extra `geo`)",
+    "plumed": "COLVAR of PLUMED, whatever its suffix",
+    "xvg": "GROMACS",
+    "magic": "MagIC, also as `.txt`",
+    "words": "word vectors (GloVe, word2vec, fastText), also as `.txt`",
 }
 
 
@@ -172,12 +185,15 @@ ORDER = {
         "what-is-a-good-gess",
         "weights",
         "from-csv-to-report",
+        "known",
         "particle-filters",
         "sky-maps",
+        "grids",
         "embeddings",
         "rotations-and-poses",
         "torsions",
         "meshes",
+        "graphs",
         "many-files-and-clusters",
         "tests-and-bands",
         "report",

@@ -19,10 +19,8 @@ import numpy as np
 import heatess as he
 
 network = nx.les_miserables_graph()
-names = list(network)
-meetings = nx.to_numpy_array(network)
-novel = he.Graph(meetings)
-characters = he.Measure(np.arange(len(names)), meetings.sum(axis=1), space=novel)
+characters = he.Measure(network, "degree")
+names = characters.known.labels
 print(characters)
 
 # %%
@@ -48,7 +46,7 @@ print("others say the same: ", ", ".join(names[k] for k in order[::-1][:5]))
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4.6), width_ratios=(1.3, 1), layout="constrained")
 place = nx.kamada_kawai_layout(network, weight=None)
-size = 6 * meetings.sum(axis=1)
+size = [6 * meetings for _, meetings in network.degree(weight="weight")]
 nx.draw_networkx_edges(network, place, ax=left, edge_color="#bbbbbb", width=0.6)
 dots = nx.draw_networkx_nodes(network, place, ax=left, node_size=size, node_color=company, cmap="cividis")
 major = {name: name for name in ("Valjean", "Marius", "Enjolras", "Javert", "Fantine", "Myriel", "Thenardier")}
