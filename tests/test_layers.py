@@ -17,6 +17,7 @@ LAYERS = [
         "errors",
         "arrays",
         "blocks",
+        "pool",
         "progress",
         "files",
         "directions",

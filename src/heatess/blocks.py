@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from .errors import InputError
+from .pool import on_threads, until_stopped
 
 T = TypeVar("T")
 
@@ -65,12 +66,10 @@ def map_rows(work: Callable[[slice], T], n: int, size: int = ROWS) -> list[T]:
     parts = list(slices(n, size)) or [slice(0, 0)]
     threads = min(thread_count(), len(parts))
     if threads == 1:
-        return [work(part) for part in parts]
-    from concurrent.futures import ThreadPoolExecutor  # loads logging, so not at import
-
+        return [work(part) for part in until_stopped(parts)]
     runs = [parts[run] for run in slices(len(parts), -(-len(parts) // threads))]
-    with ThreadPoolExecutor(threads) as pool:
-        return [result for run in pool.map(lambda run: [work(part) for part in run], runs) for result in run]
+    found = on_threads(lambda k: [work(part) for part in until_stopped(runs[k])], len(runs))
+    return [result for run in found for result in run]
 
 
 def span(values: Any) -> tuple[float, float]:
@@ -88,28 +87,21 @@ def share_out(work: Sequence[T], do: Callable[[int, T], None], threads: int) -> 
     """Call `do(thread, item)` on every item; thread k takes items k, k + threads, ..., always in that order."""
 
     def run(thread: int) -> None:
-        for item in work[thread::threads]:
+        for item in until_stopped(work[thread::threads]):
             do(thread, item)
 
     if threads == 1 or len(work) < 2:
         run(0)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # loads logging, so not at import
-
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, range(threads)))
+    else:
+        on_threads(run, min(threads, len(work)))
 
 
 def in_order(do: Callable[[T], object], work: Sequence[T]) -> None:
     """Call `do` on every item, each on a thread of its own; of several errors that of the first item is raised."""
     if len(work) == 1:
         do(work[0])
-        return
-    from concurrent.futures import ThreadPoolExecutor  # loads logging, so not at import
-
-    with ThreadPoolExecutor(len(work)) as pool:
-        for _ in pool.map(do, work):
-            pass
+    else:
+        on_threads(lambda k: do(work[k]), len(work))
 
 
 def in_lanes(work: Sequence[T], do: Callable[[int, T], None], lanes: int, threads: int) -> None:
@@ -120,7 +112,7 @@ def in_lanes(work: Sequence[T], do: Callable[[int, T], None], lanes: int, thread
     """
 
     def run(_: int, lane: int) -> None:
-        for item in work[lane::lanes]:
+        for item in until_stopped(work[lane::lanes]):
             do(lane, item)
 
     share_out(range(min(lanes, len(work))), run, min(threads, lanes))

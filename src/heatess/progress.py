@@ -69,7 +69,11 @@ class Progress:
         import click
 
         with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
-            yield bar.update
+            try:
+                yield bar.update
+            except BaseException:
+                click.echo("\r\033[K", nl=False, file=sys.stderr)  # no half of a bar above what is said next
+                raise
 
     @contextmanager
     def shares(self, label: str) -> Iterator[Callable[[float], None]]:

@@ -1,10 +1,11 @@
 """The command line: read the options, call the library, print the result.
 
-Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 bad data, 4 a --fail-under bound not met.
+Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 bad data, 4 a --fail-under bound not met, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -14,6 +15,7 @@ import click
 
 from .. import __version__
 from ..errors import CostError, InputError, MissingExtraError, PrecisionError, ScaleError, missing_extra
+from ..pool import still_working
 from . import options
 from .spelling import in_options
 
@@ -56,7 +58,16 @@ class _Group(click.Group):
         except Exception as error:
             command = next((self.commands[word] for word in words if word in self.commands), None)
             code = _complain(error, command, verbose="-v" in words or "--verbose" in words)
+        if still_working():  # a compiled call that cannot be ended: neither wait for it nor let it wake up in a ruin
+            sys.stdout.flush()
+            os._exit(code)
         sys.exit(code)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.Abort from None  # before click writes an empty line
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None and Path(args[0]).suffix:
@@ -68,7 +79,7 @@ def _complain(error: Exception, command: click.Command | None, *, verbose: bool)
     """Print in one sentence what went wrong, and return the exit code."""
     code, text = 1, str(error)
     if isinstance(error, click.Abort):
-        text = "interrupted"
+        code, text = 130, "interrupted; no file was left half written"
     elif isinstance(error, click.ClickException):
         code, text = error.exit_code, error.format_message()
         if isinstance(error, click.UsageError) and error.ctx is not None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray, IntArray
 from ..blocks import share_out, thread_count
+from ..pool import team, until_stopped
 
 #: Rows that one thread multiplies at least.
 _ROWS = 50_000
@@ -237,14 +238,8 @@ class Run:
         if threads == 1:
             self._advance(steps, visit, lambda loop, *arguments: [loop(*arguments, *parts[0])])
             return
-        from concurrent.futures import ThreadPoolExecutor  # loads logging, so not at import
-
-        with ThreadPoolExecutor(threads) as pool:
-            self._advance(
-                steps,
-                visit,
-                lambda loop, *arguments: list(pool.map(lambda part: loop(*arguments, *part), parts)),
-            )
+        with team(threads) as on_all:
+            self._advance(steps, visit, lambda loop, *arguments: on_all(lambda part: loop(*arguments, *part), parts))
 
     def _advance(
         self, steps: int, visit: Callable[[FloatArray, float], None] | None, on_rows: Callable[..., list[Any]]
@@ -254,7 +249,7 @@ class Run:
 
         flow, arrays = self._flow, self._flow.arrays
         matrix, coupling, constant = arrays[:3], arrays[3:], flow.constant
-        for _ in range(steps):
+        for _ in until_stopped(range(steps)):
             if self.closed:
                 return
             x, weighed, y, scale = self._x, self._weighed, self._y, self._scale

@@ -1,0 +1,138 @@
+"""Ctrl-C ends a call at once: no item of work is begun after it, nothing wrong is kept, no file is half written."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+
+import heatess as he
+from heatess import blocks, pool
+from heatess.cli import main
+from heatess.progress import Progress
+from heatess.spaces.discrete.laplacian import Laplacian
+
+ITEMS = 1000
+
+POOLS = {
+    "share_out": lambda do: blocks.share_out(range(ITEMS), lambda _, item: do(item), 2),
+    "in_lanes": lambda do: blocks.in_lanes(range(ITEMS), lambda _, item: do(item), 8, 2),
+    "map_rows": lambda do: blocks.map_rows(lambda part: do(part.start), ITEMS, 1),
+    "one inside another": lambda do: blocks.share_out(
+        [0, 1], lambda _, item: blocks.share_out(range(ITEMS), lambda _, item: do(item), 2), 2
+    ),
+    "a loop of its own": lambda do: pool.apart(lambda: [do(item) for item in pool.until_stopped(range(ITEMS))]),
+}
+
+
+@pytest.mark.parametrize("kind", POOLS)
+def test_after_an_interrupt_no_item_is_begun(kind, monkeypatch):
+    monkeypatch.setenv("HEATESS_NUM_THREADS", "2")
+    begun = []
+
+    def do(item):
+        begun.append(item)
+        if len(begun) == 5:
+            _thread.interrupt_main()
+        time.sleep(0.002)
+
+    with pytest.raises(KeyboardInterrupt):
+        POOLS[kind](do)
+    assert not pool.still_working()
+    assert len(begun) < ITEMS / 2
+    POOLS[kind](lambda item: begun.append(item))  # the next call is not stopped
+    assert len(begun) >= ITEMS
+
+
+def test_a_call_that_cannot_be_stopped_is_left_alone(monkeypatch):
+    monkeypatch.setattr(pool, "MOMENT", 0.0)
+    end, ended = threading.Event(), threading.Event()
+
+    def long():
+        _thread.interrupt_main()
+        end.wait(30)
+        ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        pool.apart(long)
+    assert pool.still_working()
+    end.set()
+    assert ended.wait(30)
+    while pool.still_working():
+        time.sleep(0.001)
+
+
+def test_threads_raise_what_their_work_raises_the_first_of_several(monkeypatch):
+    def fail(k):
+        raise ValueError(f"item {k}")
+
+    for run in (lambda: pool.on_threads(fail, 3), lambda: blocks.in_order(fail, [0, 1, 2])):
+        with pytest.raises(ValueError, match="item 0"):
+            run()
+    with blocks.threads(3):
+        assert pool.on_threads(lambda _: blocks.thread_count(), 2) == [3, 3]
+
+
+def test_after_an_interrupt_a_graph_gives_the_right_number(monkeypatch):
+    graph, same = (he.Graph(sparse.diags_array([np.ones(99)] * 2, offsets=[1, -1])) for _ in range(2))
+    right, dense = he.gess([0, 40, 99], space=same, time=3.0), Laplacian._dense
+
+    def interrupted(self):
+        _thread.interrupt_main()
+        time.sleep(0.2)
+        return dense(self)
+
+    monkeypatch.setattr(Laplacian, "_dense", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        he.gess([0, 40, 99], space=graph, time=3.0)
+    monkeypatch.setattr(Laplacian, "_dense", dense)
+    assert he.gess([0, 40, 99], space=graph, time=3.0) == right
+
+
+def test_the_command_line_says_in_one_line_that_it_was_interrupted(tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", he.samplers.uniform(300, dim=8, rng=1))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("heatess.engines.pairs.add_tile", interrupted)
+    found = CliRunner().invoke(main, ["profile", str(tmp_path / "x.npy"), "--json", str(tmp_path / "out.json"), "-q"])
+    assert found.exit_code == 130
+    assert found.stderr == "heatess: interrupted; no file was left half written\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
+
+
+def test_no_half_of_a_progress_bar_is_left(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+    def loop():
+        for item in Progress(True).track(range(10), "pairs"):
+            if item == 3:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        loop()
+    bar = capsys.readouterr().err
+    assert "pairs" in bar
+    assert "pairs" not in bar.rpartition("\r\033[K")[2]
+
+
+@pytest.mark.slow
+def test_a_process_ends_soon_after_the_signal(tmp_path):
+    np.save(tmp_path / "x.npy", he.samplers.uniform(60_000, dim=8, rng=1))
+    command = [sys.executable, "-m", "heatess", "profile", "x.npy", "--json", "out.json", "-q"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=15)  # all pairs take longer
+    assert process.returncode == 130
+    assert said == ("", "heatess: interrupted; no file was left half written\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
