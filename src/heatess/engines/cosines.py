@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..blocks import map_rows
+from ..transforms import backend
 
 #: Bound on the absolute error of a sum over pairs whose weights sum to one: four times what is asked of the Fourier
 #: transform, which was never reached by half; the bins add (count / bins)^8 / (2^7 8!) = 1e-14.
@@ -75,13 +76,9 @@ class CosineSums:
 
 def _transform(distances: FloatArray, weights: FloatArray, count: int) -> FloatArray:
     """sum of weights * cos(k distances) for k < count; in blocks, because threads inside one would add in any order."""
-    import ducc0
 
     def part(rows: slice) -> FloatArray:
-        modes = np.empty(2 * count, dtype=np.complex128)  # frequencies -count, ..., count - 1
-        strengths, places = weights[rows].astype(np.complex128), distances[rows, None]
-        ducc0.nufft.nu2u(points=strengths, coord=places, forward=False, epsilon=_EPSILON, nthreads=1, out=modes)
-        return np.asarray(modes.real[count:])
+        return np.asarray(backend.modes(distances[rows, None], weights[rows], [0], [count], _EPSILON, 1).real)
 
     first, *others = map_rows(part, len(distances))
     return sum(others, first)

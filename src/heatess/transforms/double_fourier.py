@@ -10,12 +10,13 @@ whose colatitudes lie on a line of its inner grid, such as the pole or whole deg
 
 from __future__ import annotations
 
-import ducc0
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft
 
 from ..arrays import FloatArray
-from ..blocks import map_rows, slices
+from ..blocks import slices
+from . import backend
 
 #: Fourier coefficients held at once; a quarter of a gigabyte, and some five times that inside the transform.
 MODES = 2**24
@@ -26,24 +27,12 @@ def at_places(harmonics: NDArray[np.complex128], places: FloatArray, epsilon: fl
 
     The coefficient of degree l and order m >= 0 stands in row l and column m.
     """
-    meridians, total = _meridians(harmonics, threads), np.zeros(len(places))
+    meridians, total = backend.meridians(harmonics, threads), np.zeros(len(places))
+    meridians[:, 1:] *= 2  # -m with m
     for orders in slices(len(harmonics), max(1, MODES // (2 * len(harmonics)))):
         modes = _modes(meridians, orders, threads)
-        part = ducc0.nufft.u2nu(grid=modes, coord=places, forward=False, epsilon=epsilon, nthreads=threads)
-        _add_turned(total, part, places[:, 1], orders.start + len(modes[0]) // 2)
+        total += backend.values(modes, places, [-len(harmonics), orders.start], epsilon, threads)
     return total
-
-
-def _meridians(harmonics: NDArray[np.complex128], threads: int) -> NDArray[np.complex128]:
-    """sum_l a_lm Y_lm at longitude zero for each order, and -m with it, at even colatitudes; shape (count + 1, count).
-
-    A trigonometric polynomial below the degree *count* is known by its values there.
-    """
-    count = len(harmonics)
-    packed, colatitudes = harmonics.T[np.triu_indices(count)], np.arange(count + 1) * (np.pi / count)
-    values = ducc0.sht.alm2leg(alm=packed[None], spin=0, lmax=count - 1, theta=colatitudes, nthreads=threads)[0]
-    values[:, 1:] *= 2
-    return np.asarray(values)
 
 
 def _modes(meridians: NDArray[np.complex128], orders: slice, threads: int) -> NDArray[np.complex128]:
@@ -53,15 +42,4 @@ def _modes(meridians: NDArray[np.complex128], orders: slice, threads: int) -> ND
     grid[: count + 1] = meridians[:, orders]
     np.multiply(grid[count - 1 : 0 : -1], sign, out=grid[count + 1 :])
     grid[1::2] *= -1  # so that the frequencies come out with zero in the middle
-    ducc0.fft.c2c(grid, axes=(0,), inorm=2, out=grid, nthreads=threads)
-    return grid
-
-
-def _add_turned(total: FloatArray, part: NDArray[np.complex128], longitude: FloatArray, order: int) -> None:
-    """Add Re exp(i m phi) of what was transformed with m = 0 in place of *order*."""
-
-    def add(rows: slice) -> None:
-        turn = order * longitude[rows]
-        total[rows] += part[rows].real * np.cos(turn) - part[rows].imag * np.sin(turn)
-
-    map_rows(add, len(total))
+    return np.asarray(fft.fft(grid, axis=0, norm="forward", overwrite_x=True, workers=threads))

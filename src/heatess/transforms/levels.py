@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import ducc0
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +15,7 @@ from ..arrays import FloatArray
 from ..blocks import map_rows, slices
 from ..heat.series import Series, gess_level_count, level_count, level_probabilities
 from ..heat.sums import HeatSums, LevelMoments, sum_levels
+from . import backend
 from .base import Coefficients, LowSums, Spectrum, Transform
 from .double_fourier import at_places
 from .low_moments import LowMoments, Rows
@@ -108,16 +108,7 @@ class CircleTransform(LevelTransform):
         """Points are taken in blocks, so that the memory needed does not grow with their number."""
         count, total = int(degree) + 1, self.zeros(degree)
         for rows in slices(len(points), BLOCK[1]):
-            modes = np.empty(2 * count, dtype=np.complex128)  # frequencies -count, ..., count - 1
-            ducc0.nufft.nu2u(
-                points=weights[rows].astype(np.complex128),
-                coord=self._angles(points[rows]),
-                forward=False,
-                epsilon=epsilon,
-                nthreads=threads,
-                out=modes,
-            )
-            total += modes[count:]
+            total += backend.modes(self._angles(points[rows]), weights[rows], [0], [count], epsilon, threads)
         return total
 
     def _angles(self, points: NDArray[Any]) -> FloatArray:
@@ -137,13 +128,8 @@ class CircleTransform(LevelTransform):
         self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
     ) -> FloatArray:
         """Re sum_l q_l conj(c_l) exp(i l angle)."""
-        count = len(coefficients)
-        grid = np.zeros(2 * count, dtype=np.complex128)
-        grid[count:] = shares * np.conj(coefficients)
-        found = ducc0.nufft.u2nu(
-            grid=grid, coord=self._angles(points), forward=False, epsilon=epsilon, nthreads=threads
-        )
-        return np.asarray(found.real)
+        scaled = np.asarray(shares * np.conj(coefficients), dtype=np.complex128)
+        return backend.values(scaled, self._angles(points), [0], epsilon, threads)
 
 
 class HarmonicTransform(LevelTransform):
@@ -174,23 +160,13 @@ class HarmonicTransform(LevelTransform):
         most = self._step * int(degree)
         block = int(np.clip(0.006 * float(most + 1) ** 3, *BLOCK))  # so that the levels cost less than the points
         room = np.empty((min(len(points), block), 2))  # angles of one block after another
-        # Row l, column m, so that a level is a row; entries with m > l stay zero.
-        found = np.zeros((1, (most + 1) ** 2), dtype=np.complex128)
-        part = found
-        for rows in slices(len(points), block):
-            if rows.start and part is found:
-                part = np.zeros_like(found)
-            ducc0.sht.adjoint_synthesis_general(
-                map=np.ascontiguousarray(weights[rows])[None],
-                loc=self._locations(points[rows], room[: rows.stop - rows.start]),
-                epsilon=epsilon,
-                nthreads=threads,
-                alm=part,
-                **_layout(most),
+        parts = (
+            backend.harmonics(
+                self._locations(points[rows], room[: rows.stop - rows.start]), weights[rows], most, epsilon, threads
             )
-            if part is not found:
-                found += part
-        whole = found.reshape(most + 1, most + 1)
+            for rows in slices(len(points), block)
+        )
+        whole = backend.added(parts, (most + 1, most + 1))
         return whole if self._step == 1 else np.ascontiguousarray(whole[:: self._step])
 
     def _locations(self, points: NDArray[Any], room: FloatArray) -> FloatArray:
@@ -229,11 +205,6 @@ class HarmonicTransform(LevelTransform):
             places = self._locations(points[rows], np.empty((rows.stop - rows.start, 2)))
             found[rows] = at_places(harmonics, places, epsilon, threads)
         return found
-
-
-def _layout(most: int) -> dict[str, Any]:
-    """Where ducc0 finds the coefficient of degree l and order m: row l, column m."""
-    return {"spin": 0, "lmax": most, "mmax": most, "mstart": np.arange(most + 1, dtype=np.uint64), "lstride": most + 1}
 
 
 def bounded(moments: FloatArray) -> FloatArray:

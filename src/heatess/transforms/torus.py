@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ducc0
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +15,7 @@ from ..blocks import slices
 from ..heat import theta
 from ..heat.bounds import exponent_for, log_allowed, log_share, truncation
 from ..heat.sums import HeatSums
+from . import backend
 from .base import Coefficients, LowSums, Spectrum, Transform
 from .lattice import lattice_levels
 
@@ -124,27 +125,17 @@ class TorusTransform(Transform):
         self, points: NDArray[Any], weights: FloatArray, degree: float, epsilon: float, threads: int
     ) -> Coefficients:
         """Points are taken in blocks, so that the memory needed does not grow with their number."""
-        return self._transform(points, weights, self.zeros(degree), epsilon, threads)
+        return self._transform(points, weights, self._sides(degree), epsilon, threads)
 
     def _transform(
-        self, points: NDArray[Any], weights: FloatArray, modes: Coefficients, epsilon: float, threads: int
+        self, points: NDArray[Any], weights: FloatArray, sides: Sequence[int], epsilon: float, threads: int
     ) -> Coefficients:
-        part = modes
-        for rows in slices(len(points), BLOCK):
-            if rows.start and part is modes:
-                part = np.empty_like(modes)
-            ducc0.nufft.nu2u(
-                points=weights[rows].astype(np.complex128),
-                coord=np.ascontiguousarray(points[rows]),
-                forward=False,
-                epsilon=epsilon,
-                nthreads=threads,
-                periodicity=self._steps,
-                out=part,
-            )
-            if part is not modes:
-                modes += part
-        return modes
+        shape = [2 * side + 1 for side in sides]
+        parts = (
+            backend.modes(points[rows], weights[rows], [-side for side in sides], shape, epsilon, threads, self._steps)
+            for rows in slices(len(points), BLOCK)
+        )
+        return backend.added(parts, shape)
 
     def low_sums(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
         """For each axis, sum w cos and sum w sin of 2 pi x_j / T_j."""
@@ -176,15 +167,7 @@ class TorusTransform(Transform):
             k = np.arange(size) - size // 2
             decay = np.exp(-2 * time * (2 * math.pi * k / period) ** 2 - theta.diagonal_factor(time, period).log)
             grid *= decay.reshape([-1 if i == axis else 1 for i in range(grid.ndim)])
-        found = ducc0.nufft.u2nu(
-            grid=grid,
-            coord=np.ascontiguousarray(points),
-            forward=False,
-            epsilon=epsilon,
-            nthreads=threads,
-            periodicity=self._steps,
-        )
-        return np.asarray(found.real)
+        return backend.values(grid, points, [-(size // 2) for size in grid.shape], epsilon, threads, self._steps)
 
     def level_energies(
         self, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
@@ -193,8 +176,7 @@ class TorusTransform(Transform):
         levels = lattice_levels(self.periods, count, MODE_LIMIT[len(self.periods)])
         if levels is None:
             return None
-        modes = np.zeros([2 * side + 1 for side in levels.sides], dtype=np.complex128)
-        modes = self._transform(points, weights, modes, epsilon, threads)
+        modes = self._transform(points, weights, levels.sides, epsilon, threads)
         energies = np.bincount(levels.labels.ravel(), (modes.real**2 + modes.imag**2).ravel(), count + 1)[:count]
         energies[0] = 1.0
         return levels.eigenvalues, levels.multiplicities, np.minimum(energies, levels.multiplicities)

@@ -18,13 +18,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-import ducc0
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray
 from ..blocks import map_rows, share_out, slices
 from ..heat.series import Series
+from . import backend
 from .base import Coefficients
 from .levels import LevelTransform, bounded
 from .low_moments import LowMoments
@@ -203,15 +203,8 @@ def fourier(
 
     Negative orders are not needed, since the weights are real.
     """
-    strengths = np.empty(len(angles), dtype=np.complex128)
-
-    def fill(rows: slice) -> None:
-        strengths[rows] = weights[rows] * _shift(angles[rows], half, orders)
-
-    map_rows(fill, len(angles))
-    modes = np.empty(_grid(count, half, orders), dtype=np.complex128)
-    ducc0.nufft.nu2u(points=strengths, coord=angles, forward=False, epsilon=epsilon, nthreads=threads, out=modes)
-    return modes
+    shape = _grid(count, half, orders)
+    return backend.modes(angles, weights, _lowest(shape, half, orders), shape, epsilon, threads)
 
 
 def _grid(count: int, half: int, orders: slice) -> tuple[int, int, int]:
@@ -220,13 +213,9 @@ def _grid(count: int, half: int, orders: slice) -> tuple[int, int, int]:
     return orders.stop - orders.start, width, width
 
 
-def _shift(angles: FloatArray, half: int, orders: slice) -> NDArray[np.complex128]:
-    """Frequencies come centred and whole; this factor shifts them to the orders m, and by 1/2 to half-integers."""
-    middle = orders.start + (orders.stop - orders.start) // 2
-    turn = middle * angles[:, 0]
-    if half:
-        turn += angles.sum(axis=1) / 2
-    return np.asarray(np.exp(1j * turn))
+def _lowest(shape: tuple[int, int, int], half: int, orders: slice) -> list[float]:
+    """The lowest frequencies in a, b and c."""
+    return [orders.start + half / 2, half / 2 - shape[1] // 2, half / 2 - shape[2] // 2]
 
 
 def contract(
@@ -270,6 +259,4 @@ def inverse_fourier(
 ) -> FloatArray:
     """Re sum exp(i (m a + k b + n c)) of *modes* at angles; orders m > 0 count twice, for -m as well."""
     modes[max(1 - half - orders.start, 0) :] *= 2
-    found = ducc0.nufft.u2nu(grid=modes, coord=angles, forward=False, epsilon=epsilon, nthreads=threads)
-    found *= _shift(angles, half, orders)
-    return np.asarray(found.real)
+    return backend.values(modes, angles, _lowest(modes.shape, half, orders), epsilon, threads)
