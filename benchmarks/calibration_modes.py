@@ -148,7 +148,7 @@ def modes_row(design: Design, clouds: int, seed: int) -> str:
         rng = np.random.default_rng([seed, number])
         points = design.draw(design.n, rng)
         weights = None if design.gamma is None else rng.gamma(design.gamma, size=len(points))
-        found = [plateau.count for plateau in he.heat_profile(points, weights, space=design.space).modes()]
+        found = [plateau.count for plateau in he.heat_profile(points, weights, space=design.space).plateaus()]
         errors = np.array([[abs(count / true - 1) for true in design.counts] for count in found])
         good = errors.reshape(len(found), len(design.counts)) <= WITHIN
         right += bool(good.any(axis=0).all())

@@ -69,7 +69,7 @@ def test_files_named_in_the_map_exist(page: Path) -> None:
 
 
 def exists(dotted: str, start: Any = he) -> bool:
-    """Whether heatess has a name such as gess, HeatProfile.modes or distributed.profile_parquet."""
+    """Whether heatess has a name such as gess, HeatProfile.plateaus or distributed.profile_parquet."""
     found = start
     for part in dotted.split("."):
         if hasattr(found, part):

@@ -32,7 +32,7 @@ def mixture(centres, shares, kappa, n, rng):
 
 
 def counts(profile):
-    return [plateau.count for plateau in profile.modes()]
+    return [plateau.count for plateau in profile.plateaus()]
 
 
 def curves_of(profile):
@@ -153,7 +153,7 @@ def test_two_levels_of_a_hierarchy_are_two_plateaus(weighted):
     ring = np.column_stack([math.sin(tilt) * np.cos(turns), math.sin(tilt) * np.sin(turns), np.full(3, math.cos(tilt))])
     cloud = mixture(np.concatenate([ring, -ring]), np.full(6, 1 / 6), 2000.0, 400, rng)
     weights = rng.gamma(3.0, size=400) if weighted else None
-    fine, coarse = he.heat_profile(cloud, weights).modes()
+    fine, coarse = he.heat_profile(cloud, weights).plateaus()
     assert (fine.count, coarse.count) == (pytest.approx(6, rel=0.15), pytest.approx(2, rel=0.15))
     assert fine.coarsest < 18 < coarse.finest
 
@@ -171,18 +171,18 @@ def test_two_levels_of_a_hierarchy_are_two_plateaus(weighted):
 )
 @pytest.mark.parametrize("seed", range(4))
 def test_there_are_no_modes_where_there_are_none(make, seed):
-    assert he.heat_profile(make(np.random.default_rng(seed))).modes() == ()
+    assert he.heat_profile(make(np.random.default_rng(seed))).plateaus() == ()
 
 
 def test_a_scale_far_beyond_the_sphere_makes_no_mode_of_a_uniform_cloud():
     cloud = he.samplers.uniform(300, rng=0)
-    assert he.heat_profile(cloud, angles=np.geomspace(5, 1000, 80)).modes() == ()
+    assert he.heat_profile(cloud, angles=np.geomspace(5, 1000, 80)).plateaus() == ()
 
 
 @pytest.mark.parametrize(**spaces.named([case for case in spaces.EVERY if case.name != "Graph"]))
 def test_every_space_has_an_answer(case):
     points = case.points(60, np.random.default_rng(0))
-    for plateau in he.heat_profile(points, space=case.space(), times=case.times(16)).modes():
+    for plateau in he.heat_profile(points, space=case.space(), times=case.times(16)).plateaus():
         assert 0.75 <= plateau.count <= 30
         assert plateau.finest < plateau.coarsest
 
@@ -204,9 +204,9 @@ def test_order_of_atoms_scale_of_weights_and_order_of_scales_do_not_matter(seed,
     rng = np.random.default_rng(seed)
     cloud, weights = he.samplers.tetrahedral(80, 140.0, rng=rng), rng.gamma(3.0, size=80)
     angles = np.geomspace(5, 120, 40)
-    one = he.heat_profile(cloud, weights, angles=angles).modes()
+    one = he.heat_profile(cloud, weights, angles=angles).plateaus()
     order = rng.permutation(80)
-    other = he.heat_profile(cloud[order], factor * weights[order], angles=rng.permutation(angles)).modes()
+    other = he.heat_profile(cloud[order], factor * weights[order], angles=rng.permutation(angles)).plateaus()
     assert [plateau.finest for plateau in one] == [plateau.finest for plateau in other]
     assert [plateau.count for plateau in one] == pytest.approx([plateau.count for plateau in other], rel=1e-6)
 
@@ -214,8 +214,8 @@ def test_order_of_atoms_scale_of_weights_and_order_of_scales_do_not_matter(seed,
 def test_a_scale_given_twice_does_no_harm():
     cloud = he.samplers.tetrahedral(100, 140.0, rng=0)
     angles = np.geomspace(5, 120, 40)
-    twice = he.heat_profile(cloud, angles=np.concatenate([angles, angles])).modes()
-    assert twice == he.heat_profile(cloud, angles=angles).modes()
+    twice = he.heat_profile(cloud, angles=np.concatenate([angles, angles])).plateaus()
+    assert twice == he.heat_profile(cloud, angles=angles).plateaus()
 
 
 # Words.
@@ -224,11 +224,11 @@ def test_a_scale_given_twice_does_no_harm():
 def test_the_sentence_stands_in_the_repr_and_on_the_command_line(tmp_path):
     cloud = he.samplers.tetrahedral(300, 140.0, rng=0)
     profile = he.heat_profile(cloud)
-    (plateau,) = profile.modes()
+    (plateau,) = profile.plateaus()
     assert plateau.sentence.startswith("4 modes between ")
     assert plateau.sentence.endswith(" degrees")
     assert f"; {plateau.sentence}; " in repr(profile)
-    assert repr(profile.modes()) == f"Plateaus({plateau.sentence})"
+    assert repr(profile.plateaus()) == f"Plateaus({plateau.sentence})"
     np.save(tmp_path / "four.npy", cloud)
     result = CliRunner().invoke(main, ["profile", str(tmp_path / "four.npy")])
     assert f"The cloud has {plateau.sentence}." in result.stdout
@@ -240,7 +240,7 @@ def test_a_profile_without_modes_says_nothing_of_them(tmp_path):
     cloud = he.samplers.uniform(200, rng=0)
     assert "mode" not in repr(he.heat_profile(cloud))
     assert "mode" not in repr(he.heat_profile(cloud, angles=[5, 20]))
-    assert repr(he.heat_profile(cloud).modes()) == "Plateaus(no modes at these scales)"
+    assert repr(he.heat_profile(cloud).plateaus()) == "Plateaus(no modes at these scales)"
     np.save(tmp_path / "uniform.npy", cloud)
     assert "The cloud has" not in CliRunner().invoke(main, ["profile", str(tmp_path / "uniform.npy")]).stdout
 
@@ -262,7 +262,7 @@ def test_counts_in_words(count, words):
 def test_too_few_scales_are_refused(angles, words):
     cloud = he.samplers.tetrahedral(100, 140.0, rng=0)
     with pytest.raises(ScaleError, match=words):
-        he.heat_profile(cloud, angles=angles).modes()
+        he.heat_profile(cloud, angles=angles).plateaus()
     assert counts(he.heat_profile(cloud, angles=np.geomspace(5, 120, 60))) == pytest.approx([4], rel=0.15)
     assert counts(he.heat_profile(cloud)) == pytest.approx([4], rel=0.15)
 
@@ -271,7 +271,7 @@ def test_a_graph_has_no_dimension():
     case = next(case for case in spaces.EVERY if case.name == "Graph")
     profile = he.heat_profile(np.arange(60), space=case.space(), times=case.times(20))
     with pytest.raises(InputError, match="has no dimension"):
-        profile.modes()
+        profile.plateaus()
     assert "mode" not in repr(profile)
 
 
@@ -280,4 +280,4 @@ def test_random_pairs_too_uncertain_to_count_are_not_read():
     cloud = he.samplers.tetrahedral(2000, 140.0, rng=0)
     profile = he.heat_profile(cloud, angles=np.geomspace(5, 40, 30), pairs=1000, rng=0)
     assert profile.error.min() > plateaus.MOST_ERROR
-    assert profile.modes() == ()
+    assert profile.plateaus() == ()

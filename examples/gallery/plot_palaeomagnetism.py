@@ -30,8 +30,8 @@ print(sites)
 
 directions = he.heat_profile(sites)
 axes = he.heat_profile(sites.points, space=he.Projective(2))
-print("directions:", directions.modes().sentence)
-print("axes:      ", axes.modes().sentence)
+print("directions:", directions.plateaus().sentence)
+print("axes:      ", axes.plateaus().sentence)
 
 # %%
 # The reversal test: turn the reversed sites by half a turn. Do both groups then come from one law?
@@ -59,4 +59,4 @@ plt.show()
 # %%
 # The answer:
 
-print(f"{directions.modes().sentence}. That they are exactly opposite is not refuted (p = {test.pvalue:.2f}).")
+print(f"{directions.plateaus().sentence}. That they are exactly opposite is not refuted (p = {test.pvalue:.2f}).")

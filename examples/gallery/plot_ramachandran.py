@@ -52,10 +52,10 @@ fig.colorbar(shown, ax=left, ticks=[-2, -1, 0, 1, 2], label="log10 of the densit
 left.set(xlabel="phi (degrees)", ylabel="psi (degrees)", xticks=range(-180, 181, 90), yticks=range(-180, 181, 90))
 left.set(aspect="equal", title="residues, smoothed at 20 degrees")
 profile.plot(right)
-right.set_title(profile.modes().sentence)
+right.set_title(profile.plateaus().sentence)
 plt.show()
 
 # %%
 # The answer:
 
-print(f"{residues.n} residues: {profile.modes().sentence}.")
+print(f"{residues.n} residues: {profile.plateaus().sentence}.")

@@ -21,7 +21,7 @@ Inference
     two_sample_test     whether two samples come from one law
     compare             both profiles, how far apart they are, and the verdict
     mmd, mmd2           how far apart two measures are, at many scales
-    HeatProfile.modes   how many modes there are, and at which scales
+    HeatProfile.plateaus  how many modes there are, and at which scales
     maximum_entropy     the structure that moments of degree 1, 2, ... explain, on circles and spheres
     pareto_k            the tail index of importance weights
     redundancy, gradient    what single atoms do for gESS

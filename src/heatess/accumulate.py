@@ -296,7 +296,7 @@ class Accumulator:
             refuse_changed(content)
             return cls._of(content, space)
         except InputError as error:
-            raise type(error)(f"{path} {error}") from None
+            raise error.within(str(path), " ") from None
 
     @classmethod
     def _of(cls, content: dict[str, Any], space: Space | None) -> Accumulator:

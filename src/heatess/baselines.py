@@ -51,9 +51,9 @@ def leinster_cobbold(
     points: Any,
     weights: ArrayLike | None = None,
     *,
-    angle: float,
     log_weights: ArrayLike | None = None,
     space: Space | None = None,
+    angle: float,
 ) -> float:
     """Order-two Leinster-Cobbold diversity with geodesic Gaussian similarity.
 

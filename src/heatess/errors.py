@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 
 
 class InputError(ValueError):
@@ -24,6 +25,15 @@ class InputError(ValueError):
     def __init__(self, message: str, *, row: int | None = None) -> None:
         super().__init__(message)
         self.row = row
+
+    def within(self, place: str, link: str = ": ") -> Self:
+        """The same error, its row included, with the place where the data are said first.
+
+        >>> str(InputError("the weight is negative", row=3).within("b"))
+        'b: the weight is negative'
+        """
+        self.args = (f"{place}{link}{self}",)
+        return self
 
 
 class InputTypeError(InputError, TypeError):

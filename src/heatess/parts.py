@@ -114,4 +114,4 @@ def part_named(part: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise type(error)(f"{part}: {error}") from None
+        raise error.within(part) from None

@@ -49,7 +49,7 @@ class Plateau:
     Examples
     --------
     >>> import heatess as he
-    >>> (plateau,) = he.heat_profile(he.samplers.tetrahedral(300, 140.0, rng=0)).modes()
+    >>> (plateau,) = he.heat_profile(he.samplers.tetrahedral(300, 140.0, rng=0)).plateaus()
     >>> plateau
     Plateau(4 modes between 4.9 and 37 degrees, count=4.039)
     """
@@ -84,7 +84,7 @@ class Plateaus(tuple[Plateau, ...]):
     """The plateaus of a profile, from the finest to the coarsest; `sentence` says them in words.
 
     >>> import heatess as he
-    >>> found = he.heat_profile(he.samplers.tetrahedral(300, 140.0, rng=0)).modes()
+    >>> found = he.heat_profile(he.samplers.tetrahedral(300, 140.0, rng=0)).plateaus()
     >>> len(found), found.sentence
     (1, '4 modes between 4.9 and 37 degrees')
     """
@@ -121,7 +121,7 @@ class Counts(NamedTuple):
 
 
 def sharpened_counts(curves: Curves, space: Space) -> Counts:
-    """How many modes there are, if heat of some time tau has made each of a point; see `HeatProfile.modes`.
+    """How many modes there are, if heat of some time tau has made each of a point; see `HeatProfile.plateaus`.
 
     The overlap of different atoms is 1 / gESS - 1 / ESS, so that with r = gESS / ESS
 

@@ -153,7 +153,7 @@ class HeatProfile(scales.OverScales):
     def _point(self, row: int) -> ProfilePoint:
         return ProfilePoint(*(float(getattr(self, name)[row]) for name in _CURVES))
 
-    def modes(self) -> Plateaus:
+    def plateaus(self) -> Plateaus:
         """The ranges of scales over which the cloud consists of a certain number of modes, from fine to coarse.
 
         The count is that of the law behind independent draws, 1 / sum of squared shares of the modes, so that unequal
@@ -182,9 +182,9 @@ class HeatProfile(scales.OverScales):
         Examples
         --------
         >>> import heatess as he
-        >>> he.heat_profile(he.samplers.tetrahedral(300, 140.0, rng=0)).modes()
+        >>> he.heat_profile(he.samplers.tetrahedral(300, 140.0, rng=0)).plateaus()
         Plateaus(4 modes between 4.9 and 37 degrees)
-        >>> (plateau,) = he.heat_profile(he.samplers.tetrahedral(300, 140.0, rng=0)).modes()
+        >>> (plateau,) = he.heat_profile(he.samplers.tetrahedral(300, 140.0, rng=0)).plateaus()
         >>> round(plateau.count, 1)
         4.0
         """
@@ -286,7 +286,7 @@ class HeatProfile(scales.OverScales):
     def _modes_in_words(self) -> str:
         """The plateaus in words; "" if there is none, or there are too few scales to tell."""
         try:
-            return self.modes().sentence
+            return self.plateaus().sentence
         except InputError:
             return ""
 
@@ -377,11 +377,11 @@ def gess(
     points: Any,
     weights: ArrayLike | None = None,
     *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
     angle: float | None = None,
     time: float | None = None,
     resolution: float | None = None,
-    log_weights: ArrayLike | None = None,
-    space: Space | None = None,
     rtol: float = 1e-8,
 ) -> float:
     """Geometric effective sample size at one scale: give exactly one of *angle*, *time*, *resolution*.
@@ -411,11 +411,11 @@ def gess_ratio(
     points: Any,
     weights: ArrayLike | None = None,
     *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
     angle: float | None = None,
     time: float | None = None,
     resolution: float | None = None,
-    log_weights: ArrayLike | None = None,
-    space: Space | None = None,
 ) -> float:
     """GESS of the weighted atoms over gESS of the same atoms equally weighted: a resampling trigger.
 

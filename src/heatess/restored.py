@@ -32,7 +32,7 @@ def profile(text: str, schema: str, curves: tuple[str, ...], space: Space | None
     try:
         known = space_of(found.get("space"), space, "a profile", "HeatProfile.from_json(text, space=...)")
     except InputError as error:
-        raise type(error)(f"this JSON {error}") from None
+        raise error.within("this JSON", " ") from None
     facts = {"ess": float(_numbers("ess", [found.get("ess")])[0]), "n": n, "space": known, "method": method}
     facts["known"] = _known(found.get("known"))
     return {"_resolutions": columns.pop("resolutions"), **columns, **facts}

@@ -100,7 +100,7 @@ def test_spectrum_modes_and_shares_are_those_of_the_library(page):
     spectrum = he.power_spectrum(measure, max_degree=64)
     np.testing.assert_allclose(told["spectrum"]["energies"], spectrum.energies[1:], rtol=1e-12)
     np.testing.assert_allclose(told["spectrum"]["expected"], spectrum.multiplicities[1:] / measure.ess, rtol=1e-12)
-    modes = he.heat_profile(measure, angles=GRID).modes()
+    modes = he.heat_profile(measure, angles=GRID).plateaus()
     assert told["modes"]["plateaus"][0]["count"] == modes[0].count
     assert round(modes[0].count) == 4
     assert "4 modes" in " ".join(data["verdict"]["sentences"])

@@ -82,8 +82,8 @@ def _test_in_words(found: UniformityTest) -> str:
     else:
         verdict, end = f"{subject[0].upper()}{subject[1:]} {'is' if 'law' in subject else 'are'} not uniform", "."
     sentence = f"{verdict}: p = {found.pvalue:.2g} {by}{end}"
-    if found.statistic != "heat":
-        row = [found.statistic, number(float(found.statistics[0])), number(float(found.expected[0]))]
+    if found.name != "heat":
+        row = [found.name, number(found.statistic), number(float(found.expected[0]))]
         return f"{sentence}\n\n{columns([['statistic', 'value', 'if uniform'], row], left=1)}"
     unit = "deg" if found.space.angular else ""
     name = "angle" if unit else "distance"

@@ -46,7 +46,7 @@ def verdict(profile: HeatProfile, *, equal: bool, about: str = "") -> str:
 def modes_sentence(profile: HeatProfile) -> str:
     """The modes of the cloud in one sentence; "" if there are none, or the scales do not tell."""
     try:
-        words = profile.modes().sentence
+        words = profile.plateaus().sentence
     except InputError:
         return ""
     return f"The cloud has {words}." if words else ""

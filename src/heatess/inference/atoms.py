@@ -119,11 +119,11 @@ def redundancy(
     points: Any,
     weights: ArrayLike | None = None,
     *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
     angle: float | None = None,
     time: float | None = None,
     resolution: float | None = None,
-    log_weights: ArrayLike | None = None,
-    space: Space | None = None,
     rtol: float = 1e-8,
 ) -> FloatArray:
     """How much of what an atom says others say too: 0 for an atom by itself, near 1 for one among many.
@@ -183,11 +183,11 @@ def gradient(
     points: Any,
     weights: ArrayLike | None = None,
     *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
     angle: float | None = None,
     time: float | None = None,
     resolution: float | None = None,
-    log_weights: ArrayLike | None = None,
-    space: Space | None = None,
     rtol: float = 1e-8,
 ) -> Gradient:
     """The gradient of gESS at one scale, by the weights and, on spheres, by the points.

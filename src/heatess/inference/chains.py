@@ -92,13 +92,13 @@ class ChainEss(OverScales):
 def chain_ess(
     points: Any,
     *,
-    chains: int | ArrayLike | None = None,
+    weights: None = None,
+    space: Space | None = None,
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
     resolutions: ArrayLike | None = None,
-    space: Space | None = None,
+    chains: int | ArrayLike | None = None,
     rtol: float = 1e-8,
-    weights: None = None,
 ) -> ChainEss:
     """Effective number of draws of a Markov chain on a manifold, at every scale: n / (1 + 2 sum of autocorrelations).
 

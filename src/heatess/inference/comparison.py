@@ -170,16 +170,18 @@ def compare(
     a: Any,
     b: Any,
     *,
+    weights: Any = None,
+    log_weights: Any = None,
+    space: Space | None = None,
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
     resolutions: ArrayLike | None = None,
-    space: Space | None = None,
     weights_are: str | tuple[str | None, str | None] | None = None,
     chains: Any = None,
     names: tuple[str, str] = ("a", "b"),
     draws: int = 500,
-    rng: np.random.Generator | int | None = None,
     rtol: float = 1e-8,
+    rng: np.random.Generator | int | None = None,
     progress: bool = False,
 ) -> Comparison:
     """Compare two weighted samples: both heat profiles, MMD at every scale, and whether the difference may be chance.
@@ -203,7 +205,7 @@ def compare(
     before and after differ (p = 0.002), most clearly at 20 degrees; before fills 8.1 places there and after 2.7
     """
     called = _checked_names(names)
-    one, other = measures_of(a, b, space, called)
+    one, other = measures_of(a, b, space, weights, log_weights, called)
     given = angles, times, resolutions
     how: dict[str, Any] = {"weights_are": weights_are, "draws": draws, "rng": rng, "rtol": rtol, "progress": progress}
     test, reason = None, ""

@@ -142,12 +142,12 @@ def maximum_entropy(
     points: Any,
     weights: ArrayLike | None = None,
     *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
     angle: float | None = None,
     time: float | None = None,
     resolution: float | None = None,
     max_degree: int = 8,
-    log_weights: ArrayLike | None = None,
-    space: Space | None = None,
 ) -> MaximumEntropy:
     """How much of the structure of a cloud is explained by its moments of degree 1, 2, ...: circles and spheres S^2.
 

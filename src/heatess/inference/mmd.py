@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import scales
-from ..arrays import EPS, FloatArray
+from ..arrays import EPS, FloatArray, shown
 from ..blocks import slices
 from ..engines import plan
 from ..engines.base import Question
@@ -67,10 +67,12 @@ def mmd2(
     a: Any,
     b: Any,
     *,
+    weights: Any = None,
+    log_weights: Any = None,
+    space: Space | None = None,
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
     resolutions: ArrayLike | None = None,
-    space: Space | None = None,
     rtol: float = 1e-8,
 ) -> FloatArray:
     """Squared MMD of two weighted measures with the heat kernel k_2t, at every scale: how far apart they are there.
@@ -89,11 +91,13 @@ def mmd2(
     Parameters
     ----------
     a, b : array-like or Measure
-        Points with equal weights, or, for other weights, a `Measure` each. They need not have the same number of atoms.
-    angles, times, resolutions : array-like
-        Exactly one of them, as for `heat_profile`.
+        Points, or a `Measure` each. They need not have the same number of atoms.
+    weights, log_weights : pair, optional
+        Weights of *a* and of *b*, (wa, wb), as for `heat_profile`; None in place of one of them for equal weights.
     space : Space, optional
         The manifold, unless *a* or *b* is a `Measure`. Default: the unit sphere of the array's dimension.
+    angles, times, resolutions : array-like
+        Exactly one of them, as for `heat_profile`.
     rtol : float
         Relative accuracy wanted. A `PrecisionWarning` says how certain the numbers are where a bound on their relative
         error (truncation, transform, rounding) is above both this and 1e-4: what is within *rtol* was asked for, and
@@ -119,7 +123,7 @@ def mmd2(
     check_rtol(rtol)
     if angles is None and times is None and resolutions is None:
         raise ScaleError("give the scales: one of angles=, times= and resolutions=")
-    one, other = measures_of(a, b, space)
+    one, other = measures_of(a, b, space, weights, log_weights)
     if not one.space.compact:
         raise InputError(
             f"mmd2 on {one.space!r} is not defined with respect to normalised volume, since that is infinite; give "
@@ -133,10 +137,12 @@ def mmd(
     a: Any,
     b: Any,
     *,
+    weights: Any = None,
+    log_weights: Any = None,
+    space: Space | None = None,
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
     resolutions: ArrayLike | None = None,
-    space: Space | None = None,
     rtol: float = 1e-8,
 ) -> FloatArray:
     """MMD of two weighted measures with the heat kernel k_2t, at every scale: the square root of `mmd2`.
@@ -148,7 +154,8 @@ def mmd(
     >>> mmd(places, -places, angles=[10, 20, 45]).round(2)
     array([2.62, 0.74, 0.04])
     """
-    squared = mmd2(a, b, angles=angles, times=times, resolutions=resolutions, space=space, rtol=rtol)
+    given: dict[str, Any] = {"weights": weights, "log_weights": log_weights, "space": space, "rtol": rtol}
+    squared = mmd2(a, b, **given, angles=angles, times=times, resolutions=resolutions)
     return np.asarray(np.sqrt(squared))
 
 
@@ -165,21 +172,47 @@ def mmd2_of(one: Measure, other: Measure, times: FloatArray, rtol: float) -> Flo
     return result
 
 
-def measures_of(a: Any, b: Any, space: Space | None, names: tuple[str, str] = ("a", "b")) -> tuple[Measure, Measure]:
-    """Both on one space, the one given, that of a Measure, or the unit sphere; and in one frame, that of *a*."""
+def measures_of(
+    a: Any,
+    b: Any,
+    space: Space | None,
+    weights: Any = None,
+    log_weights: Any = None,
+    names: tuple[str, str] = ("a", "b"),
+) -> tuple[Measure, Measure]:
+    """Both on one space, the one given, that of a Measure, or the unit sphere; and in one frame, that of *a*.
+
+    *weights* and *log_weights* are pairs, or None.
+    """
+    (own, others), (own_log, others_log) = _pair(weights, "weights"), _pair(log_weights, "log_weights")
     known = [part.space for part in (a, b) if isinstance(part, Measure)]
     if len(known) == 2 and known[0] != known[1]:
         raise InputError(f"a and b must be on one space, but a is on {known[0]!r} and b on {known[1]!r}")
     if space is None and known:
         space = known[0]
     with part_named("a"):
-        one = Measure.of(a, space=space)
+        one = Measure.of(a, own, log_weights=own_log, space=space)
     with part_named("b"):
-        other = Measure.of(b, space=space or one.space)
+        other = Measure.of(b, others, log_weights=others_log, space=space or one.space)
     other = in_one_frame(one, other, names)
     if one.points.dtype != other.points.dtype:  # unit vectors in single precision are of unit length to that alone
         one, other = _double(one), _double(other)
     return one, other
+
+
+def _pair(given: Any, name: str) -> tuple[Any, Any]:
+    if given is None:
+        return None, None
+    if not isinstance(given, tuple | list) or len(given) != 2 or any(_is_number(part) for part in given):
+        raise InputError(
+            f"{name} must be a pair, {name}=(those of a, those of b), with None for equal weights, but are "
+            f"{shown(given)}"
+        )
+    return given[0], given[1]
+
+
+def _is_number(part: Any) -> bool:
+    return part is not None and not isinstance(part, str) and np.ndim(part) == 0
 
 
 def in_one_frame(one: Measure, other: Measure, names: tuple[str, str] = ("a", "b")) -> Measure:

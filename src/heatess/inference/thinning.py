@@ -131,13 +131,13 @@ def thin(
     points: Any,
     weights: ArrayLike | None = None,
     *,
-    size: int | None = None,
-    error: float | None = None,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
     angle: float | None = None,
     time: float | None = None,
     resolution: float | None = None,
-    log_weights: ArrayLike | None = None,
-    space: Space | None = None,
+    size: int | None = None,
+    error: float | None = None,
     rtol: float = 1e-8,
 ) -> Thinned:
     """A smaller weighted set that is the same at one scale and above, with a certificate of what it changes.

@@ -149,15 +149,17 @@ def two_sample_test(
     a: Any,
     b: Any,
     *,
+    weights: Any = None,
+    log_weights: Any = None,
+    space: Space | None = None,
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
     resolutions: ArrayLike | None = None,
-    space: Space | None = None,
     weights_are: str | tuple[str | None, str | None] | None = None,
     chains: Any = None,
     draws: int = 500,
-    rng: np.random.Generator | int | None = None,
     rtol: float = 1e-8,
+    rng: np.random.Generator | int | None = None,
     progress: bool = False,
 ) -> TwoSampleTest:
     """Test whether two weighted samples come from one law: one p-value over all scales.
@@ -186,15 +188,17 @@ def two_sample_test(
     Parameters
     ----------
     a, b : array-like or Measure
-        Points with equal weights, or, for other weights, a `Measure` each. Atoms of zero weight are left out.
+        Points, or a `Measure` each. Atoms of zero weight are left out.
+    weights, log_weights : pair, optional
+        Weights of *a* and of *b*, (wa, wb), as for `heat_profile`; None in place of one of them for equal weights.
+    space : Space, optional
+        The manifold, unless *a* or *b* is a `Measure`. Default: the unit sphere of the array's dimension. On spaces of
+        infinite volume `mmd2` is nan, and the test is as good as elsewhere.
     angles, times, resolutions : array-like, optional
         At most one of them, as for `heat_profile`. Default: 8 scales from where neighbours among all points are to
         where all are one blob. They depend on the places of both samples together, and with fixed weights not on
         which place belongs to which sample. That keeps the test exact; scales that were chosen by looking at the
         difference would not.
-    space : Space, optional
-        The manifold, unless *a* or *b* is a `Measure`. Default: the unit sphere of the array's dimension. On spaces of
-        infinite volume `mmd2` is nan, and the test is as good as elsewhere.
     weights_are : {"fixed", "importance"}, or a pair of them, optional
         Where the weights come from. Default, for each sample: importance if they differ, zeros aside, else fixed.
     chains : int, array-like, or a pair of them, optional
@@ -229,7 +233,7 @@ def two_sample_test(
     >>> he.two_sample_test(six, even, angles=120, rng=3).pvalue > 0.05
     True
     """
-    one, other = measures_of(a, b, space)
+    one, other = measures_of(a, b, space, weights, log_weights)
     how: dict[str, Any] = {"weights_are": weights_are, "draws": draws, "rng": rng, "rtol": rtol, "progress": progress}
     return tested(one, other, (angles, times, resolutions), ("a", "b"), chains=chains, **how)
 

@@ -15,6 +15,7 @@ from ..errors import InputError, ScaleError
 from ..measure import Measure
 from ..scales import Scales
 from ..spaces.base import Space
+from .combine import cauchy
 from .families import Family, heat_family, sobolev_family
 from .jackknife import refuse_one_footprint
 from .pareto import tail_index
@@ -71,7 +72,10 @@ class UniformityTest(scales.OverScales):
         How p-values were found.
     draws : int
         Number of random draws; 0 for the limit.
-    statistic : str
+    statistic : float
+        The number that `pvalue` belongs to: the statistic that was asked for, or over several scales and degrees
+        the mean of cot(pi p) over their p-values, which is large where one of them is small.
+    name : str
         "heat", or the name of the statistic.
     weights_are : {"fixed", "importance"}
         What the weights were taken for.
@@ -93,6 +97,7 @@ class UniformityTest(scales.OverScales):
         "method",
         "draws",
         "statistic",
+        "name",
         "weights_are",
         "ess",
         "n",
@@ -109,12 +114,24 @@ class UniformityTest(scales.OverScales):
     pvalue: float
     method: Method
     draws: int
-    statistic: str
+    name: str
     weights_are: WeightsAre
     ess: float
     n: int
     space: Space
     _resolutions: FloatArray | None = field(default=None)
+
+    @property
+    def statistic(self) -> float:
+        """The number that the p-value belongs to.
+
+        >>> import heatess as he
+        >>> test = he.uniformity_test(he.samplers.fibonacci(100), statistic="rayleigh")
+        >>> test.name, bool(test.statistic == test.statistics[0])
+        ('Rayleigh', True)
+        """
+        every = np.concatenate([self.pvalues, self.degrees.pvalues])
+        return float(self.statistics[0] if len(every) == 1 else cauchy(every))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, with the low degrees under "degrees".
@@ -142,8 +159,8 @@ class UniformityTest(scales.OverScales):
     def __repr__(self) -> str:
         how = self.method if not self.draws else f"{self.method}, {self.draws:,} draws"
         head = f"UniformityTest({self.space!r}, n={self.n}, ess={self.ess:.4g}: p = {self.pvalue:.3g} by {how}"
-        if self.statistic != "heat":
-            return f"{head}; {self.statistic} {float(self.statistics[0]):.4g}, expected {float(self.expected[0]):.4g})"
+        if self.name != "heat":
+            return f"{head}; {self.name} {self.statistic:.4g}, expected {float(self.expected[0]):.4g})"
         least = int(np.argmin(self.pvalues))
         smallest, where = float(self.pvalues[least]), f"at {scales.in_words(self.space, float(self.times[least]))}"
         if len(self.degrees.pvalues) and self.degrees.pvalues.min() < smallest:

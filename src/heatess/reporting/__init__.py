@@ -38,15 +38,15 @@ def report(
     measures: Any,
     path: AnyPath,
     *,
-    names: str | Sequence[str] | None = None,
-    title: str | None = None,
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
     resolutions: ArrayLike | None = None,
+    names: str | Sequence[str] | None = None,
+    title: str | None = None,
     weights_are: str | None = None,
+    provenance: Mapping[str, str] | None = None,
     rtol: float = 1e-8,
     rng: np.random.Generator | int | None = None,
-    provenance: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a report on one or several measures: one HTML file that needs no network and no other file.
 

@@ -64,7 +64,7 @@ def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_a
     """What is computed of a measure before anything is said about it."""
     entry = Entry(name, sorted_profile(profile), measure)
     try:
-        entry.modes = entry.profile.modes()
+        entry.modes = entry.profile.plateaus()
     except InputError as error:
         entry.reasons["modes"] = str(error)
     if profile.known.kind not in (*NO_DRAWS, "chains"):

@@ -164,7 +164,7 @@ class Product(Space):
             try:
                 checked = space.check(part)
             except InputError as error:
-                raise type(error)(f"factor {j} of the product, {_short(space)}: {error}", row=error.row) from None
+                raise error.within(f"factor {j} of the product, {_short(space)}") from None
             parts.append(self._kernels[j].rows(checked))
             if len(parts[j]) != len(parts[0]):
                 raise InputError(

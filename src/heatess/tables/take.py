@@ -93,7 +93,7 @@ class Taken(NamedTuple):
             except InputError as found:
                 return found
         if error.row is None and self.origin.source not in str(error):
-            return type(error)(f"{self.origin.source}: {error}")
+            return error.within(self.origin.source)
         return error
 
 
@@ -144,7 +144,7 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
         try:
             space = _space(reading, kind, points, units or "") if table.space is None else table.space
         except InputError as error:
-            raise type(error)(f"{table.source}: {error}") from None
+            raise error.within(table.source) from None
         plain, logs = (None, weights) if meaning.logs else (weights, None)
         known = known_of(table, reading, kind, len(piece.columns[0]), kept, whole=rows is None)
         known = replace(known, units=known.units or unit_in_file(kind.angular, table, written))
@@ -167,7 +167,7 @@ def at_place(error: InputError, place: Place) -> InputError:
     """The same error with the place of its row in the file."""
     if error.row is None:
         return error
-    return type(error)(f"{place(error.row)}: {error}", row=error.row)
+    return error.within(place(error.row))
 
 
 @contextmanager

@@ -27,11 +27,11 @@ def draw_uniformity(test: UniformityTest, ax: Axes | None = None) -> Axes:
     below 1e-16 are drawn there.
     """
     ax = new_axes(ax)
-    if test.statistic == "heat":
+    if test.name == "heat":
         _draw_scales(ax, test)
     else:
         ax.plot([0.5], [max(test.pvalue, FLOOR)], "o", color=COLORS[0], markersize=8)
-        ax.set(xlim=(0, 1), xticks=[0.5], xticklabels=[f"{test.statistic} = {float(test.statistics[0]):.3g}"])
+        ax.set(xlim=(0, 1), xticks=[0.5], xticklabels=[f"{test.name} = {test.statistic:.3g}"])
     ax.axhline(SMALL, color=GREY, label="5 %", gid="heatess-level-5", **LEVEL)
     least = min(float(np.min(test.pvalues)), test.pvalue, *test.degrees.pvalues.tolist(), SMALL / 2)
     ax.set(yscale="log", ylabel="p-value of uniformity", ylim=(max(least, FLOOR) / 2, 1.5))

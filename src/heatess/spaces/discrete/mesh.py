@@ -108,7 +108,7 @@ class Mesh(NodeSpace):
         try:
             return cls(vertices, faces, modes)
         except InputError as error:
-            raise type(error)(f"{name}: {error}") from None
+            raise error.within(name) from None
 
     @classmethod
     def from_trimesh(cls, mesh: Any, modes: int | None = None) -> Mesh:
