@@ -191,18 +191,52 @@ def test_functions_between_the_vertices_of_an_uneven_mesh_keep_their_curvature()
     assert_allclose(mesh._evaluation(points) @ values, found, atol=1e-13)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_error_covers_few_points_on_faces_that_differ_much_in_size(seed):
+def assert_estimated(found, gess, mmd2):
+    """What is said of meshes: gESS to `error`, MMD^2 to four times that or a tenth, of it or of 0.01."""
+    assert (np.abs(found.gess / gess - 1) <= found.error).all()
+    stated = np.maximum(0.1, 4 * found.error) * np.maximum(mmd2, 0.01)
+    assert (np.abs(found.mmd2 - mmd2) <= stated).all()
+
+
+@pytest.mark.parametrize(("seed", "concentration"), [(0, 2.0), (1, 1.0), (2, 3.0), (3, 8.0)])
+def test_the_estimate_covers_vertices_and_points_inside_the_largest_triangles(seed, concentration):
     rng = np.random.default_rng(seed)
-    vertices, faces = meshes.uneven_sphere(1200, rng, concentration=2.0)
+    vertices, faces = meshes.uneven_sphere(800, rng, concentration)
     mesh = he.Mesh(vertices, faces)
-    times = mesh.finest_time * np.array([1, 2, 4, 10])
-    for _ in range(4):
-        points = mesh.uniform(20, rng)
+    times = mesh.finest_time * np.array([1.0001, 2, 4, 10, 40, 80])
+    largest = np.argsort(-mesh._areas)[:3]
+    clouds = [mesh.uniform(20, rng), (largest, np.full((3, 3), 1 / 3)), (largest[:2], rng.dirichlet(np.ones(3), 2))]
+    clouds += [rng.choice(800, 30), [int(np.argmin(vertices[:, 2]))]]
+    for points in clouds:
         places = mesh._in_space(mesh.check(points))
         exact = he.heat_profile(places / np.linalg.norm(places, axis=1, keepdims=True), times=times)
-        found = he.heat_profile(points, space=mesh, times=times)
-        assert (np.abs(found.gess / exact.gess - 1) < found.error).all()
+        assert_estimated(he.heat_profile(points, space=mesh, times=times), exact.gess, exact.mmd2)
+
+
+def test_the_estimate_covers_coarse_scales_of_flat_and_uneven_triangles():
+    """A square with insulated sides has products of cosines for modes."""
+    rng, side = np.random.default_rng(5), np.linspace(0, 1, 25)
+    inner, rim = rng.random((600, 2)), np.concatenate([[[s, e], [e, s]] for s in side for e in (0.0, 1.0)])
+    flat = np.unique(np.concatenate([inner, rim]) ** np.array([2, 1]), axis=0)
+    corners = Delaunay(flat).simplices
+    one, other = (flat[corners[:, k]] - flat[corners[:, 0]] for k in (1, 2))
+    area = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
+    mesh = he.Mesh(np.column_stack([flat, 0 * flat[:, 0]]), corners[area > 1e-9])
+    times = mesh.finest_time * np.array([1.0001, 3, 10, 40])
+    wave = np.arange(100)
+    for _ in range(20):
+        nodes = rng.choice(len(flat), 4)
+        found = he.heat_profile(nodes, space=mesh, times=times)
+        gess, mmd2 = np.empty((2, len(times)))
+        for k, time in enumerate(times):
+            decay = np.exp(-2 * (np.pi * wave) ** 2 * time) * np.where(wave > 0, 2, 1)
+            kernel = np.ones((4, 4))
+            for x in flat[nodes].T:
+                modes = np.cos(np.pi * np.outer(x, wave))
+                kernel *= modes * decay @ modes.T
+            root = np.sqrt(kernel.diagonal())
+            gess[k], mmd2[k] = 16 / (kernel / np.outer(root, root)).sum(), kernel.mean() - 1
+        assert_estimated(found, gess, mmd2)
 
 
 def test_scaling_the_mesh_scales_time():

@@ -71,9 +71,9 @@ class HeatProfile(scales.OverScales):
     dimension : ndarray
         Order-two dimension, - d log gESS / d log alpha, from the exact derivative.
     error : ndarray
-        Bound on the relative error of `gess`: truncation, transform and rounding together. A warning says so where
-        `mmd2` is less certain than four times this and 1e-4; chance, with *pairs*, moves it by (1 + 1 / mmd2) times
-        this.
+        Bound on the relative error of `gess`: truncation, transform and rounding together; on meshes and point clouds
+        an estimate. A warning says so where `mmd2` is less certain than four times this and 1e-4; chance, with *pairs*,
+        moves it by (1 + 1 / mmd2) times this.
     ess, n : float, int
         Ordinary effective sample size, 1 / sum w_i^2, and number of atoms.
     space, method : Space, str

@@ -107,6 +107,7 @@ def _measure(
         "even": None if weights is None else he.heat_profile(points, space=space, times=times).gess,
     }
     facts = {"name": name, "n": profile.n, "ess": profile.ess, "equal": weights is None, "space": repr(space)[:60]}
+    facts["certified"] = space.certified
     facts |= {
         "about": "points",
         "read": f"{profile.n} points",

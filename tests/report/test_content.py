@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import heatess as he
 import spaces
+from heatess.reporting.content import Entry, report_data
 from heatess.reporting.views import view_of
 
 KINDS = {
@@ -219,6 +220,20 @@ def test_a_distant_plane_keeps_its_coordinates():
     points = np.random.default_rng(0).normal([5e5, -4e6], size=(50, 2))
     view = view_of(he.Measure(points, space=he.Euclidean(2)), np.array([0.5]))
     np.testing.assert_allclose(atoms_of(view), points, atol=view["extent"] / 32767)
+
+
+def test_errors_of_surfaces_and_of_random_pairs_are_called_estimates():
+    mesh = next(case for case in spaces.EVERY if case.name == "Mesh").space()
+    graph = next(case for case in spaces.EVERY if case.name == "Graph").space()
+    estimated = he.heat_profile([0, 3], space=mesh, times=[mesh.finest_time * 2])
+    bounded = he.heat_profile([0, 3], space=graph, times=[1.0])
+    plane = np.random.default_rng(1).standard_normal((500, 2))
+    rough = he.heat_profile(plane, space=he.Euclidean(2), times=[0.1], pairs=2000, rng=1)
+    for profile, word in ((estimated, "estimated"), (bounded, "certified"), (rough, "estimated")):
+        told = report_data([Entry("cloud", profile, None)], title="")
+        assert told["measures"][0]["certified"] == (word == "certified")
+        text = next(item["text"] for item in told["methods"] if "relative error" in item["text"])
+        assert ("not certified" in text) == (word == "estimated")
 
 
 def test_atoms_of_a_mesh_are_at_their_nearest_vertex():

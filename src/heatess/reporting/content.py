@@ -187,6 +187,7 @@ def _measure(entry: Entry, known: Told, weights_are: str | None, room: int) -> d
         "kind": profile.known.kind,
         "read": origin.description if origin is not None else "",
         "method": profile.method,
+        "certified": methods.is_certified(profile),
         "modes": _modes(entry),
         "resolution_limit": entry.limit,
         "pareto_k": entry.pareto_k,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..inference.comparison import Comparison
+from ..profile import HeatProfile
 from .words import scale_in_words
 
 if TYPE_CHECKING:
@@ -96,14 +97,20 @@ def _scales(entry: Entry, row: int) -> str:
     return f"{text} The page opens at {at}, {why}."
 
 
+def is_certified(profile: HeatProfile) -> bool:
+    """Whether `error` is a bound: not of nodes that stand for a surface, nor of random pairs."""
+    return profile.space.certified and profile.method != "pairs"
+
+
 def _accuracy(entry: Entry, *, several: bool) -> str:
     profile = entry.profile
     ways = [_ENGINES.get(name, name) for name in profile.method.split("+")]
     who = f"{entry.name}: " if several else ""
-    bound = "estimated" if profile.space.modes is not None else "certified"
+    most = f"{profile.error.max():.1e}"
+    bound = f"at most {most}, certified" if is_certified(profile) else f"estimated to be at most {most}, not certified,"
     return (
         f"{who}gESS was computed by {' and '.join(ways)} ({profile.method}), over all {profile.n:,} atoms. "
-        f"Its relative error is at most {profile.error.max():.1e}, {bound} at each scale; see the table."
+        f"Its relative error is {bound} at each scale; see the table."
     )
 
 

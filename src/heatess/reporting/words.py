@@ -244,7 +244,8 @@ def warnings(known: Told) -> list[str]:
         )
     doubt = float(known.profile.error.max())
     if doubt > 1e-3:
-        said.append(f"gESS is certain only to {percent(doubt)} at some scales; see the column of errors.")
+        how = "certain only" if known.profile.space.certified else "estimated to be right"
+        said.append(f"gESS is {how} to {percent(doubt)} at some scales; see the column of errors.")
     return said
 
 

@@ -53,7 +53,8 @@
     ["occupied share of the space", (m, i) => m.curves.volume && percent(m.curves.volume[i])],
     ["dimension at this scale", (m, i) => m.curves.dimension && he.number(rounded(m.curves.dimension[i]), 2)],
     ["squared MMD to uniform", (m, i) => m.curves.mmd2 && he.number(m.curves.mmd2[i])],
-    ["certified relative error of gESS", (m, i) => m.curves.error && he.number(m.curves.error[i], 2)],
+    ["certified relative error of gESS", (m, i) => (m.certified ? m.curves.error && he.number(m.curves.error[i], 2) : null)],
+    ["estimated relative error of gESS", (m, i) => (m.certified ? null : m.curves.error && he.number(m.curves.error[i], 2))],
   ];
   const rounded = (value) => (known(value) && Math.abs(value) < 1e-9 ? 0 : value); // rounding of the profile
   const percent = (value) => (known(value) ? `${he.number(100 * value)} %` : "–");
