@@ -50,6 +50,10 @@ class Offer(ABC):
     def seconds(self, first: int, end: int) -> float:
         """Rough seconds on two cores of the scales *first*, ..., *end* - 1; inf where the engine does not serve one."""
 
+    def cost(self, first: int, end: int) -> float:
+        """What the plan compares: the seconds, unless an answer is worth more or less than they say."""
+        return self.seconds(first, end)
+
     @abstractmethod
     def run(self, part: slice, progress: Progress) -> Answer:
         """Heat sums at the scales of *part*."""

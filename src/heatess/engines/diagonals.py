@@ -28,6 +28,13 @@ PER_ENTRY, PER_NODE = 0.8e-9, 4e-9
 #: Seconds of one entry that is copied into a ball, from anywhere in memory.
 PER_FOUND = 2e-8
 
+#: Seconds of the square of the steps of a run, for both rules of it; and how often they are looked at, all in all, in a
+#: run that is taken on until they agree.
+PER_RULES, LOOKS = 5e-8, 3.0
+
+#: Longest run.
+MOST_STEPS = 6000
+
 #: Hops of the ball per step of the run, on spaces where a multiplication reaches two.
 _SLACK = 0.75
 
@@ -179,13 +186,14 @@ class Plan:
         nodes = min(known * max(hops / _COUNTED, 1.0) ** growth, float(self.flow.size))
         entries = nodes * self.flow.entries / self.flow.size
         each: float = 0.8 * steps * (PER_ENTRY * entries + PER_NODE * nodes) + PER_FOUND * entries
-        return self.atoms * (each + 5e-8 * steps**2) / thread_count()
+        return self.atoms * (each + PER_RULES * steps**2) / min(self.atoms, thread_count())
 
     def affordable(self, budget: float) -> int:
         """The most steps within so many seconds; at least two."""
         low, high = 2, 2
-        while self.seconds(high) < budget and high < 4 * self.flow.size:
+        while self.seconds(high) < budget and high < MOST_STEPS:
             low, high = high, 2 * high
+        high = min(high, MOST_STEPS + 1)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.seconds(middle) < budget else (low, middle)
@@ -220,8 +228,9 @@ def _lengthened(
     """With longer runs from atoms whose bounds are too wide, which become narrower in *known*."""
     for _ in range(4):
         short = np.flatnonzero((known.upper > known.lower * (1 + tolerance)).any(axis=1))
-        longer = math.ceil(_LONGER * runs.alpha.shape[1])
-        if not len(short) or plan.seconds(longer) > budget:
+        steps = runs.alpha.shape[1]
+        longer = min(math.ceil(_LONGER * steps), MOST_STEPS)
+        if not len(short) or longer == steps or plan.seconds(longer) > budget:
             break
         others = plan.flow.local(starts[short], longer, plan.hops(longer))
         runs = runs.replaced(short, others)

@@ -29,13 +29,24 @@ from ..heat.sums import HeatSums
 from ..measure import Measure
 from ..progress import Progress, announce
 from ..spaces.capabilities import Modes
-from ..spaces.flow import Flow
+from ..spaces.flow import ROWS, Flow
 from .base import Answer, Engine, Offer, PotentialOffer, Question
-from .diagonals import PER_ENTRY, PER_NODE, SOON, Plan, diagonals, runs_are_sooner, steps_for
+from .diagonals import (
+    LOOKS,
+    MOST_STEPS,
+    PER_ENTRY,
+    PER_NODE,
+    PER_RULES,
+    SOON,
+    Plan,
+    diagonals,
+    runs_are_sooner,
+    steps_for,
+)
 from .modes import density as density_of_modes
 from .modes import refuse_finer
 from .quadrature import heated
-from .runs import KEPT, MOST_STEPS, Power, advanced, touched_by, warmed
+from .runs import KEPT, Power, advanced, touched_by, warmed
 
 #: Share of the discretisation error that the runs may add.
 SHARE = 0.1
@@ -55,6 +66,9 @@ DOUBT = 1e-3
 
 #: Nodes up to which eigenpairs can be waited for.
 FEW_NODES = 300_000
+
+#: Seconds of a step of a run however few the nodes.
+PER_STEP = 1e-5
 
 #: Seconds that whoever waits is told of.
 WORTH_A_WORD = 4.0
@@ -137,16 +151,22 @@ class FlowOffer(Offer):
 
     def seconds(self, first: int, end: int) -> float:
         """The run for MMD^2, the self-overlaps, and a run for each scale."""
-        step = (PER_ENTRY * self.flow.entries + PER_NODE * self.flow.size) / min(thread_count(), 2)
-        steps, own = self._steps[first:end], self._own_seconds[first:end]
-        vague = VAGUE * sum(seconds > self._budget for seconds in own) / len(own)
-        return step * (steps[-1] + sum(steps)) + min(own[-1], self._budget) + vague
+        threads = max(1, min(thread_count(), self.flow.size // ROWS))
+        step = (PER_ENTRY * self.flow.entries + PER_NODE * self.flow.size) / threads + PER_STEP
+        steps = [self._steps[end - 1], *self._steps[first:end]]
+        runs = sum(step * count + LOOKS * PER_RULES * count**2 for count in steps)
+        return runs + min(self._own_seconds[end - 1], self._budget)
+
+    def cost(self, first: int, end: int) -> float:
+        """More than the seconds where the answer would be vague."""
+        own = self._own_seconds[first:end]
+        return self.seconds(first, end) + VAGUE * sum(seconds > self._budget for seconds in own) / len(own)
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """One run for MMD^2, then scale after scale."""
         seconds = self.seconds(part.start, part.stop)
         if seconds > WORTH_A_WORD:
-            announce(f"heat on {self.flow.size:,} nodes: up to {min(seconds, VAGUE):.0f} s")
+            announce(f"heat on {self.flow.size:,} nodes: about {seconds:.0f} s")
         times, tolerance = self.question.times[part], self.tolerance[part]
         discretised = self.modes.discretisation_error(times)
         power = self._power(times, tolerance)

@@ -91,19 +91,20 @@ def plan(question: Question, method: str = "auto", engines: tuple[Engine, ...] =
         offer = engine.offer(question)
         if offer is not None:
             offered.append((engine, offer))
-            if method == "auto" and (seconds := offer.seconds(0, count)) < cheap:
-                return [Step(offer, slice(0, count))], seconds
+            if method == "auto" and offer.cost(0, count) < cheap:
+                return [Step(offer, slice(0, count))], offer.seconds(0, count)
     offers = [offer for _, offer in offered]
-    steps, seconds = _cheapest(offers, _seams(count, FEW_SEAMS))
-    if seconds > WORTH_SEARCH:
-        steps, seconds = _cheapest(offers, _seams(count, MANY_SEAMS))
-    if seconds == math.inf and method != "auto":
+    steps, cost = _cheapest(offers, _seams(count, FEW_SEAMS))
+    if cost > WORTH_SEARCH:
+        steps, cost = _cheapest(offers, _seams(count, MANY_SEAMS))
+    if cost == math.inf and method != "auto":
         raise (offered[0][0] if offered else chosen[0]).refusal(question)
-    if seconds == math.inf:
+    if cost == math.inf:
         raise PrecisionError(
             f"no engine reaches rtol={question.rtol:g} at {question.scale(0)} on {question.measure.space!r}; give a "
             "larger rtol or coarser scales"
         )
+    seconds = sum(step.offer.seconds(step.part.start, step.part.stop) for step in steps)
     if method == "auto" and seconds > PATIENCE:
         raise CostError(_too_expensive(question, seconds), seconds=seconds)
     return steps, seconds
@@ -122,7 +123,7 @@ def _cheapest(offers: list[Offer], seams: list[int]) -> tuple[list[Step], float]
     for end in range(1, len(seams)):
         for offer in offers:
             for first in range(end - 1, -1, -1):
-                total = best[first] + offer.seconds(seams[first], seams[end])
+                total = best[first] + offer.cost(seams[first], seams[end])
                 if total < best[end]:
                     best[end], last[end] = total, (first, offer)
     steps: list[Step] = []

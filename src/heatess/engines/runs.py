@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import EPS, FloatArray
 from ..spaces.capabilities import Rounding
 from ..spaces.flow import Flow, Run
-from .diagonals import steps_for
+from .diagonals import MOST_STEPS, steps_for
 from .energies import Energies, blur_of
 from .quadrature import Bracket, heated
 
@@ -28,8 +28,8 @@ ROUNDED = 4 * EPS
 #: An error of MMD^2 that is worth another run to know it better, and the least square of a standard normal number.
 WORTH_FADING, UNLIKELY = 1e-6, 1e-8
 
-#: Longest run, and the first look at it.
-MOST_STEPS, FIRST_LOOK = 6000, 24
+#: The first look at a run.
+FIRST_LOOK = 24
 
 #: A run of so many steps is ended if bounds have come together by less than this, in logarithm, since half of them.
 ENOUGH, STILL = 500, 0.05

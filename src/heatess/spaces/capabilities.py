@@ -386,6 +386,9 @@ class Modes(Protocol):
     def seconds(self, time: float) -> float:
         """Rough seconds that eigenpairs for *time* take; none if they are known, infinite if they are refused."""
 
+    def count(self, time: float) -> int:
+        """About how many eigenpairs `resolved` has at *time*."""
+
     def functionals(self, points: NDArray[Any]) -> Any:
         """Sparse rows r_x, shape (n, nodes), with k_2t(x, y) = r_x' G exp(-2 t S) r_y for S and G of the flow."""
 

@@ -24,7 +24,7 @@ from ..blocks import share_out, thread_count
 from ..pool import team, until_stopped
 
 #: Rows that one thread multiplies at least.
-_ROWS = 50_000
+ROWS = 50_000
 
 #: Steps of a run that only asks how large the eigenvalues are.
 _SOUNDING = 40
@@ -232,7 +232,7 @@ class Run:
     def advance(self, steps: int, visit: Callable[[FloatArray, float], None] | None = None) -> None:
         """So many steps more, or until the space is exhausted; *visit* is given each G x and its scale."""
         size = self._flow.size
-        threads = max(1, min(thread_count(), size // _ROWS))
+        threads = max(1, min(thread_count(), size // ROWS))
         edges = np.linspace(0, size, threads + 1).astype(np.int64).tolist()
         parts = list(pairwise(edges))
         if threads == 1:

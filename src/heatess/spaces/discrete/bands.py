@@ -111,10 +111,14 @@ class Bands:
 
         And so many *more*, of an eigenvalue just above that is repeated more often than that.
         """
+        from threadpoolctl import threadpool_limits
+
         parts = self._between(-1e-3 * self._scale, limit, self.count_below(limit), 0)
         if more:
             parts.append(self._block(limit, limit, more))
-        skew = [float(np.linalg.norm(one.functions.T @ (self._metric @ two.functions))) for one, two in pairwise(parts)]
+        with threadpool_limits(1, user_api="blas"):
+            products = (one.functions.T @ (self._metric @ two.functions) for one, two in pairwise(parts))
+            skew = [float(np.linalg.norm(product)) for product in products]
         values = np.concatenate([part.values for part in parts])
         vectors = np.concatenate([part.functions for part in parts], axis=1)
         order = np.argsort(values, kind="stable")

@@ -66,13 +66,13 @@ class Cost(NamedTuple):
         return cls(len(links), float(widths @ widths) / 4 / 1.2e9, float(widths.sum()) / 4 * 4e-9)
 
     def seconds(self, count: int) -> float:
-        """For *count* eigenpairs: about 25 factorisations, and three for each band of half of the most."""
-        return (25 + count / 20) * self.factor + 3 * count * self.solve
+        """For *count* eigenpairs: about 25 factorisations, three for each band of half of the most, and the solver."""
+        return (25 + count / 20) * self.factor + count * (3 * self.solve + 4e-7 * self.size)
 
     @property
     def seconds_whole(self) -> float:
         """For all eigenpairs of the full matrix."""
-        return 9e-10 * self.size**3
+        return 2.2e-10 * self.size**3
 
     def refuse(self, count: int) -> None:
         """A `CostError` where *count* eigenpairs, or the few that any scale needs, would take too long."""
@@ -194,10 +194,22 @@ class Laplacian:
         if self.smooth:
             seconds = self._filter(limit, count).seconds(self.size, self._matrix.nnz)
             return seconds if seconds <= _PATIENCE else math.inf
+        limit = self._of_matrices(limit)
+        return self._cost.seconds_whole if self._needs_whole(limit, count) else self._seconds_sparse(limit, count)
+
+    def _seconds_sparse(self, limit: float, count: int) -> float:
+        """For about *count* eigenpairs of the matrices up to *limit*, by factors; infinite where refused."""
         if count > self.most or self.size > _LARGEST_SPARSE:
             return math.inf
         seconds = self._cost.seconds(max(count, FEW))
-        return seconds if seconds <= _PATIENCE and self._fits(self._of_matrices(limit)) else math.inf
+        return seconds if seconds <= _PATIENCE and self._fits(limit) else math.inf
+
+    def _needs_whole(self, limit: float, count: int) -> bool:
+        """Whether all eigenpairs are found sooner than those up to *limit*, which may be too many for factors."""
+        if self.whole or self.size > _LARGEST_DENSE or self.wanted is not None:
+            return self.whole
+        seconds = self._cost.seconds_whole
+        return seconds < _PATIENCE and seconds < self._seconds_sparse(limit, count)
 
     def _filter(self, limit: float, count: int) -> Wanted:
         return Wanted(limit, count, self._largest)
@@ -244,8 +256,13 @@ class Laplacian:
             return self.size <= DENSE
         if self._matrix.nnz > _FILLED * self.size**2 and self._cost.seconds_whole < _PATIENCE:
             return True
-        count, patience = (self.size // 4, _PATIENCE) if self.wanted is None else (self.wanted, math.inf)
+        count, patience = (FEW, _PATIENCE) if self.wanted is None else (self.wanted, math.inf)
         return self._cost.seconds_whole < min(self._cost.seconds(count), patience)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all eigenpairs are known, or will be found at once."""
+        return self.whole or self._solved.reach == math.inf
 
     @property
     def most(self) -> int:
@@ -277,7 +294,7 @@ class Laplacian:
         with self._solving:
             if len(self._solved.raw) < count:
                 limit = self.reaching(count)
-                if self.whole or self._bands.count_below(limit) <= self.most:
+                if self.whole or self._bands.count_below(limit) <= self.most or self._needs_whole(limit, count):
                     self._solve(limit)
                 else:  # an eigenvalue is repeated so often that all its functions are too many: some of them
                     self._keep(*self._sparse(before := limit * (1 - 1e-8), count), before)
@@ -316,7 +333,7 @@ class Laplacian:
 
     def _solve(self, limit: float) -> None:
         """Find all eigenpairs up to *limit* and keep them."""
-        if self.whole:
+        if self.whole or self._needs_whole(limit, self._bands.count_below(limit)):
             self._keep(*self._dense(), math.inf)
         else:
             self._keep(*self._sparse(limit), limit)

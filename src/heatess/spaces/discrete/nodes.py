@@ -207,6 +207,10 @@ class NodeSpace(Space):
         """Rough seconds that eigenpairs for *time* take; none if they are known, infinite if they are refused."""
         return self._laplacian.seconds(*self._need(time))
 
+    def count(self, time: float) -> int:
+        """About how many eigenpairs `resolved` has at *time*."""
+        return self._modes or (self.node_count if self._laplacian.complete else self._need(time)[1])
+
     def _need(self, time: float) -> tuple[float, int]:
         """The largest eigenvalue that *time* needs, and how many there are up to it, by Weyl's law."""
         ball = math.pi ** (self.dim / 2) / math.gamma(self.dim / 2 + 1)
