@@ -108,6 +108,22 @@ def high_dimension() -> Iterator[Row]:
         yield Row(work, "one triangle, 64 columns", ours, reference, "recorded", None)
 
 
+def poses() -> Iterator[Row]:
+    """A filter step of poses, in space and in the plane, at one scale."""
+    rng = np.random.default_rng(8)
+    for n, target in ((1000, 5e-3), (10_000, 0.35)):
+        x, q, turn = rng.standard_normal((n, 3)), he.Rotations().uniform(n, rng), rng.uniform(-3, 3, n)
+        space, plane = he.Product(he.Euclidean(3), he.Rotations()), he.Product(he.Euclidean(2), he.Circle())
+        spatial, planar = side_by_side(
+            lambda x=x, q=q, space=space: he.gess((x, q), space=space, time=0.02),
+            lambda x=x, turn=turn, plane=plane: he.gess((x[:, :2], turn), space=plane, time=0.02),
+            rounds=30 if n == 1000 else 5,
+        )
+        for name, ours in (("SE(3)", spatial), ("SE(2)", planar)):
+            work = f"gess of poses, {name}, n = {n} ({2e9 * ours / n**2:.1f} ns a pair)"
+            yield Row(work, "6 ns a pair or so", ours, target, "at most 1x", ours <= target)
+
+
 def random_pairs() -> Iterator[Row]:
     """Random pairs of clustered embeddings against the bare products of as many pairs."""
     x, pairs, times = clustered(20_000), 20_000_000, {"resolutions": [10, 20, 40, 60, 80]}
@@ -178,6 +194,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "transform": sphere_against_transform,
     "large": sphere_large,
     "high": high_dimension,
+    "poses": poses,
     "pairs": random_pairs,
     "rotations": rotations,
     "axes": axes_by_quaternions,

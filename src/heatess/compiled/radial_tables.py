@@ -89,7 +89,7 @@ def _multiply_exponents(table, diagonal, cut, r, overlap, change, excess):  # ty
                 value[i] = value[i] * square[i] + table[power, 0]
                 slope[i] = slope[i] * square[i] + table[power, 1]
         for i in range(len(x)):
-            value[i] = _exp(value[i]) * (x[i] < cut)
+            value[i] = exponential(value[i]) * (x[i] < cut)
             slope[i] *= value[i]
         _update(value, slope, diagonal, overlap[part], change[part], excess[part])
 
@@ -109,7 +109,7 @@ def _polynomials(row, offset):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(inline="always")
-def _exp(x):  # type: ignore[no-untyped-def]
+def exponential(x):  # type: ignore[no-untyped-def]
     """exp(x) for -700 < x < 700 in vector registers, which the library's is not."""
     k = np.int32(np.floor(x * 1.4426950408889634 + 0.5))
     f = x - k * 0.6931471805599453  # within log(2) / 2 of zero

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..arrays import EPS, FloatArray
 from ..blocks import in_lanes, map_rows, one_blas_thread, share_out, slices, thread_count
 from ..errors import InputError, PrecisionError
+from ..heat.lookup import LoopFactor
 from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..heat.sums import HeatSums, LevelMoments, log_excess_of_power, share_of_mmd2
 from ..measure import Measure
@@ -44,6 +45,9 @@ ADDED = 4
 
 #: Separations are gathered in bins, which are good to ten digits only, where overlaps one by one take longer than this.
 FEW_SECONDS = 5e-3
+
+#: Atoms from which on one compiled loop, which takes time to load, goes through all their pairs.
+FEW_ROWS = 360
 
 #: So few atoms that all pairs may be summed a second time with twice the levels, and most levels then.
 FEW_ATOMS, FEW_LEVELS = 2000, 512
@@ -294,6 +298,9 @@ class TileOffer(Offer):
         """Tile by tile, some of them side by side."""
         atoms, times = self.question.measure.coalesced(), self.question.times[part]
         kernel = self.kernel.fitted(atoms.points, times, self.question.rtol)
+        compact, factors = self.question.measure.space.compact, kernel.loop_factors()
+        if factors and atoms.n >= FEW_ROWS:
+            return Answer(_looped(atoms, kernel, factors, times, progress, compact))
         total = np.zeros((4, len(times)))
         work = list(tiles(atoms.n, SMALL_TILE))
         for batch in progress.track(list(slices(len(work), BATCH)), "pairs"):
@@ -306,7 +313,36 @@ class TileOffer(Offer):
 
             size = ADDED if kernel.parallel else BATCH
             total += sum(map_rows(sums, batch.stop - batch.start, size))
-        return Answer(_tile_sums(self.question.measure.space.compact, kernel, times, total))
+        return Answer(_tile_sums(compact, kernel, times, total, kernel.errors(times, total[0])))
+
+
+def _looped(
+    atoms: Measure, kernel: PairKernel, factors: list[LoopFactor], times: FloatArray, progress: Progress, compact: bool
+) -> HeatSums:
+    """All pairs in one compiled loop: where k_2t(x, x) < 2 it sums k_2t - 1, else s_t, from which that follows."""
+    from ..compiled.fused import Loop  # compiles, so only when it is needed
+
+    log_diagonal = kernel.log_diagonal(times) if compact else np.full(len(times), np.inf)
+    near = log_diagonal < math.log(2)
+    loop, lanes = Loop(factors, times, near.tolist()), lanes_for(atoms.n, 8)
+    columns = loop.columns(atoms.points)
+    sums = np.zeros((lanes, len(times), 2))
+
+    def add(lane: int, tile: tuple[slice, slice]) -> None:
+        loop.add(atoms.points, columns, atoms.weights, tile, sums[lane])
+
+    work = list(tiles(atoms.n, SMALL_TILE if atoms.n < 32 * SMALL_TILE else 4 * SMALL_TILE))
+    for batch in progress.track([work[part] for part in slices(len(work), BATCH * lanes)], "pairs"):
+        in_lanes(batch, add, lanes, thread_count())
+    value, change = sums.sum(axis=0).T
+    value += np.where(near, loop.own(atoms.points), 1.0) * (atoms.weights @ atoms.weights)
+    diagonal = np.exp(np.minimum(log_diagonal, 345.0))
+    with np.errstate(over="ignore"):
+        excess = np.where(near, value, diagonal * value - 1)
+    largest = np.where(near, loop.own(atoms.points), diagonal - 1)
+    overlap = np.where(near, (1 + value) / diagonal, value)
+    total = np.stack([overlap, np.where(near, change / diagonal, change), excess, largest])
+    return _tile_sums(compact, kernel, times, total, kernel.errors(times, overlap))
 
 
 def _add_overlaps(
@@ -328,10 +364,10 @@ def _add_overlaps(
             found[3, k] = terms.excess[0, 0]
 
 
-def _tile_sums(compact: bool, kernel: PairKernel, times: FloatArray, total: FloatArray) -> HeatSums:
+def _tile_sums(compact: bool, kernel: PairKernel, times: FloatArray, total: FloatArray, error: FloatArray) -> HeatSums:
     """log(A - 1) from the excess where A is near one, else from A = k_2t(x,x) / gESS, which cannot overflow."""
     overlap, change, excess, largest = total
-    error = kernel.errors(times, overlap) + 64 * EPS
+    error = error + 64 * EPS
     if not compact:
         return HeatSums.of_overlap(overlap, change / overlap, error, None)
     log_diagonal = kernel.log_diagonal(times)

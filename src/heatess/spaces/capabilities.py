@@ -10,12 +10,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray
+from ..heat.lookup import CIRCLE, LoopFactor, of_angle, of_gap
 from ..heat.radial import PairTerms, Radial, radial, radial_error, radial_terms
 from ..heat.series import Series, SmallTime, log_diagonal
 
@@ -30,6 +32,9 @@ _PAIRED = 16
 
 #: Pairs of two tiles from which on compiled loops, which take time to load, are used.
 MANY_PAIRS = 8192
+
+#: Columns of unit vectors up to which compiled loops take their differences; a matrix product serves more.
+_FEW_COLUMNS = 16
 
 #: Cosines above this belong to pairs so close that the arc cosine would lose digits: they are measured again.
 _CLOSE = 0.99
@@ -54,6 +59,14 @@ class RadialFactor(NamedTuple):
 
     kernel: Callable[[float], Radial]
     distances: FloatArray
+
+
+class LoopKind(NamedTuple):
+    """How a compiled loop finds separations, see `heat.lookup`; coordinates are multiplied by the unit."""
+
+    kind: int
+    unit: float = 1.0
+    period: float = math.inf
 
 
 class PairKernel(ABC):
@@ -90,6 +103,10 @@ class PairKernel(ABC):
         """The overlap as a product of functions of one distance each; empty where it is no such product."""
         return []
 
+    def loop_factors(self) -> list[LoopFactor]:
+        """The same product in the form in which a compiled loop takes it; empty where it has none."""
+        return []
+
     def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairKernel:
         """The same kernel, ready for these points and *times*, or a `PrecisionError` if one cannot reach *rtol*."""
         return self
@@ -122,7 +139,9 @@ class ZonalPairs(PairKernel):
         rows: Callable[[NDArray[Any], slice], FloatArray],
         cosines: Callable[[FloatArray, FloatArray], FloatArray],
         distance: Callable[[FloatArray, FloatArray], FloatArray],
+        loop: LoopKind | None = None,
     ) -> None:
+        self._loop = loop
         self.series, self.width, self._rows, self.cosines, self.distance = series, width, rows, cosines, distance
 
     def rows(self, points: NDArray[Any], part: slice = slice(None)) -> FloatArray:
@@ -149,6 +168,14 @@ class ZonalPairs(PairKernel):
     def factors(self, left: FloatArray, right: FloatArray) -> list[RadialFactor]:
         """One function of the distance."""
         return [RadialFactor(self._table, self.distances(left, right).ravel())]
+
+    def loop_factors(self) -> list[LoopFactor]:
+        """One function of the angle between unit vectors in few columns, or of the gap on a circle."""
+        if self._loop is None or self.width > _FEW_COLUMNS:
+            return []
+        kind, unit, period = self._loop
+        lookup = partial(of_gap if kind == CIRCLE else of_angle, self.series)
+        return [LoopFactor(kind, slice(0, self.width), lookup, unit, period)]
 
     def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
         """Of the distances row by row."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray
+from ..heat.lookup import FLAT, LoopFactor, exponential
 from ..heat.radial import PairTerms, Radial
 from .base import Space
 from .capabilities import FlatEmbedding, OverlapsOfTime, PairKernel, RadialFactor, TermsOfTime, in_one_column
@@ -96,6 +97,10 @@ class GaussianPairs(PairKernel):
         from scipy.spatial.distance import cdist
 
         return [RadialFactor(_gaussian, cdist(left, right).ravel())]
+
+    def loop_factors(self) -> list[LoopFactor]:
+        """One Gaussian."""
+        return [LoopFactor(FLAT, slice(0, self.width), lambda time, _: exponential(1 / (8 * time)))]
 
     def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
         """Of the distances row by row."""

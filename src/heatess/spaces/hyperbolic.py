@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray, shown
 from ..errors import InputError
 from ..heat.exact import difference_of_products
+from ..heat.lookup import FAR, GIVEN, Lookup, LoopFactor, tabulated
 from ..heat.radial import PairTerms
 from ..heat.series import time_of_distance
 from .base import Space
@@ -145,6 +146,11 @@ class HyperbolicPairs(PairKernel):
             return self.terms_at(_length(_separations(left, right)))
         return self.terms_at(_distance(left.T[:, :, None], right.T[:, None, :]))
 
+    def loop_factors(self) -> list[LoopFactor]:
+        """One function of the separation."""
+        lookup = partial(_of_separation, self._dim)
+        return [LoopFactor(GIVEN, slice(0, self.width), lookup, given=_separations)]
+
     def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
         """Of the distances row by row."""
         terms = self.terms_at(_distance(left.T, right.T))
@@ -227,6 +233,20 @@ def _log_shc(x: Any) -> FloatArray:
     series = z * (1 / 6 - z * (1 / 180 - z * (1 / 2835 - z * (1 / 37800 - z / 467775))))
     safe = np.where(small, 1.0, x)
     return np.where(small, series, safe + np.log(-np.expm1(-2 * safe) / (2 * safe)))
+
+
+@lru_cache(maxsize=512)
+def _of_separation(dim: int, time: float, _: bool) -> Lookup:
+    """s_t and its change with log t as functions of 2 (cosh r - 1)."""
+    kernel = HyperbolicPairs(dim)
+
+    def values(z: FloatArray) -> FloatArray:
+        return np.stack(kernel.radial_terms(z, time)[:2])
+
+    farthest = 4 * FARTHEST**2
+    z = np.geomspace(1e-12 * min(8 * time, 1.0), farthest, 4096)
+    beyond = values(z)[0] < math.exp(-FAR)
+    return tabulated(values, min(4 * time, 1.0), float(z[np.argmax(beyond)]) if beyond.any() else farthest)
 
 
 @lru_cache(maxsize=512)

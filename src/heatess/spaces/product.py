@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray, numeric_array, positive, shown
 from ..errors import InputError, InputTypeError
+from ..heat.lookup import Lookup, LoopFactor
 from ..heat.series import Series
 from ..transforms.product import ProductTransform
 from .base import GESS_ONLY, Space
 from .capabilities import OverlapsOfTime, PairKernel, RadialFactor, TermsOfTime, combined
 from .drawing import Drawing, drawing_of_factor
+from .looped import LoopedPairs
 from .torus import Torus
 
 T = TypeVar("T")
@@ -191,11 +193,12 @@ class Product(Space):
         return tuple(space.uniform(n, rng) for space in self.spaces)
 
 
-class ProductPairs(PairKernel):
+class ProductPairs(LoopedPairs):
     """Products of overlaps, each factor at its own time t / c_j^2."""
 
     def __init__(self, kernels: tuple[PairKernel, ...], scales: tuple[float, ...], compact: bool) -> None:
-        self._kernels, self._scales, self._compact = kernels, scales, compact
+        super().__init__(compact)
+        self._kernels, self._scales = kernels, scales
         self._cuts = np.cumsum([kernel.width for kernel in kernels])[:-1]
         self.width = sum(kernel.width for kernel in kernels)
         self.parallel = all(kernel.parallel for kernel in kernels)
@@ -205,7 +208,10 @@ class ProductPairs(PairKernel):
         return list(zip(self._kernels, self._scales, *parts, strict=True))
 
     def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
-        """The geometry of each factor once, for all times."""
+        """In one compiled loop for many pairs; else the geometry of each factor once, for all times."""
+        looped = self.in_loop(left, right)
+        if looped is not None:
+            return looped
         radials: list[RadialFactor] = []
         others: list[TermsOfTime] = []
         for kernel, c, x, y in self._factors(left, right):
@@ -220,6 +226,17 @@ class ProductPairs(PairKernel):
         found = [(kernel.factors(x, y), c) for kernel, c, x, y in self._factors(left, right)]
         slowed = [RadialFactor(_slowed(table, c), distances) for own, c in found for table, distances in own]
         return slowed if all(own for own, _ in found) else []
+
+    def loop_factors(self) -> list[LoopFactor]:
+        """Those of all factors, if each has them."""
+        own, first = [kernel.loop_factors() for kernel in self._kernels], 0
+        found: list[LoopFactor] = []
+        for kernel, factors, c in zip(self._kernels, own, self._scales, strict=True):
+            for part in factors:
+                columns = slice(first + part.columns.start, first + part.columns.stop)
+                found.append(part._replace(columns=columns, lookup=_slowed_lookup(part.lookup, c)))
+            first += kernel.width
+        return found if all(own) else []
 
     def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
         """Those of the factors, multiplied."""
@@ -244,10 +261,13 @@ class ProductPairs(PairKernel):
 
     def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
         """Errors of overlaps that are multiplied add up."""
-        return np.asarray(sum(kernel.errors(times / c**2, overlap) for kernel, c in self._own()))
+        own = np.asarray(sum(kernel.errors(times / c**2, overlap) for kernel, c in self._own()))
+        return own + self.lookup_errors(times, overlap)
 
     def seconds(self, pairs: float, scales: int) -> float:
         """Rough seconds of all pairs at so many scales."""
+        if self.looped:
+            return self.loop_seconds(pairs, scales)
         total = 0.0
         for kernel, axes in zip(self._kernels, self._axes, strict=True):
             total += axes * pairs * (scales * PAIR + GEOMETRY) if axes else kernel.seconds(pairs, scales)
@@ -262,6 +282,10 @@ class ProductPairs(PairKernel):
 def _slowed(function: Callable[[float], T], scale: float) -> Callable[[float], T]:
     """A function of time of a factor whose lengths are multiplied by *scale*."""
     return lambda time: function(time / scale**2)
+
+
+def _slowed_lookup(lookup: Callable[[float, bool], Lookup], scale: float) -> Callable[[float, bool], Lookup]:
+    return lambda time, excess: lookup(time / scale**2, excess)
 
 
 def _lengths(space: Space) -> tuple[float, ...]:

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
+from ..heat.lookup import AXES
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics
 from ..transforms.levels import CircleTransform, HarmonicTransform
 from ..transforms.low_moments import AxisMoments
 from ..transforms.wigner import WignerTransform
 from .base import Space
-from .capabilities import AxisEmbedding, ZonalPairs
+from .capabilities import AxisEmbedding, LoopKind, ZonalPairs
 from .drawing import HALF_CIRCLE, HEMISPHERE, LINES, Drawing
 from .vectors import (
     axis_cosines,
@@ -63,7 +64,9 @@ class Projective(Space):
         self._curvature = float(m * (m - 1))
         series, low = SphereSeries(m, step=2), AxisMoments(m + 1, unit_rows)
         self.series, self.low_moments = series, low
-        self.pair_kernel = ZonalPairs(series, m + 1, rows=unit_rows, cosines=axis_cosines, distance=axis_distance)
+        self.pair_kernel = ZonalPairs(
+            series, m + 1, rows=unit_rows, cosines=axis_cosines, distance=axis_distance, loop=LoopKind(AXES)
+        )
         self.embedding = AxisEmbedding(series, m + 1, unit_rows)
         self.harmonics = (Harmonics(m, 2, 1.0, slice(0, m + 1)),)
         if m == 1:

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray, numeric_array
 from ..blocks import map_rows
 from ..errors import InputError
+from ..heat.lookup import AXES
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics
 from ..transforms.low_moments import AxisMoments
 from ..transforms.wigner import WignerTransform
 from .base import Space
-from .capabilities import AxisEmbedding, ZonalPairs
+from .capabilities import AxisEmbedding, LoopKind, ZonalPairs
 from .drawing import ROTATIONS, Drawing
 from .vectors import axis_cosines, axis_distance, canonical, check_unit_vectors, uniform_vectors, unit_rows
 
@@ -64,7 +65,9 @@ class Rotations(Space):
         series, low = SphereSeries(3, step=2, radius=2.0), AxisMoments(4, unit_rows)
         self.series, self.low_moments = series, low
         self.transform = WignerTransform(series, low)
-        self.pair_kernel = ZonalPairs(series, 4, rows=unit_rows, cosines=axis_cosines, distance=self.distance)
+        self.pair_kernel = ZonalPairs(
+            series, 4, rows=unit_rows, cosines=axis_cosines, distance=self.distance, loop=LoopKind(AXES)
+        )
         self.embedding = AxisEmbedding(series, 4, unit_rows, radius=2.0)
         self.harmonics = (Harmonics(3, 2, 2.0, slice(0, 4)),)
 

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
+from ..heat.lookup import VECTORS
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics
 from ..transforms.levels import CircleTransform, HarmonicTransform
 from ..transforms.low_moments import VectorMoments
 from ..transforms.spin import SpinTransform
 from .base import Space
-from .capabilities import VectorEmbedding, ZonalPairs
+from .capabilities import LoopKind, VectorEmbedding, ZonalPairs
 from .drawing import CIRCLE, GLOBE, Drawing
 from .vectors import (
     check_dimension,
@@ -60,7 +61,9 @@ class Sphere(Space):
         self._curvature = float(m * (m - 1))
         series, low = SphereSeries(m), VectorMoments(m + 1, unit_rows)
         self.series, self.low_moments = series, low
-        self.pair_kernel = ZonalPairs(series, m + 1, rows=unit_rows, cosines=vector_cosines, distance=vector_distance)
+        self.pair_kernel = ZonalPairs(
+            series, m + 1, rows=unit_rows, cosines=vector_cosines, distance=vector_distance, loop=LoopKind(VECTORS)
+        )
         self.embedding = VectorEmbedding(series, m + 1, unit_rows)
         self.harmonics = (Harmonics(m, 1, 1.0, slice(0, m + 1)),)
         if m == 1:

@@ -16,6 +16,7 @@ from ..arrays import EPS, FloatArray, numeric_array
 from ..directions import check_units
 from ..errors import InputError
 from ..heat import theta
+from ..heat.lookup import CIRCLE, LoopFactor, of_gap
 from ..heat.radial import PairTerms, radial, resolutions_of_times
 from ..heat.series import Series, times_of_resolutions
 from ..heat.spherical import SphereSeries
@@ -27,8 +28,8 @@ from ..transforms.torus import TorusTransform, diagonals
 from .base import Space
 from .capabilities import (
     FlatEmbedding,
+    LoopKind,
     OverlapsOfTime,
-    PairKernel,
     RadialFactor,
     TermsOfTime,
     ZonalPairs,
@@ -39,6 +40,7 @@ from .capabilities import (
 from .coordinates import coordinate_rows
 from .drawing import Drawing
 from .drawing import torus as torus_drawing
+from .looped import LoopedPairs
 from .vectors import check_dimension
 
 #: Periods from zero within which a coordinate is known to six digits of a period or more.
@@ -120,7 +122,10 @@ class Torus(Space):
             series, low = SphereSeries(1, radius=lengths[0] / (2 * math.pi)), AngleMoments(self._angle)
             self.series, self.low_moments = series, low
             self.transform = CircleTransform(series, low, self._angle, "sum of w exp(2 pi i l x / T), l >= 0")
-            self.pair_kernel = ZonalPairs(series, 1, rows=plain_rows, cosines=self._cosines, distance=self.distance)
+            loop = LoopKind(CIRCLE, self._unit, lengths[0])
+            self.pair_kernel = ZonalPairs(
+                series, 1, rows=plain_rows, cosines=self._cosines, distance=self.distance, loop=loop
+            )
         else:
             self.pair_kernel = TorusPairs(lengths, self._unit)
             self.transform = TorusTransform(lengths, self._unit) if self._dim <= 3 else None
@@ -253,12 +258,13 @@ class Torus(Space):
         return resolutions_of_times(SphereSeries(1, radius=float(self._lengths.max()) / (2 * math.pi)), times)
 
 
-class TorusPairs(PairKernel):
+class TorusPairs(LoopedPairs):
     """Overlaps on a torus: products of the kernels of its coordinates, as sums of logarithms."""
 
     accuracy = 1e-13
 
     def __init__(self, periods: tuple[float, ...], unit: float = 1.0) -> None:
+        super().__init__(compact=True)
         self.periods, self.width, self._unit = periods, len(periods), unit
 
     def _gaps(self, left: FloatArray, right: FloatArray) -> list[FloatArray]:
@@ -268,7 +274,10 @@ class TorusPairs(PairKernel):
         return [unit * theta.gap_between(left[:, j, None], right[None, :, j], period) for j, period in columns]
 
     def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
-        """The distances along each coordinate once, for all times."""
+        """In one compiled loop for many pairs; else the distances along each coordinate once, for all times."""
+        looped = self.in_loop(left, right)
+        if looped is not None:
+            return looped
         gaps = self._gaps(left, right)
 
         def terms(time: float) -> PairTerms:
@@ -291,6 +300,14 @@ class TorusPairs(PairKernel):
         gaps = self._gaps(left, right)
         return [RadialFactor(partial(radial, circle), gap.ravel()) for circle, gap in zip(circles, gaps, strict=True)]
 
+    def loop_factors(self) -> list[LoopFactor]:
+        """One circle for each coordinate."""
+        circles = [SphereSeries(1, radius=period / (2 * math.pi)) for period in self.periods]
+        return [
+            LoopFactor(CIRCLE, slice(j, j + 1), partial(of_gap, circle), self._unit, period)
+            for j, (circle, period) in enumerate(zip(circles, self.periods, strict=True))
+        ]
+
     def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
         """One circle for each coordinate."""
         factors = []
@@ -307,11 +324,12 @@ class TorusPairs(PairKernel):
         """Logarithms of all coordinates are added up, and periods are known to EPS, as 2 pi is."""
         largest = np.maximum(np.abs(np.log(max(self.periods)) - np.log(times) / 2), 4.0)
         rounded = rounding(self.width**2, max(self.periods) / 2, times)
-        return np.asarray(self.accuracy + 8 * EPS * self.width * largest + rounded)
+        tables = self.lookup_errors(times, overlap)
+        return np.asarray(self.accuracy + 8 * EPS * self.width * largest + rounded + tables)
 
     def seconds(self, pairs: float, scales: int) -> float:
-        """One theta function for each coordinate and scale."""
-        return pairs * scales * self.width * 2e-8
+        """One function of a gap for each coordinate and scale."""
+        return self.loop_seconds(pairs, scales)
 
 
 class Circle(Torus):
