@@ -298,7 +298,7 @@ class TileOffer(Offer):
         """Tile by tile, some of them side by side."""
         atoms, times = self.question.measure.coalesced(), self.question.times[part]
         kernel = self.kernel.fitted(atoms.points, times, self.question.rtol)
-        compact, factors = self.question.measure.space.compact, kernel.loop_factors()
+        compact, factors = self.question.measure.space.compact, kernel.looped
         if factors and atoms.n >= FEW_ROWS:
             return Answer(_looped(atoms, kernel, factors, times, progress, compact))
         total = np.zeros((4, len(times)))

@@ -104,7 +104,12 @@ class PairKernel(ABC):
         return []
 
     def loop_factors(self) -> list[LoopFactor]:
-        """The same product in the form in which a compiled loop takes it; empty where it has none."""
+        """The same product as part of one that a compiled loop takes; empty where it has no such form."""
+        return []
+
+    @property
+    def looped(self) -> list[LoopFactor]:
+        """The same product for a compiled loop of its own, with its errors among `errors`; empty where there is none."""
         return []
 
     def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairKernel:
