@@ -109,7 +109,7 @@ class PairKernel(ABC):
 
     @property
     def looped(self) -> list[LoopFactor]:
-        """The same product for a compiled loop of its own, with its errors among `errors`; empty where there is none."""
+        """The same product for a compiled loop of its own, with its error among `errors`; empty where there is none."""
         return []
 
     def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairKernel:
