@@ -19,6 +19,7 @@ Inference
     population_profile  the law behind the sample: places, volume, divergence, MMD with confidence bands
     uniformity_test     whether points are uniform: one p-value over scales, and the classical statistics
     two_sample_test     whether two samples come from one law
+    k_sample_test       whether several samples do, and which two differ most
     compare             both profiles, how far apart they are, and the verdict
     mmd, mmd2           how far apart two measures are, at many scales
     HeatProfile.plateaus  how many modes there are, and at which scales
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from .inference.chains import ChainEss, chain_ess
     from .inference.comparison import Comparison, compare
     from .inference.filters import ResamplingCriterion
+    from .inference.groups import KSampleTest, k_sample_test
     from .inference.maximum_entropy import MaximumEntropy, maximum_entropy
     from .inference.mmd import mmd, mmd2
     from .inference.pareto import pareto_k
@@ -129,6 +131,7 @@ __all__ = [
     "Hyperbolic",
     "InputError",
     "InputTypeError",
+    "KSampleTest",
     "KindError",
     "Known",
     "MaximumEntropy",
@@ -169,6 +172,7 @@ __all__ = [
     "gess_ratio",
     "gradient",
     "heat_profile",
+    "k_sample_test",
     "maximum_entropy",
     "mmd",
     "mmd2",
@@ -198,6 +202,7 @@ _MODULES = {
     "inference.chains": ("ChainEss", "chain_ess"),
     "inference.comparison": ("Comparison", "compare"),
     "inference.filters": ("ResamplingCriterion",),
+    "inference.groups": ("KSampleTest", "k_sample_test"),
     "inference.maximum_entropy": ("MaximumEntropy", "maximum_entropy"),
     "inference.mmd": ("mmd", "mmd2"),
     "inference.pareto": ("pareto_k",),

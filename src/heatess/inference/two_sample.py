@@ -17,6 +17,7 @@ from ..profile import check_rtol
 from ..progress import Progress
 from ..scales import ANGLE_DIMENSION, OverScales, Scales
 from ..spaces.base import Space
+from .contrasts import share_beyond, standardised
 from .forms import forms
 from .jackknife import refuse_one_footprint
 from .mmd import measures_of, mmd2_of
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 #: How many scales, where the user gives none.
 COUNT = 8
-
-#: Differences of standardised numbers, and relative spreads, that are rounding.
-ROUNDING = 1e-5
 
 #: Draws that may be asked for.
 MOST_DRAWS = 10**6
@@ -257,14 +255,14 @@ def tested(
     one, other = _independent(one, other, names, chains)
     origin = origins(one, other, weights_are, names)
     pool = Pool.of(one, other)
-    at = _scales(one.space, pool, origin, given)
+    at = scales_of_places(Measure.trusted(one.space, pool.places, pool.together(origin)), given)
     refuse_one_footprint(one, at.times)
     with bar.told():
         found = forms(one.space, pool.places, at.times, draws_of(pool, origin, own_rng), count + 1, bar)
     compact = one.space.compact
     values = mmd2_of(one, other, at.times, rtol) if compact else np.full(len(at.times), np.nan)
-    statistics = _standardised(found)
-    pvalues, pvalue = _shares(statistics), float(_shares(statistics.max(axis=1, keepdims=True))[0])
+    statistics = standardised(found)
+    pvalues, pvalue = share_beyond(statistics), float(share_beyond(statistics.max(axis=1)))
     columns = (at.times, at.angles, values, statistics[0].copy(), pvalues)
     sizes = (one.n, other.n), (one.ess, other.ess)
     return TwoSampleTest(*columns, pvalue, *sizes, count, origin, one.space, at.resolutions)
@@ -281,34 +279,20 @@ def _independent(one: Measure, other: Measure, names: tuple[str, str], chains: A
     return first, second
 
 
-def _standardised(found: FloatArray) -> FloatArray:
-    """Roots of the forms, less their mean, over their standard deviation; zero where they are all the same."""
-    peak = found.max(axis=0)
-    roots = np.sqrt(found / np.where(peak > 0, peak, 1.0))  # (draws, scales)
-    spread = roots.std(axis=0)
-    same = spread <= ROUNDING * roots.mean(axis=0)
-    return np.asarray(np.where(same, 0.0, (roots - roots.mean(axis=0)) / np.where(same, 1.0, spread)))
-
-
-def _shares(statistics: FloatArray) -> FloatArray:
-    """The share of each column, the first row included, that is no less than its first row, but for rounding."""
-    return np.asarray((statistics >= statistics[0] - ROUNDING).mean(axis=0))
-
-
-def _scales(space: Space, pool: Pool, origin: WeightsAre, given: tuple[Any, Any, Any]) -> Scales:
-    """The scales that the user gave, or those that fit the places of both samples together.
+def scales_of_places(measure: Measure, given: tuple[Any, Any, Any]) -> Scales:
+    """The scales that the user gave, or those that fit the places of all samples together.
 
     Scales finer than the distance D / ESS^(1/dim) of neighbours, D the median distance, or than D / 50, tell of chance
     alone. The finest of `fitting_scales` is at a third of the former, or at the latter.
     """
+    space = measure.space
     if any(value is not None for value in given):
         return scales.resolve(space, *given)
-    measure = Measure.trusted(space, pool.places, pool.together(origin))
     try:
         fitting = fitting_scales(measure)
     except CostError as error:
         raise CostError(
-            f"{len(pool.places):,} places on {space!r} are too many for a test; give a random subset of each sample",
+            f"{measure.n:,} places on {space!r} are too many for a test; give a random subset of each sample",
             seconds=error.seconds,
         ) from None
     high = space.dim > ANGLE_DIMENSION and fitting.resolutions is not None

@@ -1,0 +1,265 @@
+"""Whether several samples come from one distribution, and which two differ most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import FloatArray, generator, shown, whole
+from ..errors import InputError
+from ..measure import Measure
+from ..parts import part_named
+from ..progress import Progress
+from ..scales import ANGLE_DIMENSION, OverScales, in_words
+from ..spaces.base import Space
+from .contrasts import Groups, permuted_forms, share_beyond, standardised
+from .jackknife import refuse_one_footprint
+from .mmd import in_one_frame
+from .policy import independent
+from .two_sample import MOST_DRAWS, scales_of_places
+from .weights import origin_of_weights
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Most samples: all pairs of them are compared.
+MOST_SAMPLES = 50
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KSampleTest(OverScales):
+    """The test whether several samples come from one distribution, see `k_sample_test`.
+
+    Attributes
+    ----------
+    pvalue : float
+        Over all samples and scales together.
+    pvalues : ndarray, shape (scales,)
+        Over all samples at each scale by itself.
+    statistics : ndarray, shape (scales,)
+        How far the samples are from their mean at each scale, less the mean and over the standard deviation of the
+        permuted ones.
+    pair : tuple of two
+        The two samples that differ most clearly: their names, or their numbers counted from 0.
+    scale : float
+        The scale at which these two differ most clearly, as in `angles`; above ten dimensions, as in `resolutions`.
+    pair_pvalues : ndarray, shape (samples, samples)
+        p-values of all pairs, corrected for the number of pairs: 5 % of all tests of equal samples have one below 0.05.
+    names : tuple
+        Of the samples.
+    times, angles, resolutions : ndarray, shape (scales,)
+        The scales, as in `HeatProfile`.
+    n, ess : tuple
+        Number of atoms, and ordinary effective sample size, of each sample.
+    draws, space : int, Space
+        Number of permutations, and the manifold.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> groups = [he.samplers.von_mises_fisher(80, [0, 0, 1], kappa, rng=kappa) for kappa in (5, 6, 50)]
+    >>> test = he.k_sample_test(groups, angles=[10, 20, 40], rng=0)
+    >>> round(test.pvalue, 3), test.pair, round(test.scale)
+    (0.002, (0, 2), 10)
+    """
+
+    times: FloatArray
+    angles: FloatArray
+    statistics: FloatArray
+    pvalues: FloatArray
+    pvalue: float
+    pair: tuple[Any, Any]
+    scale: float
+    pair_pvalues: FloatArray
+    names: tuple[Any, ...]
+    n: tuple[int, ...]
+    ess: tuple[float, ...]
+    draws: int
+    space: Space
+    _resolutions: FloatArray | None = field(default=None)
+
+    schema: ClassVar[str] = "heatess.k_sample_test/1"
+    columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "statistics", "pvalues")
+    facts: ClassVar[tuple[str, ...]] = (
+        "pvalue",
+        "pair",
+        "scale",
+        "pair_pvalues",
+        "names",
+        "n",
+        "ess",
+        "draws",
+        "space",
+    )
+    shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "statistics", "pvalues")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the corrected p-values of all pairs as a table of colours, and return the Axes.
+
+        >>> import heatess as he
+        >>> groups = {str(kappa): he.samplers.von_mises_fisher(50, [0, 0, 1], kappa, rng=1) for kappa in (5, 6, 50)}
+        >>> ax = he.k_sample_test(groups, angles=[20], rng=0).plot()
+        >>> [label.get_text() for label in ax.get_xticklabels()]
+        ['5', '6', '50']
+        """
+        from .drawing.groups import draw_pairs
+
+        return draw_pairs(self, ax)
+
+    def _facts(self) -> dict[str, Any]:
+        lists = {
+            name: np.asarray(getattr(self, name)).tolist() for name in ("pair", "pair_pvalues", "names", "n", "ess")
+        }
+        return super()._facts() | lists
+
+    def __repr__(self) -> str:
+        row = int(np.argmin(np.abs(_measured(self) - self.scale)))
+        where = in_words(self.space, float(self.times[row]))
+        most = f"{self.pair[0]!s} and {self.pair[1]!s} differ most clearly, at {where}"
+        count = f"{len(self.names)} samples of {min(self.n)} to {max(self.n)}"
+        return f"KSampleTest({self.space!r}, {count}: p = {self.pvalue:.2g}; {most}; {self.draws} permutations)"
+
+
+def _measured(test: KSampleTest) -> FloatArray:
+    return test.resolutions if test.space.dim > ANGLE_DIMENSION else test.angles
+
+
+def k_sample_test(
+    samples: Sequence[Any] | Mapping[Any, Any],
+    *,
+    weights: Sequence[ArrayLike | None] | None = None,
+    space: Space | None = None,
+    angles: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    resolutions: ArrayLike | None = None,
+    weights_are: str | None = None,
+    chains: Any = None,
+    draws: int = 500,
+    rng: np.random.Generator | int | None = None,
+    progress: bool = False,
+) -> KSampleTest:
+    """Test whether several samples come from one distribution, and say which two differ most, and at which scale.
+
+    With n_k the size of sample k, and MMD as in `mmd`, the samples are
+
+        B(t)^2 = sum over pairs k < l of n_k n_l MMD_kl(t)^2 / n
+
+    from their mean. The statistic is the largest B(t) over scales, each less the mean and over the standard deviation
+    of those of permuted samples; two samples give `two_sample_test`. Pairs are compared with the largest pair of each
+    permutation, so that their p-values are corrected for the number of pairs.
+
+    Points must be independent draws with weights that are equal or independent of the points: then permutations are
+    exact. Sizes are ordinary effective sample sizes. Importance weights are refused; `two_sample_test` takes them.
+
+    Parameters
+    ----------
+    samples : sequence or mapping
+        Two samples or more: points or a `Measure` each; of a mapping, the keys are their names.
+    weights : sequence, optional
+        The weights of each sample, or None in place of equal ones.
+    space, angles, times, resolutions
+        As for `two_sample_test`. Scales that are not given depend on the places of all samples together.
+    weights_are : {"fixed"}, optional
+        Say that weights that differ are independent of the points.
+    chains : int or array-like, optional
+        The Markov chains of every sample, as for `chain_ess`; they are thinned until draws are independent.
+    draws : int
+        Number of permutations. p-values are at least 1 / (draws + 1).
+    rng : Generator or int, optional
+        For results that can be repeated.
+    progress : bool
+        Show a bar on stderr for long sums.
+
+    Returns
+    -------
+    KSampleTest
+        With `pvalue`, `pair`, `scale` and `pair_pvalues`.
+
+    Examples
+    --------
+    Three samples, of which one has a second mode:
+
+    >>> import heatess as he
+    >>> one, two = (he.samplers.von_mises_fisher(100, [0, 0, 1], 10, rng=k) for k in range(2))
+    >>> third = he.samplers.von_mises_fisher(100, [0, 0, 1], 10, rng=2)
+    >>> third[:20] = he.samplers.von_mises_fisher(20, [1, 0, 0], 10, rng=3)
+    >>> test = he.k_sample_test({"first": one, "second": two, "third": third}, rng=0)
+    >>> round(test.pvalue, 3), "third" in test.pair
+    (0.002, True)
+    """
+    names, measures = _measures(samples, weights, space)
+    count, own_rng, bar = whole(draws, "draws", 19, MOST_DRAWS), generator(rng), Progress(progress)
+    instead = "how far apart two of them are (MMD) is known all the same"
+    for k, name in enumerate(names):
+        measures[k] = independent(measures[k], f"sample {name}", "p-value", instead, chains)
+        if origin_of_weights(measures[k], weights_are) == "importance":
+            raise InputError(
+                f"sample {name}: weights that depend on the points, as importance weights do, make permutations wrong; "
+                "compare two samples at a time by two_sample_test or, if they do not depend on them, say "
+                'weights_are="fixed"'
+            )
+    groups = Groups.of(measures)
+    at = scales_of_places(groups.pooled, (angles, times, resolutions))
+    for measure in measures:
+        refuse_one_footprint(measure, at.times)
+    pairs = list(combinations(range(len(measures)), 2))
+    contrasts = np.zeros((len(pairs), len(measures)))
+    for row, (k, m) in enumerate(pairs):
+        contrasts[row, k], contrasts[row, m] = 1.0, -1.0
+    with bar.told():
+        found = permuted_forms(groups, contrasts, at.times, count, own_rng, bar)  # (draws, pairs, scales)
+    sizes = np.array([measure.ess for measure in measures])
+    shares = np.array([sizes[k] * sizes[m] for k, m in pairs]) / sizes.sum()
+    together = standardised(np.einsum("p,dpt->dt", shares, found))
+    each = standardised(found)
+    largest = each.max(axis=(1, 2))
+    matrix = np.ones((len(measures), len(measures)))
+    for row, (k, m) in enumerate(pairs):
+        own = np.concatenate([each[0, row].max(keepdims=True), largest[1:]])
+        matrix[k, m] = matrix[m, k] = float(share_beyond(own))
+    widest, place = map(int, np.unravel_index(int(np.argmax(each[0])), each.shape[1:]))
+    high = measures[0].space.dim > ANGLE_DIMENSION
+    result = KSampleTest(
+        times=at.times,
+        angles=at.angles,
+        statistics=together[0].copy(),
+        pvalues=share_beyond(together),
+        pvalue=float(share_beyond(together.max(axis=1))),
+        pair=(names[pairs[widest][0]], names[pairs[widest][1]]),
+        scale=float(at.angles[place]),
+        pair_pvalues=matrix,
+        names=tuple(names),
+        n=tuple(measure.n for measure in measures),
+        ess=tuple(measure.ess for measure in measures),
+        draws=count,
+        space=measures[0].space,
+        _resolutions=at.resolutions,
+    )
+    return replace(result, scale=float(result.resolutions[place])) if high else result
+
+
+def _measures(samples: Any, weights: Any, space: Space | None) -> tuple[list[Any], list[Measure]]:
+    """Names and samples, all on one space and in one frame, that of the first."""
+    if not isinstance(samples, Mapping | list | tuple) or not 2 <= len(samples) <= MOST_SAMPLES:
+        raise InputError(
+            f"samples must be a list or a dict of 2 to {MOST_SAMPLES} samples, each with points, but are "
+            f"{shown(samples)}"
+        )
+    names = list(samples) if isinstance(samples, Mapping) else list(range(len(samples)))
+    given = list(samples.values()) if isinstance(samples, Mapping) else list(samples)
+    own = [None] * len(given) if weights is None else weights
+    if not isinstance(own, list | tuple) or len(own) != len(given):
+        raise InputError(f"weights must be one entry for each of {len(given)} samples, but are {shown(weights)}")
+    known = [part.space for part in given if isinstance(part, Measure)]
+    space = space if space is not None else known[0] if known else None
+    found: list[Measure] = []
+    for name, points, part in zip(names, given, own, strict=True):
+        with part_named(f"sample {name}"):
+            measure = Measure.of(points, part, space=space if space is not None or not found else found[0].space)
+        found.append(in_one_frame(found[0], measure, (f"sample {names[0]}", f"sample {name}")) if found else measure)
+    return names, found
