@@ -20,6 +20,7 @@ Inference
     uniformity_test     whether points are uniform: one p-value over scales, and the classical statistics
     two_sample_test     whether two samples come from one law
     k_sample_test       whether several samples do, and which two differ most
+    goodness_of_fit     whether a sample comes from a given or a fitted distribution
     compare             both profiles, how far apart they are, and the verdict
     mmd, mmd2           how far apart two measures are, at many scales
     HeatProfile.plateaus  how many modes there are, and at which scales
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from .inference.chains import ChainEss, chain_ess
     from .inference.comparison import Comparison, compare
     from .inference.filters import ResamplingCriterion
+    from .inference.goodness import GoodnessOfFit, goodness_of_fit
     from .inference.groups import KSampleTest, k_sample_test
     from .inference.maximum_entropy import MaximumEntropy, maximum_entropy
     from .inference.mmd import mmd, mmd2
@@ -125,6 +127,7 @@ __all__ = [
     "Euclidean",
     "FrameWarning",
     "GeometricKernelsSpace",
+    "GoodnessOfFit",
     "Gradient",
     "Graph",
     "HeatProfile",
@@ -170,6 +173,7 @@ __all__ = [
     "from_spherical",
     "gess",
     "gess_ratio",
+    "goodness_of_fit",
     "gradient",
     "heat_profile",
     "k_sample_test",
@@ -202,6 +206,7 @@ _MODULES = {
     "inference.chains": ("ChainEss", "chain_ess"),
     "inference.comparison": ("Comparison", "compare"),
     "inference.filters": ("ResamplingCriterion",),
+    "inference.goodness": ("GoodnessOfFit", "goodness_of_fit"),
     "inference.groups": ("KSampleTest", "k_sample_test"),
     "inference.maximum_entropy": ("MaximumEntropy", "maximum_entropy"),
     "inference.mmd": ("mmd", "mmd2"),

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..comparison import Comparison
+    from ..goodness import GoodnessOfFit
     from ..two_sample import TwoSampleTest
 
 
-def draw_two_sample_test(test: TwoSampleTest, ax: Axes | None = None) -> Axes:
-    """Draw how clearly two samples differ at each scale, in standard deviations, with the p-value of each scale.
+def draw_two_sample_test(test: TwoSampleTest | GoodnessOfFit, ax: Axes | None = None) -> Axes:
+    """Draw how clearly two samples, or a sample and a distribution, differ at each scale, with the p-value of each.
 
     Parameters
     ----------
