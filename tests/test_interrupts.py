@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy import sparse
+from scipy.linalg import eigh
 
 import heatess as he
 from heatess import blocks, pool
 from heatess.cli import main
 from heatess.progress import Progress
+from heatess.spaces.discrete.dense import eigenpairs
 from heatess.spaces.discrete.laplacian import Laplacian
 
 ITEMS = 1000
@@ -95,6 +97,26 @@ def test_after_an_interrupt_a_graph_gives_the_right_number(monkeypatch):
         he.gess([0, 40, 99], space=graph, time=3.0)
     monkeypatch.setattr(Laplacian, "_dense", dense)
     assert he.gess([0, 40, 99], space=graph, time=3.0) == right
+
+
+def test_a_compiled_run_ends_between_two_steps():
+    from heatess.compiled.krylov import local
+
+    flow = he.Graph(sparse.diags_array([np.ones(99)] * 2, offsets=[1, -1]))._laplacian.flow
+    for stopped, steps in ((0, 7), (1, 0)):
+        mark, queue, alpha, beta = np.full(100, -1, np.int32), np.empty(100, np.int32), *np.zeros((2, 7))
+        start = np.array([50], np.int32), np.ones(1)
+        found = local(*flow.arrays, *start, 9, 1e-13, np.full(1, stopped, np.uint8), mark, queue, alpha, beta)
+        assert found[0] == np.count_nonzero(alpha) == steps
+
+
+def test_eigenpairs_with_a_metric_are_those_of_scipy():
+    rng = np.random.default_rng(1)
+    matrix, metric = (part @ part.T + np.eye(300) for part in rng.standard_normal((2, 300, 300)) / 10)
+    values, vectors = eigenpairs(matrix, metric)
+    np.testing.assert_allclose(values, eigh(matrix, metric, eigvals_only=True), rtol=1e-11)
+    np.testing.assert_allclose(vectors.T @ metric @ vectors, np.eye(300), atol=1e-12)
+    np.testing.assert_allclose(matrix @ vectors, metric @ vectors * values, atol=1e-11)
 
 
 def test_the_command_line_says_in_one_line_that_it_was_interrupted(tmp_path, monkeypatch):

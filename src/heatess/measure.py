@@ -17,6 +17,7 @@ from .directions import from_lonlat
 from .errors import FrameWarning, InputError, warn
 from .frames import converted_frame, turned
 from .known import ABOUT, SKY, Known
+from .pool import apart
 from .quantities import has_unit
 from .spaces.base import Space
 from .spaces.rotations import Rotations
@@ -373,10 +374,15 @@ def distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int
     """A label for each row, the same for equal rows, and the first row with each label."""
     # Sorting by a 64-bit hash of the bytes is many times faster than sorting the rows.
     keys = np.concatenate([_hashes(rows[part]) for part in slices(len(rows), 2**22 // rows.shape[1] + 1)])
-    _, first, label = np.unique(keys, return_index=True, return_inverse=True)
+    many = len(rows) > 500_000  # it takes a second
+    _, first, label = apart(_unique, keys) if many else _unique(keys)
     if len(first) < len(rows) and not (rows[first[label]] == rows).all():  # two rows with one hash
         _, first, label = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return label, first
+
+
+def _unique(keys: NDArray[np.uint64]) -> Any:
+    return np.unique(keys, return_index=True, return_inverse=True)
 
 
 def _hashes(rows: NDArray[Any]) -> NDArray[np.uint64]:

@@ -236,12 +236,13 @@ def _inside(indptr, indices, data, queue, count, mark):  # type: ignore[no-untyp
 
 @compiled(nogil=True, fastmath={"contract"})
 def local(  # type: ignore[no-untyped-def]
-    indptr, indices, data, cptr, cindices, cdata, roots, values, hops, closed, mark, queue, alpha, beta
+    indptr, indices, data, cptr, cindices, cdata, roots, values, hops, closed, stopped, mark, queue, alpha, beta
 ):
     """A Lanczos run of M (1 + C), in the inner product of 1 + C, from values at roots.
 
     Both matrices are held to what lies up to *hops* hops from the roots. Written into alpha and beta, one entry a step.
-    Returned are the steps, fewer where the space is exhausted, and what the last one then left out.
+    Returned are the steps, fewer where the space is exhausted, and what the last one then left out. It ends early,
+    with nothing of use, once *stopped* is not zero.
     """
     reach = 2 if len(cindices) > 0 else 1  # hops of one multiplication
     ends = np.zeros(hops + 1, np.int64)
@@ -259,6 +260,8 @@ def local(  # type: ignore[no-untyped-def]
     end = ends[min(reach - 1, hops)]
     last = math.sqrt(multiply(ptr2, columns2, entries2, y, 1.0, z, 0, end))
     for step in range(len(alpha)):
+        if stopped[0] != 0:
+            return step, last
         for i in range(end):
             before[i] = x[i]
             x[i] = y[i] / last

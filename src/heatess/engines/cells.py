@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from ..compiled.cells import (
     pair_moments,
     take,
 )
+from ..pool import until_stopped
 
 MOMENTS = 4
 _GRID_AXES = 3
@@ -36,6 +37,9 @@ _CHUNKS = 64
 
 #: Pairs to look at by a thread before another one pays.
 _WORTH_THREADS = 1_000_000
+
+#: Pairs that a thread looks at, roughly, before it looks whether they are still wanted.
+_PIECE = 1e8
 
 #: Cells whose neighbours are counted together, in the second-level cache.
 _CELLS = 4096
@@ -183,10 +187,11 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
     found = np.zeros((chunks, bins, MOMENTS))
 
     def add(_: int, chunk: int) -> None:
-        first, last = bounds[chunk], bounds[chunk + 1]
-        if first < last:
-            # Rows are not a multiple of 4 KiB apart, at which a write to one would hold up the reading of another.
-            room, numbers = np.empty((len(grid.points) + 5, BUFFER + 40)), np.empty(BUFFER, dtype=np.int64)
+        # Rows are not a multiple of 4 KiB apart, at which a write to one would hold up the reading of another.
+        room, numbers = np.empty((len(grid.points) + 5, BUFFER + 40)), np.empty(BUFFER, dtype=np.int64)
+        pieces = int(cost[-1] / chunks / _PIECE) + 1
+        edges = np.unique(np.linspace(bounds[chunk], bounds[chunk + 1], pieces + 1).astype(np.int64))
+        for first, last in until_stopped(pairwise(edges.tolist())):
             near = grid.runs(first, last)
             pair_moments(*atoms, first, *near, radius**2, base, room, numbers, found[chunk])
 

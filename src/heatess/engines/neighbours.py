@@ -22,6 +22,7 @@ from ..heat.series import SmallTime
 from ..heat.sums import HeatSums
 from ..heat.theta import gap_between
 from ..measure import Measure
+from ..pool import apart
 from ..progress import Progress
 from ..spaces.base import Space
 from ..spaces.capabilities import Embedding
@@ -104,8 +105,8 @@ class Neighbours(Engine):
         def run(progress: Progress) -> FloatArray:
             atoms, total, chord = measure.coalesced(), np.zeros(len(at)), float(embedding.chord(reach))
             left, right = (embedding.coordinates(points) for points in (at, atoms.points))
-            for i, j, apart in _found_by_tree(left, right, embedding, chord, progress):
-                overlap = np.exp(small.log_overlap(embedding.distance(apart) ** 2))
+            for i, j, gaps in _found_by_tree(left, right, embedding, chord, progress):
+                overlap = np.exp(small.log_overlap(embedding.distance(gaps) ** 2))
                 total += np.bincount(i, atoms.weights[j % atoms.n] * overlap, len(total))
             return total
 
@@ -326,10 +327,10 @@ def _found_by_tree(
     for start in progress.track(range(0, len(left), size), "neighbours"):
         part = cKDTree(left[start : start + size], boxsize=box)
         found = part.sparse_distance_matrix(tree, chord, output_type="ndarray")
-        i, j, apart = found["i"] + start, found["j"], found["v"]
+        i, j, gaps = found["i"] + start, found["j"], found["v"]
         if box is not None:
-            apart = np.sqrt(np.sum(gap_between(exact[0][i], exact[1][j], box) ** 2, axis=1))
-        yield i, j, apart
+            gaps = np.sqrt(np.sum(gap_between(exact[0][i], exact[1][j], box) ** 2, axis=1))
+        yield i, j, gaps
 
 
 def sum_cells(
@@ -363,11 +364,11 @@ def sum_cells(
     atoms = measure.support()
     if embedding.periods is not None:
         radius = min(radius, max(extent(atoms.points), math.sqrt(8 * float(times.min()))))
-    grid, frame = grid_of(atoms)
+    grid, frame = apart(grid_of, atoms)
     if grid.candidates().sum() > CROWDED * atoms.n:
         merged = atoms.coalesced()
         if merged.n < 0.9 * atoms.n:
-            atoms, (grid, frame) = merged, grid_of(merged)
+            atoms, (grid, frame) = merged, apart(grid_of, merged)
     least = (
         COINCIDENT * float(embedding.chord(min(math.sqrt(8 * float(times.min())), float(cutoffs.max())))) / frame.unit
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray
 from ..blocks import slices
+from ..pool import apart
 from ..spaces.capabilities import PairKernel
 
 #: Rounds of new weights and new atoms, and rounds without a gain after which it stops.
@@ -203,13 +204,13 @@ def simplex_weights(gram: FloatArray, f: FloatArray) -> FloatArray:
 
 def _solved(gram: FloatArray, right: FloatArray) -> FloatArray:
     """K^-1 *right*, with a ridge that is raised until K can be factorised."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    from scipy.linalg import cho_solve
 
     ridge = RIDGE * (2 + len(gram))
     while True:
         try:
-            factor = cho_factor(gram + ridge * np.eye(len(gram)), lower=True)
-        except LinAlgError:
+            factor = apart(np.linalg.cholesky, gram + ridge * np.eye(len(gram)))
+        except np.linalg.LinAlgError:
             ridge *= 100
             continue
-        return np.asarray(cho_solve(factor, right))
+        return np.asarray(cho_solve((factor, True), right))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray, IntArray
 from ..blocks import share_out, thread_count
-from ..pool import team, until_stopped
+from ..pool import apart, flag, team, until_stopped
 
 #: Rows that one thread multiplies at least.
 ROWS = 50_000
@@ -160,6 +160,7 @@ class Flow:
         closed = _CLOSED_LOCAL * self.norm
 
         def one(thread: int, atom: int) -> None:
+            stopped = flag()
             part = slice(starts.indptr[atom], starts.indptr[atom + 1])
             done[atom], dropped[atom] = local(
                 *self.arrays,
@@ -167,12 +168,13 @@ class Flow:
                 starts.data[part],
                 hops,
                 closed,
+                stopped,
                 *workspace[thread],
                 alpha[atom],
                 beta[atom],
             )
 
-        share_out(range(count), one, threads)
+        apart(share_out, range(count), one, threads)
         return LocalRuns(alpha, beta, done, dropped)
 
     def ball_sizes(self, nodes: NDArray[Any], hops: int) -> FloatArray:

@@ -11,7 +11,8 @@ Frequencies of an axis are *lowest*, *lowest* + 1, ..., all whole or all half-in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import ducc0
 import numpy as np
@@ -19,8 +20,12 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..blocks import map_rows
+from ..pool import apart
 
 Modes = NDArray[np.complex128]
+
+#: Points and modes together for which a transform takes so long that Ctrl-C should not wait for it.
+_MANY = 200_000
 
 
 def modes(
@@ -41,7 +46,9 @@ def modes(
     if len(shape) == 1 and lowest[0] == 0:  # negative ones too, which costs less than a factor for each point
         return modes(points, weights, [-shape[0]], [2 * shape[0]], epsilon, threads, periods)[shape[0] :]
     found = np.empty(shape, dtype=np.complex128)
-    ducc0.nufft.nu2u(
+    _computed(
+        len(points) + found.size,
+        ducc0.nufft.nu2u,
         points=_turned(points, weights, middle, periods),
         coord=np.ascontiguousarray(points),
         forward=False,
@@ -67,7 +74,9 @@ def values(
     array([ 3., -1.])
     """
     middle = _middle(lowest, coefficients.shape)
-    found = ducc0.nufft.u2nu(
+    found = _computed(
+        len(points) + coefficients.size,
+        ducc0.nufft.u2nu,
         grid=coefficients,
         coord=np.ascontiguousarray(points),
         forward=False,
@@ -94,7 +103,9 @@ def harmonics(places: FloatArray, weights: FloatArray, degree: int, epsilon: flo
     """
     # Row l, column m, so that a level is a row; entries with m > l stay zero.
     found = np.zeros((1, (degree + 1) ** 2), dtype=np.complex128)
-    ducc0.sht.adjoint_synthesis_general(
+    _computed(
+        len(places) + found.size,
+        ducc0.sht.adjoint_synthesis_general,
         map=np.ascontiguousarray(weights)[None],
         loc=places,
         epsilon=epsilon,
@@ -116,7 +127,8 @@ def meridians(coefficients: Modes, threads: int) -> Modes:
     """
     count = len(coefficients)
     packed, colatitudes = coefficients.T[np.triu_indices(count)], np.arange(count + 1) * (np.pi / count)
-    found = ducc0.sht.alm2leg(alm=packed[None], spin=0, lmax=count - 1, theta=colatitudes, nthreads=threads)
+    named = {"alm": packed[None], "spin": 0, "lmax": count - 1, "theta": colatitudes, "nthreads": threads}
+    found = _computed(count**2, ducc0.sht.alm2leg, **named)
     return np.asarray(found[0])
 
 
@@ -128,6 +140,10 @@ def added(parts: Iterator[Modes], shape: Sequence[int]) -> Modes:
     for part in parts:
         total += part
     return total
+
+
+def _computed(size: int, transform: Callable[..., Any], **named: Any) -> Any:
+    return apart(transform, **named) if size > _MANY else transform(**named)
 
 
 def _periods(periods: Sequence[float] | None) -> dict[str, list[float]]:

@@ -35,6 +35,9 @@ MODES = 2**24
 #: Points transformed at once.
 TRANSFORM_BLOCK = 2**21
 
+#: Modes that are contracted in milliseconds.
+_QUICK = 100_000
+
 
 class WignerTransform(LevelTransform):
     """Matrix elements a^l_mn = sum w D^l_mn of unit quaternions (x, y, z, w), q and -q being one point.
@@ -229,10 +232,8 @@ def contract(
     """Write the coefficients of orders m = lowest, lowest + 1, ... into *found*; *modes* are used up."""
     from ..compiled.wigner import contract as compiled
 
-    table = right_angle(len(starts), half)
-    share_out(
-        range(threads), lambda _, first: compiled(modes, lowest, half, table, starts, found, first, threads), threads
-    )
+    table, items = right_angle(len(starts), half), _items(modes, threads)
+    share_out(range(items), lambda _, first: compiled(modes, lowest, half, table, starts, found, first, items), threads)
 
 
 def expand(
@@ -246,12 +247,16 @@ def expand(
 
     table, lowest = right_angle(len(starts), half), orders.start
     modes = np.zeros(_grid(len(starts), half, orders), dtype=np.complex128)
+    items = _items(modes, threads)
     share_out(
-        range(threads),
-        lambda _, first: compiled(modes, lowest, half, table, starts, coefficients, first, threads),
-        threads,
+        range(items), lambda _, first: compiled(modes, lowest, half, table, starts, coefficients, first, items), threads
     )
     return modes
+
+
+def _items(modes: NDArray[np.complex128], threads: int) -> int:
+    """Into how many items of work orders are divided: one each, unless they take little time."""
+    return len(modes) if modes.size > _QUICK else threads
 
 
 def inverse_fourier(

@@ -12,8 +12,10 @@ import numpy as np
 
 from ...arrays import EPS, FloatArray, IntArray
 from ...errors import PrecisionError
+from ...pool import apart
 from ..capabilities import Eigenpairs
 from ..flow import circles
+from .dense import eigenpairs
 
 MOST = 120  # eigenpairs found around one shift, at most
 _ACCURACY = 1e-10  # of the eigenvalues, relative
@@ -91,7 +93,8 @@ class Bands:
         for attempt in range(8):
             nudge = 0.0 if not attempt else _NUDGE * 3.0**attempt * max(abs(shift), EPS * self._scale)
             try:
-                return Factor(splu(matrix - (shift + nudge) * metric, permc_spec="NATURAL", **options), order)
+                found = apart(splu, matrix - (shift + nudge) * metric, permc_spec="NATURAL", **options)
+                return Factor(found, order)
             except RuntimeError:  # exactly singular
                 continue
         raise PrecisionError(f"the matrix of {self._size:,} nodes cannot be factorised near {shift:g}")
@@ -102,7 +105,7 @@ class Bands:
         from scipy.sparse.linalg import splu
 
         safe = self._matrix + self._scale * self._metric
-        found = splu(safe, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        found = apart(splu, safe, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         order = np.argsort(found.perm_c)
         return *((part[order][:, order]).tocsc() for part in (self._matrix, self._metric)), order
 
@@ -169,7 +172,6 @@ class Bands:
 
     def _block(self, low: float, high: float, count: int) -> Eigenpairs:
         """The eigenpairs of one value, repeated *count* times: inverse iteration of as many random functions."""
-        from scipy.linalg import eigh
         from threadpoolctl import threadpool_limits
 
         solve = self.factor(low, stable=True).solve
@@ -177,10 +179,10 @@ class Bands:
         left, before = math.inf, math.inf
         with threadpool_limits(1, user_api="blas"):
             for _ in range(12):
-                found = np.linalg.qr(solve(np.asarray(self._metric @ found)))[0]
+                found = apart(np.linalg.qr, apart(solve, np.asarray(self._metric @ found)))[0]
                 masses = found.T @ (self._metric @ found) if self._coupled else None
                 stiffness = found.T @ (self._matrix @ found)
-                values, turn = eigh((stiffness + stiffness.T) / 2, masses)
+                values, turn = eigenpairs((stiffness + stiffness.T) / 2, masses)
                 found = found @ turn
                 residual = self._matrix @ found - self._metric @ (found * values)
                 left, before = float(np.linalg.norm(residual, axis=0).max()), left

@@ -16,6 +16,7 @@ from ...progress import announce
 from ..capabilities import Rounding
 from ..flow import Flow, circles
 from .bands import Bands, without_constant
+from .dense import eigenpairs
 from .graded import graded_eigenpairs, links_of, relative_error, singular
 from .matrices import same_pattern, scaled, with_data
 from .subspace import Wanted, smooth_eigenpairs
@@ -360,15 +361,12 @@ class Laplacian:
             announce(f"finding {count:,} eigenpairs of {self.size:,} nodes, once for this space: about {seconds:.0f} s")
 
     def _dense(self) -> tuple[FloatArray, FloatArray, Rounding]:
-        from scipy.linalg import eigh
         from threadpoolctl import threadpool_limits
 
         metric = self._metric.toarray() if self._coupled else None
         self._announce(self.size, self._cost.seconds_whole)
         with threadpool_limits(1, user_api="blas"):
-            # Divide and conquer: the default driver leaves eigenvectors a hundred times less orthogonal.
-            driver = "gvd" if self._coupled else "evd"
-            values, vectors = eigh(self._matrix.toarray(), metric, driver=driver)
+            values, vectors = eigenpairs(self._matrix.toarray(), metric)
             if values[1] < _WEAK * values[-1] and self.size <= DENSE:
                 links = links_of(self._stiffness)
                 found = None if links is None else graded_eigenpairs(links, self.mass, metric)

@@ -14,7 +14,9 @@ import numpy as np
 
 from ...arrays import FloatArray
 from ...blocks import share_out, slices, thread_count
+from ...pool import apart
 from ..capabilities import Eigenpairs
+from .dense import eigenpairs
 
 #: In each of two passes, what belongs to the lowest eigenvalues grows by exp of this beside what is above the edge.
 _PASSES, _GROWTH = 2, 11.0
@@ -61,7 +63,7 @@ class Wanted(NamedTuple):
 
 def smooth_eigenpairs(matrix: Any, metric: Any, wanted: Wanted) -> tuple[Eigenpairs, FloatArray]:
     """Eigenpairs of matrix v = lambda metric v up to the limit, and by how much others may be mixed into each."""
-    from scipy.linalg import cholesky, eigh, solve_triangular
+    from scipy.linalg import solve_triangular
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     from ...compiled.krylov import COLUMNS, filtered
@@ -80,12 +82,12 @@ def smooth_eigenpairs(matrix: Any, metric: Any, wanted: Wanted) -> tuple[Eigenpa
 
     for _ in range(_PASSES):
         share_out(list(slices(width, COLUMNS)), smooth, thread_count())
-        root = cholesky(_products(functions, functions))
-        for rows in slices(size, _ROWS):
-            functions[rows] = solve_triangular(root, functions[rows].T, trans="T").T
-    stiffness = _products(functions, matrix @ functions)
-    masses = _products(functions, metric @ functions)
-    values, turn = eigh((stiffness + stiffness.T) / 2, (masses + masses.T) / 2)
+        root = apart(np.linalg.cholesky, _products(functions, functions))
+        for rows in slices(size, _ROWS // 8):
+            functions[rows] = solve_triangular(root, functions[rows].T, lower=True).T
+    stiffness = _products(functions, apart(matrix.__matmul__, functions))
+    masses = _products(functions, apart(metric.__matmul__, functions))
+    values, turn = eigenpairs((stiffness + stiffness.T) / 2, (masses + masses.T) / 2)
     kept = int(np.searchsorted(values, wanted.limit, side="right"))
     for rows in slices(size, _ROWS):
         functions[rows, :kept] = functions[rows] @ turn[:, :kept]
