@@ -72,6 +72,28 @@ def test_a_call_that_cannot_be_stopped_is_left_alone(monkeypatch):
         time.sleep(0.001)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("caught", [False, True])
+def test_a_process_ends_without_a_call_that_it_left_or_waits_for_it(caught):
+    """A compiled call that came back while Python ends would abort the process."""
+    lines = ["pool.apart(time.sleep, 0.7 if caught else 30)"]
+    if caught:
+        lines = ["try:", f"    {lines[0]}", "except KeyboardInterrupt:", "    print('left', pool.still_working())"]
+    code = f"""
+import atexit, os, signal, threading, time
+from heatess import pool
+caught, pool.MOMENT = {caught}, 0
+atexit.register(lambda: print("end", pool.still_working()))
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", "\n".join([code, *lines])], capture_output=True, text=True, timeout=20
+    )
+    assert found.returncode == (0 if caught else -signal.SIGINT)
+    assert found.stdout == ("left True\nend False\n" if caught else "end False\n")
+    assert found.stderr.endswith("" if caught else "KeyboardInterrupt\n")
+
+
 def test_threads_raise_what_their_work_raises_the_first_of_several(monkeypatch):
     def fail(k):
         raise ValueError(f"item {k}")

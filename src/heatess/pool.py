@@ -11,6 +11,10 @@ only after this has returned.
 
 from __future__ import annotations
 
+import atexit
+import os
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -93,7 +97,7 @@ def on_threads(do: Callable[[int], T], count: int) -> list[T]:
         end = time.monotonic() + MOMENT
         for lock, thread in zip(at_work, threads, strict=True):
             if thread.is_alive() and not lock.acquire(timeout=max(end - time.monotonic(), 0.0)):
-                _left.append(thread)
+                _leave(thread)
         raise
     finally:
         _flag.reset(token)
@@ -117,6 +121,30 @@ def team(count: int) -> Iterator[Callable[[Callable[[T], Any], Sequence[T]], lis
 
     with ThreadPoolExecutor(count) as pool:
         yield lambda do, work: list(pool.map(do, work))
+
+
+def _leave(thread: threading.Thread) -> None:
+    if not _left:
+        atexit.unregister(_wait)
+        atexit.register(_wait)
+    _left.append(thread)
+
+
+def _wait() -> None:
+    """At the end of Python wait for calls that were left: one that came back later would end the process with an error.
+
+    A process that ends because of Ctrl-C does so at once, after all else that is to be done at its end.
+    """
+    if getattr(sys, "last_type", None) is not KeyboardInterrupt or hasattr(sys, "ps1"):
+        for thread in _left:
+            thread.join()
+    elif still_working():
+        _left.clear()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # shells know by this that it was interrupted
+        os.kill(os.getpid(), signal.SIGINT)
+        os._exit(130)
 
 
 def still_working() -> bool:
