@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import heatess as he
 from heatess.cli import main
-from heatess.readers import archives, open_table
+from heatess.readers import expansion, open_table
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -114,5 +114,6 @@ def test_what_is_no_workbook_says_so(book, tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "d.zip", "w") as packed:
         packed.write(path, "lists/a.xlsx")
     assert he.read(tmp_path / "d.zip").n == 3
-    monkeypatch.setattr(archives, "LARGEST", 100)
-    assert "GB, more than" in message(path)
+    monkeypatch.setitem(expansion.ROOM, "text", 100)
+    monkeypatch.setattr(expansion, "RATIO", 1)
+    assert "may become at most" in message(path)

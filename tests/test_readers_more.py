@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import heatess as he
 from heatess.cli import main
-from heatess.readers import FORMATS, archives, open_table, quakeml
+from heatess.readers import FORMATS, expansion, open_table, quakeml
 from heatess.readers.unread import OTHERS
 
 
@@ -338,8 +338,9 @@ def test_archives_that_expand_too_far_or_are_locked_or_damaged_are_refused(tmp_p
     assert "cannot be read as a zip archive" in message(tmp_path / "cut.zip")
     archive(tmp_path / "none.zip", a_pdf="x")
     assert "holds no file that is read (found a.pdf)" in message(tmp_path / "none.zip")
-    monkeypatch.setattr(archives, "LARGEST", 20)
-    assert "would unpack a.csv to 0.0 GB, more than" in message(path)
+    monkeypatch.setitem(expansion.ROOM, "text", 20)
+    monkeypatch.setattr(expansion, "RATIO", 0)
+    assert "a.zip::a.csv would take 49 bytes or more in memory" in message(path)
 
 
 # Files that are not read.

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from .arrays import IntArray, shown
 from .errors import InputError, InputTypeError
 
+#: Characters of the name of an atom that are kept.
+LONGEST_NAME = 200
+
 #: What data are, and the words for it.
 KINDS = {
     "draws": "independent draws",
@@ -167,12 +170,17 @@ class Known:
         return f"Known({', '.join(told)})"
 
 
+def shortened(name: str) -> str:
+    """A name of at most `LONGEST_NAME` characters: an array of text gives every entry the room of the longest."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+
+
 def _texts(labels: Any) -> NDArray[np.str_]:
     """Names as an array of text."""
     if isinstance(labels, str):
         raise InputTypeError(f"labels must be one name for each atom, but are the text {shown(labels)}")
     try:
-        found = np.array([str(label) for label in labels])
+        found = np.array([shortened(str(label)) for label in labels])
     except TypeError:
         raise InputTypeError(f"labels must be one name for each atom, but are {shown(labels)}") from None
     return found.astype(np.str_)

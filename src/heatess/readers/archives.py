@@ -12,12 +12,13 @@ from pathlib import Path, PurePosixPath
 
 from ..errors import InputError
 from ..tables.table import Piece, Place, Table
+from .expansion import refuse_expansion
 from .foreign import chosen, reading, split_label
 
 SUFFIXES = (".zip",)
 
-#: Bytes to which a member, or a workbook, may expand.
-LARGEST = 2**33
+#: Families of formats that hold numbers as bytes.
+_NUMBERS = ("arrays", "fits", "hdf5", "netcdf")
 
 #: What belongs to a shapefile of the same name.
 _BESIDE_SHAPES = (".dbf", ".shx", ".prj", ".cpg", ".sbn", ".sbx", ".qix", ".shp.xml", ".qpj", ".qmd")
@@ -58,17 +59,6 @@ def table(path: Path) -> Table:
     return found
 
 
-def refuse_expansion(file: Path) -> None:
-    """Refuse an archive, such as a workbook, all of which would take too much room."""
-    with zipfile.ZipFile(file) as archive:
-        size = sum(entry.file_size for entry in archive.infolist())
-    if size > LARGEST:
-        raise InputError(
-            f"{file} would unpack to {size / 2**30:,.1f} GB, more than {LARGEST / 2**30:,.3g} GB; export it as .csv, "
-            "or in parts"
-        )
-
-
 def _is_data(entry: zipfile.ZipInfo) -> bool:
     """Whether a member is a file, and no note about the others or of the system that packed them."""
     path = _path(entry)
@@ -97,12 +87,12 @@ def _fits(label: str, name: str) -> bool:
 
 def _unpacked(archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo], folder: Path, file: Path) -> Path:
     """The first of *entries* as a file; all are written under their last names alone, whatever paths they claim."""
+    from . import family_of
+
+    room = "arrays" if family_of(entries[0].filename) in _NUMBERS else "text"
     size = sum(entry.file_size for entry in entries)
-    if size > LARGEST:
-        raise InputError(
-            f"{file} would unpack {entries[0].filename} to {size / 2**30:,.1f} GB, more than {LARGEST / 2**30:,.3g} "
-            "GB; unpack it yourself, and give that file"
-        )
+    what = f"{file}::{entries[0].filename}"
+    refuse_expansion(what, file.stat().st_size, size, "unpack it yourself, and give that file", room)
     for entry in entries:
         if entry.flag_bits & 1:
             raise InputError(f"{file} is locked with a password; unpack it yourself, and give the file inside")

@@ -21,6 +21,7 @@ from ..tables.grids import Grid
 from ..tables.table import Columns, Piece, Rows, Table
 from ..tables.unnamed import with_axes
 from ..tables.variables import Variable
+from .expansion import refuse_expansion
 
 SUFFIXES = (".npy", ".npz")
 
@@ -208,8 +209,12 @@ def _headers(path: Path) -> dict[str, Header]:
 def _loaded(path: Path, name: str) -> NDArray[Any]:
     try:
         with np.load(path, allow_pickle=False) as archive:
+            size = archive.zip.getinfo(f"{name}.npy").file_size
+            refuse_expansion(f"{path}: {name}", path.stat().st_size, size, "write it with numpy.savez, not packed")
             array: NDArray[Any] = archive[name]
             return array
+    except InputError:
+        raise
     except _DAMAGE as error:
         raise _damaged(path, error) from None
 

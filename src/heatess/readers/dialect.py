@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import InputError
 from ..tables.missing import MISSING
 from ..tables.units import OTHERS
+from .expansion import WIDEST, refuse_columns
 from .lines import COMMENTS, Dialect, is_number, number, records, text_lines
 from .streams import Source
 
@@ -57,6 +58,7 @@ def dialect_of(source: Source, path: Path) -> Dialect:
         raise InputError(f"{source.name} {found}; save it as text in UTF-8")
     if not any(line.strip() for line in sample):
         raise InputError(f"{source.name} is empty; it needs a header line such as x,y,z or lon,lat,weight")
+    refuse_columns(source.name, _widest(sample))
     layout = _best(sample, source.name, path)
     names = [name.strip() for name in layout.names]
     units = {name: unit for name in names if (unit := _unit(name))}
@@ -71,6 +73,12 @@ def dialect_of(source: Source, path: Path) -> Dialect:
     odd = encoding == "utf-16" or any(line.endswith("\r") for line in sample)
     texts = text_columns(names, layout.rows)
     return Dialect(source.name, layout.delimiter, names, skip, layout.named, decimal, encoding, units, odd, texts)
+
+
+def _widest(sample: list[str]) -> int:
+    """The most fields that a line may have, whatever is between them; 0 where that is few."""
+    long = [line for line in sample if len(line) > WIDEST and not _is_comment(line)]
+    return max((max(*map(line.count, ",\t;|"), len(line.split()) - 1) + 1 for line in long), default=0)
 
 
 def text_columns(names: list[str], rows: list[Row]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 from ..errors import InputError, missing_extra
 from ..tables.missing import MISSING
 from ..tables.table import Piece, Place, Rows, Table
-from .archives import refuse_expansion
+from .expansion import refuse_expansion
 from .foreign import chosen, reading, split_label
 from .jsons import Records
 from .lines import is_number, number
@@ -23,6 +24,9 @@ SUFFIXES = (".xlsx", ".xlsm")
 
 #: Rows that are looked at to find the header.
 _SAMPLE = 60
+
+#: Cells that a sheet may have, most of them empty.
+_CELLS = 2**22
 
 Cells = list[list[Any]]
 
@@ -40,10 +44,13 @@ def table(path: Path) -> Table:
     file, label = split_label(path)
     with reading(file, "an Excel workbook", "open it and save it again as .xlsx, or as .csv"):
         _refuse_old(file)
-        refuse_expansion(file)
+        with zipfile.ZipFile(file) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        refuse_expansion(file, file.stat().st_size, size, "export it as .csv", "text")
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         try:
-            sheets = {sheet.title: cells for sheet in book.worksheets if (cells := _cells(sheet))}
+            most = max(_CELLS, size // 4)
+            sheets = {sheet.title: cells for sheet in book.worksheets if (cells := _cells(file, sheet, most))}
         finally:
             book.close()
         if not sheets:
@@ -64,16 +71,31 @@ def _refuse_old(file: Path) -> None:
             )
 
 
-def _cells(sheet: Any) -> dict[int, list[Any]]:
-    """The rows in which something stands, by their numbers in Excel."""
-    rows = {number: list(row) for number, row in enumerate(sheet.iter_rows(values_only=True), 1)}
-    return {number: row for number, row in rows.items() if any(not _is_empty(value) for value in row)}
+def _cells(file: Path, sheet: Any, most: int) -> dict[int, list[Any]]:
+    """The rows in which something stands, by their numbers in Excel; refused if they have *most* cells or more."""
+    rows: dict[int, list[Any]] = {}
+    count = 0
+    for place, row in _rows(sheet):
+        if any(not _is_empty(value) for value in row):
+            rows[place] = list(row)
+            count += len(row)
+            if count >= most:
+                found = f"{len(row):,} columns in row {place:,}, and {most:,} cells up to there, most of them empty"
+                advice = "delete what stands far to the right, or export the table alone as .csv"
+                raise InputError(f"{file} sheet {sheet.title} has {found}; {advice}")
+    return rows
+
+
+def _rows(sheet: Any) -> Iterator[tuple[int, Sequence[Any]]]:
+    """Rows up to their last cells, not to the last column that the sheet claims to have."""
+    sheet.reset_dimensions()
+    return enumerate(sheet.iter_rows(values_only=True), 1)
 
 
 def _name_formulas(book: Any, sheet: str, cells: dict[int, list[Any]]) -> None:
     """Put formulas in place of the empty cells that have one: a program that cannot compute has saved no value."""
     try:
-        for number, row in enumerate(book[sheet].iter_rows(values_only=True), 1):
+        for number, row in _rows(book[sheet]):
             known = cells.get(number)
             for place, value in enumerate(row if known is not None else ()):
                 if known is not None and known[place] is None and isinstance(value, str) and value.startswith("="):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import warnings
+import weakref
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import mkstemp
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ from ..errors import InputError, missing_extra, missing_extras
 from ..tables import healpix
 from ..tables.table import Table
 from .foreign import Lazy, columns, reading, split_label
+from .streams import Source
 
 SUFFIXES = (".fits", ".fit", ".fts", ".fits.gz")
 
@@ -92,10 +95,25 @@ def table(path: Path) -> Table:
 
 
 def _stream(file: Path) -> IO[bytes]:
-    """The bytes of the file, unpacked to check all of them; opened here, because astropy forgets bad files open."""
-    with file.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
-    return io.BytesIO(gzip.decompress(file.read_bytes())) if packed else file.open("rb")
+    """The bytes of the file, unpacked into another one; opened here, because astropy forgets bad files open."""
+    source = Source(file)
+    if source.start[:2] != b"\x1f\x8b":
+        return file.open("rb")
+    handle, name = mkstemp(prefix="heatess-", suffix=".fits")
+    try:
+        with source.opened("arrays") as (stream, _), open(handle, "wb") as spool:
+            copyfileobj(stream, spool, 2**20)
+        unpacked = open(name, "rb")  # noqa: SIM115
+    except BaseException:
+        Path(name).unlink()
+        raise
+    weakref.finalize(unpacked, _remove, name)
+    return unpacked
+
+
+def _remove(name: str) -> None:
+    with suppress(OSError):  # of Windows, where arrays may still be mapped to it
+        Path(name).unlink()
 
 
 def _extension(extensions: Any, file: Path, label: str, fits: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +20,7 @@ from ..tables.units import OTHERS
 from ..tables.unnamed import with_axes
 from ..tables.variables import Index, Variable, native
 from .ebsd_hdf5 import ebsd_map
+from .expansion import refuse_expansion
 from .foreign import Lazy, chosen, columns, reading, split_label
 
 SUFFIXES = (".h5", ".hdf5", ".hdf", ".he5", ".h5oina", ".h5ebsd")
@@ -26,6 +28,8 @@ SUFFIXES = (".h5", ".hdf5", ".hdf", ".he5", ".h5oina", ".h5ebsd")
 #: Sky positions in posterior samples are radians by convention.
 _RADIANS = ("ra", "dec", "right_ascension", "declination", "rightascension")
 _EXPECTED = "posterior_samples, a table, a grid over lat and lon, or one array of vectors is needed"
+
+_UNPACKED = "write it without packing and blocks, as h5py does by default, and h5repack -f NONE -l CONTI old.h5 new.h5"
 
 #: Attributes that HDF5 keeps for itself.
 _INTERNAL = ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME", "DIMENSION_LABELS")
@@ -111,7 +115,16 @@ def group_variables(file: Path, group: Any) -> dict[str, Variable]:
 
 def _part(file: Path, name: str, index: Index) -> NDArray[Any]:
     with opened(file, "HDF5") as root:
-        return np.asarray(root[name][index])
+        item = root[name]
+        sides = (size if isinstance(part, slice) else 1 for part, size in zip(index, item.shape, strict=True))
+        _refuse_expansion(file, item, math.prod(sides))
+        return np.asarray(item[index])
+
+
+def _refuse_expansion(file: Path, item: Any, count: int) -> None:
+    """Refuse to read *count* numbers of a dataset, or one packed block of it, if these are out of proportion."""
+    size = item.dtype.itemsize * max(count, math.prod(item.chunks or (0,)))
+    refuse_expansion(f"{file}: {item.name}", file.stat().st_size, size, _UNPACKED)
 
 
 def plain_attribute(value: Any) -> Any:
@@ -213,6 +226,8 @@ def stated_unit(attributes: Mapping[str, Any]) -> str:
 def _load(file: Path, name: str, member: str) -> NDArray[Any]:
     with opened(file, "HDF5") as root:
         item = root[name]
+        whole = item[member] if member and hasattr(item, "keys") else item
+        _refuse_expansion(file, whole, math.prod(whole.shape))
         values = item[member] if member else item
         return native(values[()])
 
@@ -228,7 +243,9 @@ class _LazyRows:
 
     def __getitem__(self, part: slice) -> NDArray[Any]:
         with opened(self._file, "HDF5") as root:
-            return native(root[self._name][part])
+            item = root[self._name]
+            _refuse_expansion(self._file, item, len(range(*part.indices(len(self)))) * item.shape[1])
+            return native(item[part])
 
 
 def _listing(root: Any) -> str:

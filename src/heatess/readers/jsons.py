@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ from numpy.typing import NDArray
 from ..blocks import slices
 from ..errors import InputError
 from ..known import Known
+from ..spaces.networks import refuse_sparse
 from ..tables.frames import grid_of_arrays
 from ..tables.table import Piece, Place, Rows, Table
+from .expansion import refuse_columns
 from .nodelink import node_link
 from .streams import Source, packed
 from .unread import line_to, new_name
@@ -82,7 +86,7 @@ def _parsed(data: bytes, source: str, line: str) -> Any:
 
 def _lines(stream: Any, source: str) -> tuple[list[Any], list[int]]:
     contents, lines = [], []
-    for number, line in enumerate(stream, 1):
+    for number, line in enumerate(BytesIO(stream.read()), 1):  # all of it first: values take ten times the room
         if line.strip():
             contents.append(_parsed(line, source, f" line {number:,}"))
             lines.append(number)
@@ -127,11 +131,13 @@ def _of_list(contents: list[Any], source: str, place: Place) -> Table:
             raise InputError(f"{place(row)}: {_kind(entry)}, not a record like the others; fix or drop it")
     if contents[0].get("type") == "Feature":
         return _of_features(contents, source, place)
-    return Records(_by_name(contents), source, place)
+    return Records(_by_name(contents, source), source, place)
 
 
-def _by_name(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _by_name(records: Sequence[Mapping[str, Any]], source: str) -> dict[str, list[Any]]:
     names = dict.fromkeys(name for record in records for name in record)
+    refuse_columns(source, len(names))
+    refuse_sparse(source, len(names), records)
     return {name: [record.get(name) for record in records] for name in names}
 
 
@@ -143,7 +149,7 @@ def _of_features(features: list[Any], source: str, place: Place) -> Table:
         found = _positions(feature.get("geometry"), source, place, row)
         points += found
         rows += [row] * len(found)
-    properties = _by_name([feature.get("properties") or {} for feature in features])
+    properties = _by_name([feature.get("properties") or {} for feature in features], source)
     beside = {name: [values[row] for row in rows] for name, values in properties.items()}
     east, north = ([point[axis] for point in points] for axis in (0, 1))
     columns = {"lon": east, "lat": north} | {k: v for k, v in beside.items() if k not in ("lon", "lat")}
@@ -193,6 +199,7 @@ def _refuse_projected(contents: dict[str, Any], source: str) -> None:
 
 
 def _of_split(names: list[Any], rows: list[Any], source: str, place: Place) -> Table:
+    refuse_columns(source, len(names))
     for row, entries in enumerate(rows):
         if not isinstance(entries, list) or len(entries) != len(names):
             found = f"{len(entries)} entries" if isinstance(entries, list) else _kind(entries)
@@ -200,9 +207,9 @@ def _of_split(names: list[Any], rows: list[Any], source: str, place: Place) -> T
     if not rows:
         raise InputError(f"{source} has columns but no rows; at least one record is needed")
     words = [str(name) for name in names]
-    for name in words:
-        if words.count(name) > 1:
-            raise InputError(f"{source} has {words.count(name)} columns {name!r}; rename one of them")
+    name, count = Counter(words).most_common(1)[0] if words else ("", 0)
+    if count > 1:
+        raise InputError(f"{source} has {count} columns {name!r}; rename one of them")
     return Records(dict(zip(words, map(list, zip(*rows, strict=True)), strict=True)), source, place)
 
 
@@ -216,6 +223,7 @@ def _of_columns(contents: dict[str, Any], source: str, place: Place) -> Table:
             return _of_list(list(nested.values()), source, place)
         if all(key == keys[0] for key in keys):
             lists = {name: list(values.values()) for name, values in nested.items()}
+    refuse_columns(source, len(lists))
     grid = grid_of_arrays(lists, source)
     if grid is not None:
         return grid

@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, missing_extra
 from ..tables.table import Columns, Table
+from .expansion import refuse_expansion
 from .foreign import reading
+from .streams import Source
 
 if TYPE_CHECKING:
     from ..spaces import Mesh
 
 SUFFIXES = (".ply", ".obj", ".stl", ".off", ".gii", ".gii.gz")
+
+_UNPACKED = "write it without packing: in nibabel, with encoding = 'GIFTI_ENCODING_B64BIN' of each of its darrays"
 
 #: Properties of a PLY vertex that say where it is or how it looks.
 _LOOKS = {
@@ -102,6 +106,7 @@ def _gifti(path: Path, make: type[Mesh]) -> Table:
         raise missing_extra("nibabel", "mesh") from None
     with reading(path, "GIFTI", "fetch or export it again"):
         _refuse_empty(path)
+        _refuse_expansion(path)
         image = nibabel.load(path)
         places, faces = (image.get_arrays_from_intent(f"NIFTI_INTENT_{name}") for name in ("POINTSET", "TRIANGLE"))
         if not (len(places) == len(faces) == 1):
@@ -119,6 +124,47 @@ def _gifti(path: Path, make: type[Mesh]) -> Table:
             if array.data.shape == (count,):
                 values[array.meta.get("Name") or f"data {place}"] = array.data.astype(np.float64)
     return _table(path, space, values)
+
+
+def _refuse_expansion(path: Path) -> None:
+    """Refuse entities, and packed arrays that are out of proportion to the file: nibabel unpacks them whole."""
+    import zlib
+    from binascii import a2b_base64
+    from xml.parsers import expat
+
+    size, rest, packs, unpacker = 0, "", False, None
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+
+    def begins(name: str, attributes: dict[str, str]) -> None:
+        nonlocal unpacker, rest, packs
+        if name == "DataArray":
+            packs = attributes.get("Encoding") == "GZipBase64Binary"
+        unpacker, rest = zlib.decompressobj() if packs and name == "Data" else None, ""
+
+    def ends(_: str) -> None:
+        nonlocal unpacker
+        unpacker = None
+
+    def text(data: str) -> None:
+        nonlocal size, rest
+        if unpacker is None:
+            return
+        letters = rest + "".join(data.split())
+        whole = len(letters) // 4 * 4
+        rest, packed = letters[whole:], a2b_base64(letters[:whole])
+        while packed:
+            size += len(unpacker.decompress(packed, 2**20))
+            packed = unpacker.unconsumed_tail
+            refuse_expansion(path, path.stat().st_size, size, _UNPACKED)
+
+    def defined(name: str, *_: Any) -> None:
+        raise InputError(f"{path} defines the XML entity {name!r}, which is not expanded; write its value instead")
+
+    parser.StartElementHandler, parser.EndElementHandler = begins, ends
+    parser.CharacterDataHandler, parser.EntityDeclHandler = text, defined
+    with Source(path).opened() as (stream, _):
+        parser.ParseFile(stream)
 
 
 def _table(path: Path, space: Mesh, values: dict[str, NDArray[Any]]) -> Table:

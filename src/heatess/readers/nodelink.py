@@ -50,8 +50,8 @@ def node_link(contents: Mapping[str, Any], source: str) -> Table | None:
         names=np.array([str(name) for name in ids], dtype=np.str_),
         ends=np.array(ends, dtype=np.int64).reshape(-1, 2),
         directed=directed if isinstance(directed, bool) else None,
-        values=records([{k: v for k, v in link.items() if k not in ("source", "target")} for link in links]),
-        nodes=records([{k: v for k, v in node.items() if k != "id"} for node in nodes]),
+        values=records([{k: v for k, v in link.items() if k not in ("source", "target")} for link in links], source),
+        nodes=records([{k: v for k, v in node.items() if k != "id"} for node in nodes], source),
         place=place,
         remedy="",
     )

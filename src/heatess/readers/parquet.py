@@ -16,8 +16,9 @@ from ..files import repeated
 from ..spaces.base import Space
 from ..tables.arrow import ArrowTable, Geometry, Root
 from ..tables.meaning import Reading, meaning_of
-from ..tables.table import Table
+from ..tables.table import Piece, Table
 from ..tables.take import Taken, take
+from .expansion import refuse_expansion
 from .unread import line_to, new_name
 
 SUFFIXES = (".parquet", ".pq")
@@ -116,6 +117,16 @@ class ParquetTable(ArrowTable):
         way = line_to("geopandas pyarrow", code, self._path, new_name(self._path, "-lonlat.parquet"))
         return f"to convert it, {way}" if geometry.system else f"if it is longitude and latitude, {way}"
 
+    def joined(self, names: Sequence[str], count: int) -> Iterator[Piece]:
+        """All rows, unless they are out of proportion to the file."""
+        lists = [root.column for name in names if (root := self._checked(name)).kind == "list"]
+        with _opened(self._path) as file:
+            total = self._chosen(_group_rows(file))[1]
+            size = 8 * (total * (len(names) - len(lists)) + sum(_leaves(file, name) for name in lists))
+        remedy = "read it in parts: heatess.distributed.profile_parquet, or heatess accumulate"
+        refuse_expansion(self._path, self._path.stat().st_size, size, remedy)
+        return super().joined(names, count)
+
     def _count(self) -> int:
         with _opened(self._path) as file:
             return self._chosen(_group_rows(file))[1]
@@ -138,7 +149,8 @@ class ParquetTable(ArrowTable):
             return shares or [(self, 0)]
 
     def _parts(self, roots: list[Root], rows: int) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
-        with _opened(self._path) as file:
+        texts = [root.path for root in roots if root.kind == "other"]
+        with _opened(self._path, texts) as file:
             lengths = _group_rows(file)
             groups, total = self._chosen(lengths)
             wanted = list(dict.fromkeys(_selected(root) for root in roots))
@@ -177,20 +189,30 @@ def _columns_of(batch: Any) -> Callable[[Root], Any]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Path, texts: Sequence[str] = ()) -> Iterator[Any]:
+    """The file; entries of the columns *texts* that are there again and again are kept once."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise missing_extra("pyarrow", "table") from None
     try:
-        with parquet.ParquetFile(path, buffer_size=2**20, page_checksum_verification=True) as file:
+        options = {"buffer_size": 2**20, "page_checksum_verification": True, "read_dictionary": list(texts)}
+        with parquet.ParquetFile(path, **options) as file:
             yield file
     except FileNotFoundError:
         raise InputError(f"{path} does not exist; check the name") from None
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path} cannot be read as Parquet ({reason}); write it again or leave it out") from None
+
+
+def _leaves(file: Any, column: str) -> int:
+    """The numbers in a column of lists."""
+    groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+    paths = [groups[0].column(place).path_in_schema for place in range(groups[0].num_columns)] if groups else []
+    places = [place for place, path in enumerate(paths) if path.partition(".")[0] == column]
+    return sum(group.column(place).num_values for group in groups for place in places)
 
 
 def _group_rows(file: Any) -> tuple[int, ...]:

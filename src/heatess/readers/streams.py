@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from ..errors import InputError, missing_extra
 from ..files import is_stream
+from .expansion import bounded
 
 #: What may follow the suffix of a text file; the packing itself is told from the first bytes.
 PACKED = (".gz", ".bz2", ".xz", ".zst")
@@ -78,8 +79,11 @@ class Source:
         return next((kind for mark, (kind, _) in _BINARY.items() if start.startswith(mark)), "")
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[BinaryIO, Callable[[], float]]]:
-        """The bytes, unpacked, and a function that tells the share of the file read so far."""
+    def opened(self, room: str = "text") -> Iterator[tuple[BinaryIO, Callable[[], float]]]:
+        """The bytes, unpacked, and a function that tells the share of the file read so far.
+
+        They are refused where they are more than *room* and out of proportion to the file, see `expansion`.
+        """
         import zlib
         from lzma import LZMAError
 
@@ -88,7 +92,7 @@ class Source:
             try:
                 size = max(raw.seek(0, 2), 1)
                 raw.seek(0)
-                yield self._unpacked(raw), lambda: min(raw.tell() / size, 1.0)
+                yield self._unpacked(raw, room), lambda: min(raw.tell() / size, 1.0)
             finally:
                 if raw is not self._spool:
                     raw.close()
@@ -109,22 +113,10 @@ class Source:
             finally:
                 text.detach()
 
-    def _unpacked(self, raw: Any) -> Any:
+    def _unpacked(self, raw: Any, room: str) -> Any:
         start = bytes(raw.peek(16)[:16])
-        if start[:2] == b"\x1f\x8b":
-            import gzip
-
-            return gzip.GzipFile(fileobj=raw)
-        if start[:3] == b"BZh":
-            import bz2
-
-            return bz2.BZ2File(raw)
-        if start[:6] == b"\xfd7zXZ\x00":
-            import lzma
-
-            return lzma.LZMAFile(raw)
-        if start[:4] == b"\x28\xb5\x2f\xfd":
-            return _zstd(raw)
+        if (unpack := _unpacker(start)) is not None:
+            return bounded(unpack(raw), raw, self.name, room)
         for mark, (kind, suffix) in _BINARY.items():
             if start.startswith(mark):
                 advice = "give it the suffix of its format, or export it"
@@ -132,6 +124,23 @@ class Source:
                     advice = f"save it first, with > data{suffix} behind the command that writes it, and read that file"
                 raise InputError(f"{self.name} holds {kind}, not text; {advice}")
         return raw
+
+
+def _unpacker(start: bytes) -> Callable[[Any], Any] | None:
+    """What unpacks a file that starts with these bytes; None if it is not packed."""
+    if start[:2] == b"\x1f\x8b":
+        from gzip import GzipFile
+
+        return lambda raw: GzipFile(fileobj=raw)
+    if start[:3] == b"BZh":
+        from bz2 import BZ2File
+
+        return BZ2File
+    if start[:6] == b"\xfd7zXZ\x00":
+        from lzma import LZMAFile
+
+        return LZMAFile
+    return _zstd if start[:4] == b"\x28\xb5\x2f\xfd" else None
 
 
 def _zstd(raw: Any) -> Any:

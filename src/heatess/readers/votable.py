@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from ..errors import InputError, missing_extra
 from ..tables.table import Table
 from .fits import PARTS, angle_unit, words
 from .foreign import Lazy, chosen, columns, reading, split_label
+from .streams import Source
 
 SUFFIXES = (".vot", ".votable", ".ecsv")
 
@@ -89,9 +89,8 @@ def _systems(root: Any) -> dict[str, str]:
 
 def _self_contained(file: Path) -> bytes:
     """The text of the file, unpacked; refused if reading it would fetch data from elsewhere."""
-    data = file.read_bytes()
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
+    with Source(file).opened() as (stream, _):
+        data = stream.read()
     plain = data.replace(b"\0", b"")  # UTF-16
     if b"VOTABLE" not in plain:
         found = "is empty" if not data else "holds no VOTABLE element"
@@ -100,7 +99,14 @@ def _self_contained(file: Path) -> bytes:
         )
     if re.search(rb"<(\w+:)?STREAM\b[^>]*\bhref\s*=", plain) or b"<!ENTITY" in plain:
         raise InputError(f"{file} points to data outside of itself, which is not fetched; save it with its data inside")
+    claimed = {name: [int(n) for n in re.findall(rb"\b%s\s*=\s*[\"'](\d+)" % name, plain)] for name in _CLAIMS}
+    if max(claimed[_CLAIMS[0]], default=1) * max(claimed[_CLAIMS[1]], default=1) > 8 * len(data):
+        raise InputError(f"{file} claims more rows or numbers than it has bits; it may be cut short: fetch it again")
     return data
+
+
+#: Attributes by which astropy makes room before it reads.
+_CLAIMS = (b"nrows", b"arraysize")
 
 
 def _ecsv(file: Path) -> Table:

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray, IntArray, shown
 from ..errors import InputError
 
+#: Entries that a table of records may have, nearly all of them missing.
+SPARSE = 2**22
+
 #: One value for each edge or node, None where it has none; made when wanted.
 Values = Callable[[], Sequence[Any]]
 
@@ -161,8 +164,8 @@ def _of_networkx(graph: Any) -> Network:
         names=np.array([str(node) for node in names], dtype=np.str_),
         ends=np.array(pairs, dtype=np.int64).reshape(-1, 2),
         directed=bool(graph.is_directed()),
-        values=records(edge_data),
-        nodes=records(node_data),
+        values=records(edge_data, "the graph"),
+        nodes=records(node_data, "the graph"),
         place=lambda edge: f"edge ({names[pairs[edge][0]]!r}, {names[pairs[edge][1]]!r})",
         remedy="give graph.to_undirected(), which keeps one of two opposite edges, or Graph(a + a.T) with "
         "a = networkx.to_scipy_sparse_array(graph), which adds them up",
@@ -193,10 +196,23 @@ def _of_igraph(graph: Any) -> Network:
     )
 
 
-def records(rows: Sequence[Mapping[str, Any]]) -> dict[str, Values]:
+def refuse_sparse(source: str, names: int, rows: Sequence[Mapping[str, Any]]) -> None:
+    """An `InputError` if a table of these records and of so many *names* would be large, and nearly empty."""
+    filled = sum(map(len, rows))
+    if names * len(rows) > max(SPARSE, 100 * filled):
+        raise InputError(
+            f"{source} has {len(rows):,} records with {names:,} different names, of which a record has "
+            f"{filled / len(rows):.3g} on average, so that nearly all entries are missing; write one name for each "
+            "column, and the same ones in every record"
+        )
+
+
+def records(rows: Sequence[Mapping[str, Any]], source: str) -> dict[str, Values]:
     """The values in some records, by their names."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    refuse_sparse(source, len(names), rows)
 
     def column(name: str) -> Values:
         return lambda: [row.get(name) for row in rows]
 
-    return {str(name): column(name) for name in dict.fromkeys(name for row in rows for name in row)}
+    return {str(name): column(name) for name in names}

@@ -70,7 +70,7 @@ class ArrowTable(Table):
     def _text_parts(self, name: str, rows: int) -> Iterator[list[str]]:
         root = self._roots[name]
         for get, _, _ in self._parts([root], rows):
-            yield ["" if value is None else str(value) for value in _member(get(root), root).to_pylist()]
+            yield _words(_member(get(root), root))
 
     def places(self) -> Place:
         """Rows are counted from 0."""
@@ -223,6 +223,19 @@ def _member(column: Any, root: Root) -> Any:
     from pyarrow import compute
 
     return compute.struct_field(column, root.child)
+
+
+def _words(column: Any) -> list[str]:
+    """Entries as text, nulls empty; an entry that is there again and again is in memory once."""
+    chunks = column.chunks if hasattr(column, "chunks") else [column]
+    found: list[str] = []
+    for chunk in chunks:
+        if hasattr(chunk, "dictionary"):
+            words = [*map(str, chunk.dictionary.to_pylist()), ""]
+            found += [words[-1 if place is None else place] for place in chunk.indices.to_pylist()]
+        else:
+            found += ["" if value is None else str(value) for value in chunk.to_pylist()]
+    return found
 
 
 def as_numpy(column: Any) -> NDArray[Any]:
