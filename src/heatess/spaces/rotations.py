@@ -115,9 +115,15 @@ class Rotations(Space):
 
 
 def _canonical_unit(quaternions: NDArray[Any]) -> FloatArray:
-    wide = quaternions.astype(np.float64)
-    wide /= np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
-    return canonical(wide)
+    found = np.empty(quaternions.shape)
+
+    def fill(rows: slice) -> None:
+        wide = quaternions[rows].astype(np.float64)
+        wide /= np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
+        found[rows] = canonical(wide)
+
+    map_rows(fill, len(quaternions))
+    return found
 
 
 def _quaternions(rotations: Any) -> FloatArray:
