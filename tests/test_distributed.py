@@ -330,7 +330,7 @@ def test_longitude_and_latitude_need_their_unit(tmp_path):
     agree(found, he.heat_profile(points, **DEFAULT))
     with pytest.raises(he.InputError, match=r"a\.parquet holds angles, .* say units='deg' or units='rad'"):
         profile_parquet(tmp_path, lon="ra", lat="dec")
-    with pytest.raises(he.InputError, match="units must be 'deg', 'rad' or 'hours'"):
+    with pytest.raises(he.InputError, match="units must be one of 'deg', 'rad', 'hours'"):
         profile_parquet(tmp_path, lon="ra", lat="dec", units="grad")
 
 

@@ -374,7 +374,7 @@ def test_a_resolution_beyond_the_diameter_is_refused(value):
 
 
 def test_an_unknown_method_is_refused():
-    refused("method must be one of auto, spectral, pairwise, local, but found 'fft'", POINTS, method="fft")
+    refused("method must be one of 'auto', 'spectral', 'pairwise', 'local', but is 'fft'", POINTS, method="fft")
     refused(r"Sphere\(4\) has no fast transform; use method='pairwise' or 'auto'", np.eye(5), method="spectral")
 
 

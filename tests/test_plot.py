@@ -143,7 +143,7 @@ def test_a_given_axes_is_used_and_returned(profile):
 
 
 def test_an_unknown_quantity_is_refused(profile):
-    with pytest.raises(he.InputError, match="gess, volume, divergence, mmd2, dimension, but found 'power'"):
+    with pytest.raises(he.InputError, match="'gess', 'volume', 'divergence', 'mmd2', 'dimension', but is 'power'"):
         profile.plot(quantity="power")
 
 

@@ -383,7 +383,7 @@ def test_plots_show_both_bands_and_the_limit():
     assert high >= found.places.simultaneous_upper.max()
     few = profile(cloud(8, 1)).plot()
     assert any("bands withheld" in text.get_text() for text in few.texts)
-    with pytest.raises(he.InputError, match="quantity must be one of places"):
+    with pytest.raises(he.InputError, match="quantity must be one of 'places'"):
         found.plot(quantity="gess")
 
 

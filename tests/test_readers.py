@@ -226,7 +226,7 @@ def test_line_numbers_survive_blank_lines_and_quoted_line_breaks(save):
         ({"columns": ("x",)}, ["two or more"]),
         ({"columns": "z:x"}, ["the range z:x is empty", "left to right"]),
         ({"units": "rad"}, ["units= is for angles"]),
-        ({"units": "grad"}, ["units must be 'deg', 'rad' or 'hours'", "'grad'"]),
+        ({"units": "grad"}, ["units must be one of 'deg', 'rad', 'hours'", "'grad'"]),
         ({"space": "ball"}, ["space must be one of sphere", "'ball'"]),
         ({"space": "rotations", "columns": ("x", "y")}, ["four columns, x, y, z, w, but 2 were named"]),
     ],

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import scales
-from .arrays import shown, whole
+from .arrays import whole
 from .blocks import thread_count
 from .errors import InputError, PrecisionError
 from .files import atomic_path, check_writable, checksum, is_archive, read_archive, refuse_changed, write_archive
@@ -21,8 +21,8 @@ from .known import Known
 from .measure import Measure, in_frame_of
 from .parts import PartSums, Unit, counted_weights
 from .profile import Facts, HeatProfile, build_profile, check_rtol
-from .restored import check_space, space_of
-from .spaces.base import Space
+from .restored import space_of
+from .spaces.base import Space, check_space
 from .transforms.base import Transform
 from .transforms.levels import LevelTransform
 
@@ -64,8 +64,7 @@ def degree_for(space: Space, time: float, *, ess: float = UNKNOWN_ESS, rtol: flo
 
 def with_transform(space: Space | None) -> Transform:
     """The transform of *space*, without which parts do not add up."""
-    if space is not None and not isinstance(space, Space):
-        raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
+    check_space(space)
     if space is None or space.transform is None:
         raise InputError(f"{space!r} has no fast transform, so its parts do not add up; use heat_profile on the whole")
     return space.transform

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ IntArray = NDArray[np.int64]
 EPS = float(np.finfo(np.float64).eps)
 #: The largest floating-point number.
 LARGEST = float(np.finfo(np.float64).max)
+#: Characters of the name of an atom or a node that are kept.
+LONGEST_NAME = 200
+#: Bytes of an array that repeats its numbers without holding them.
+LARGEST_REPEATED = 2**33
 #: Up to here every integer is a float64.
 EXACT_INTEGERS = 2.0**53
 
@@ -42,6 +46,7 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
     except Exception as error:  # whatever a tensor of another library answers
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise InputTypeError(f"{name} cannot be made a NumPy array ({reason}); convert them first") from None
+    refuse_repeated(array, name)
     if array.dtype == object and not isinstance(values, np.ndarray):
         array = _from_columns(values, name) if array.ndim == 2 else _stacked(array, name) if array.ndim else array
     if array.dtype.kind == "c":
@@ -49,7 +54,7 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
     if array.dtype == object and array.ndim:
         _refuse_missing(array, name)
     if array.dtype.kind not in "fiub":
-        sample = repr(array.flat[0])[:40] if array.size else "nothing"
+        sample = shown(array.flat[0])[:40] if array.size else "nothing"
         raise InputTypeError(
             f"{name} must be real numbers, but have dtype {array.dtype} (first entry {sample}); "
             f"convert them first, for instance with numpy.asarray(..., dtype=float)"
@@ -104,7 +109,7 @@ def is_dask(values: Any) -> bool:
 
 def positive(value: Any, name: str, expected: str = "positive and finite") -> float:
     """One positive, finite number, or an `InputError` that says what was *expected*."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+    if not (is_whole(value) or isinstance(value, float | np.floating)):
         raise InputTypeError(f"{name} must be {expected}, but is {shown(value)}, which is not a number")
     if not 0 < value <= LARGEST:
         raise InputError(f"{name} must be {expected}, but is {shown(value)}")
@@ -113,26 +118,72 @@ def positive(value: Any, name: str, expected: str = "positive and finite") -> fl
 
 def whole(value: Any, name: str, least: int, most: int = 2**53) -> int:
     """A whole number from *least* to *most*, or an `InputError`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    if not is_whole(value) or value < least:
         raise InputError(f"{name} must be a whole number >= {least}, but is {shown(value)}")
     if value > most:
         raise InputError(f"{name} must be at most {most:,}, but is {shown(value)}")
     return int(value)
 
 
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Whether it is a whole number of Python or NumPy; spans of time, which NumPy counts as integers, are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+
+
 def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
     """*rng* itself, that of a seed, or a new one that cannot be repeated."""
     if rng is None or isinstance(rng, np.random.Generator):
         return np.random.default_rng(rng)
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+    if not is_whole(rng) or rng < 0:
         raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {shown(rng)}")
     return np.random.default_rng(rng)
 
 
+def one_of(value: Any, name: str, words: Collection[str], advice: str = "") -> str:
+    """*value*, if it is one of some words; else an `InputError` that has them all, and then some *advice*.
+
+    >>> one_of("deg", "units", ("deg", "rad"))
+    'deg'
+    """
+    if isinstance(value, str) and value in words:
+        return value
+    listed = " or ".join(map(repr, words)) if len(words) < 3 else f"one of {', '.join(map(repr, words))}"
+    kind = InputError if isinstance(value, str) else InputTypeError
+    raise kind(f"{name} must be {listed}, but is {shown(value)}{advice and f'; {advice}'}")
+
+
+def refuse_others(value: Any, name: str, kind: type, made: str) -> None:
+    """An `InputTypeError` if *value* is no *kind*, which *made* gives."""
+    if not isinstance(value, kind):
+        raise InputTypeError(f"{name} must be a {kind.__name__}, as {made} gives it, but is {shown(value)}")
+
+
 def shown(value: Any) -> str:
-    """*value* as it stands in messages: its repr, short and on one line."""
-    text = " ".join(repr(value).split())
+    """*value* as it stands in messages: its repr, short and on one line; its type, if it has no repr."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever an object of the user raises
+        text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def names_of(labels: Any, what: str, name: str = "labels") -> NDArray[np.str_]:
+    """Names as an array of text, cut to `LONGEST_NAME` characters: every entry takes the room of the longest.
+
+    *what* has a name each, and *name* is the argument that has them.
+    """
+    try:
+        if isinstance(labels, np.ndarray):
+            refuse_repeated(labels, name)
+        if isinstance(labels, str | bytes):
+            raise TypeError(labels)
+        found = [str(label) for label in labels]
+    except InputError:
+        raise
+    except Exception:  # of something that is no list, or whose entries have no text
+        raise InputTypeError(f"{name} must be one name for each {what}, but are {shown(labels)}") from None
+    cut = [word if len(word) <= LONGEST_NAME else f"{word[: LONGEST_NAME - 3]}..." for word in found]
+    return np.array(cut, dtype=np.str_)
 
 
 def _from_columns(frame: Any, name: str) -> NDArray[Any]:
@@ -143,6 +194,17 @@ def _from_columns(frame: Any, name: str) -> NDArray[Any]:
     columns = [frame.iloc[:, place] if hasattr(frame, "iloc") else frame[key] for place, key in enumerate(names)]
     found = [numeric_array(column, f"{name} column {key}") for column, key in zip(columns, names, strict=True)]
     return np.column_stack(found)
+
+
+def refuse_repeated(array: NDArray[Any], name: str) -> None:
+    """An `InputError` if an array is so large only because it shows the same numbers again and again."""
+    if array.nbytes > LARGEST_REPEATED and any(
+        not step and side > 1 for step, side in zip(array.strides, array.shape, strict=True)
+    ):
+        raise InputError(
+            f"{name} of shape {array.shape} are a few numbers that are shown again and again (numpy.broadcast_to), and "
+            f"would take {array.nbytes / 1e9:,.0f} GB; give each row once, and how often it counts as its weight"
+        )
 
 
 def _refuse_missing(array: NDArray[Any], name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import FloatArray, numeric_array
+from .arrays import FloatArray, numeric_array, one_of, shown
 from .blocks import map_rows, span
 from .errors import InputError
 from .quantities import has_unit, in_unit
@@ -136,15 +136,14 @@ def euler_axes(convention: Any, name: str) -> str:
     if not turned:
         raise InputError(
             f"{name} must be one of {', '.join(CONVENTIONS)}, or three axes such as 'ZYZ' (which turn with the body) "
-            f"or 'xyz' (which are fixed), but is {convention!r}"
+            f"or 'xyz' (which are fixed), but is {shown(convention)}"
         )
     return axes
 
 
 def check_units(units: Any) -> None:
     """Refuse anything but "deg" and "rad"."""
-    if units not in ("deg", "rad"):
-        raise InputError(f"units must be 'deg' or 'rad', but is {units!r}; say which, it is never guessed")
+    one_of(units, "units", ("deg", "rad"), "say which, it is never guessed")
 
 
 class _Angle(NamedTuple):

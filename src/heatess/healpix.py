@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import numeric_array, shown
+from .arrays import numeric_array, one_of
 from .errors import InputError, missing_extra
 from .measure import Measure
 from .quantities import has_unit
@@ -46,8 +46,7 @@ def from_healpix(values: Any, *, order: str, frame: str | None = None) -> Measur
     >>> round(he.gess(sky, angle=60), 3)
     1.599
     """
-    if order not in ("ring", "nested"):
-        raise InputError(f"order must be 'ring' or 'nested', but is {shown(order)}; say which, it is never guessed")
+    one_of(order, "order", ("ring", "nested"), "say which, it is never guessed")
     try:
         import astropy_healpix  # noqa: F401
     except ImportError:

@@ -12,11 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import IntArray, shown
-from .errors import InputError, InputTypeError
-
-#: Characters of the name of an atom that are kept.
-LONGEST_NAME = 200
+from .arrays import IntArray, names_of, one_of
 
 #: What data are, and the words for it.
 KINDS = {
@@ -89,10 +85,9 @@ class Known:
     chain_of: IntArray | None = None  #: the chain of each atom, where they are not blocks of one length in order
 
     def __post_init__(self) -> None:
-        if self.kind is not None and not (isinstance(self.kind, str) and self.kind in KINDS):
-            raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, but is {shown(self.kind)}")
-        if self.frame is not None and not (isinstance(self.frame, str) and self.frame in FRAMES):
-            raise InputError(f"frame must be one of {', '.join(map(repr, FRAMES))}, but is {shown(self.frame)}")
+        for name, words in (("kind", KINDS), ("frame", FRAMES)):
+            if getattr(self, name) is not None:
+                one_of(getattr(self, name), name, words)
 
     def said(
         self, kind: str | None = None, frame: str | None = None, labels: Sequence[str] | NDArray[Any] | None = None
@@ -108,7 +103,7 @@ class Known:
         if frame is not None:
             changed["frame"] = frame
         if labels is not None:
-            changed["labels"] = _texts(labels)
+            changed["labels"] = names_of(labels, "atom")
         return replace(self, **changed) if changed else self
 
     def rows(self, rows: Any, n: int) -> Known:
@@ -168,19 +163,3 @@ class Known:
         if self.labels is not None:
             told.append(f"labels={len(self.labels)}")
         return f"Known({', '.join(told)})"
-
-
-def shortened(name: str) -> str:
-    """A name of at most `LONGEST_NAME` characters: an array of text gives every entry the room of the longest."""
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
-
-
-def _texts(labels: Any) -> NDArray[np.str_]:
-    """Names as an array of text."""
-    if isinstance(labels, str):
-        raise InputTypeError(f"labels must be one name for each atom, but are the text {shown(labels)}")
-    try:
-        found = np.array([shortened(str(label)) for label in labels])
-    except TypeError:
-        raise InputTypeError(f"labels must be one name for each atom, but are {shown(labels)}") from None
-    return found.astype(np.str_)

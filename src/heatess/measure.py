@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import FloatArray, numeric_array, shown
+from .arrays import FloatArray, is_whole, numeric_array, shown
 from .blocks import ROWS, map_rows, slices, span
 from .directions import from_lonlat
 from .errors import FrameWarning, InputError, warn
@@ -19,7 +19,7 @@ from .frames import converted_frame, turned
 from .known import ABOUT, SKY, Known
 from .pool import apart
 from .quantities import has_unit
-from .spaces.base import Space
+from .spaces.base import Space, check_space
 from .spaces.rotations import Rotations
 from .spaces.shapes import poses_in
 from .spaces.sphere import Sphere
@@ -123,8 +123,7 @@ class Measure:
         labels: str | None = None,
     ) -> None:
         """Check everything; points may still share the memory of the caller's array."""
-        if space is not None and not isinstance(space, Space):
-            raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
+        check_space(space)
         if isinstance(points, Measure):
             raise InputError("points are a Measure already; use it as it is")
         if not isinstance(points, np.ndarray):
@@ -234,7 +233,7 @@ class Measure:
         weights = np.atleast_1d(self.weights[rows])
         if weights.ndim != 1 or not len(weights) or not weights.sum() > 0:
             raise InputError(f"rows must choose atoms, at least one of them with a weight, but are {shown(rows)}")
-        if isinstance(rows, int | np.integer):
+        if is_whole(rows):
             rows = slice(rows, rows + 1 or None)
         kept = _normalised(weights, None, len(weights)) if self.weights.strides != (0,) else _even(len(weights))
         return Measure.trusted(self.space, self.points[rows], kept, self.known.rows(rows, self.n))

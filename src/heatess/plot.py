@@ -69,8 +69,10 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
     >>> ax.get_xscale()
     'log'
     """
-    if not isinstance(quantity, str) or quantity not in QUANTITIES:
-        raise InputError(f"quantity must be one of {', '.join(QUANTITIES)}, but found {arrays.shown(quantity)}")
+    from .profile import HeatProfile
+
+    arrays.refuse_others(profile, "profile", HeatProfile, "heat_profile")
+    arrays.one_of(quantity, "quantity", QUANTITIES)
     ax = new_axes(ax)
     name, logarithmic = QUANTITIES[quantity]
     scale, scale_name = scale_axis(profile)
@@ -104,6 +106,9 @@ def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any)
     >>> ax.get_yscale()
     'log'
     """
+    from .spectrum import PowerSpectrum
+
+    arrays.refuse_others(spectrum, "spectrum", PowerSpectrum, "power_spectrum")
     ax = new_axes(ax)
     from matplotlib.ticker import MaxNLocator
 
@@ -210,7 +215,8 @@ def compare(
         names, items = list(items) if names is None else names, list(items.values())
     if not isinstance(items, list | tuple) or not items:
         raise InputTypeError(f"give a list or a mapping of profiles or measures, but found {arrays.shown(items)}")
-    called = [chr(ord("A") + place % 26) for place in range(len(items))] if names is None else list(names)
+    letters = [chr(ord("A") + place % 26) for place in range(len(items))]
+    called = letters if names is None else arrays.names_of(names, "curve", "names").tolist()
     if len(called) != len(items):
         raise InputError(f"names must be {len(items)}, one for each curve, but are {arrays.shown(names)}")
     items = [item if isinstance(item, HeatProfile) else Measure.of(item) for item in items]

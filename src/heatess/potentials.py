@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import scales
-from .arrays import FloatArray, shown
+from .arrays import FloatArray, one_of
 from .engines import plan
 from .engines.flows import density
 from .errors import InputError
@@ -67,8 +67,7 @@ def potential(
     """
     check_rtol(rtol)
     check_one_scale(angle, time, resolution)
-    if not isinstance(kind, str) or kind not in ("overlap", "density"):
-        raise InputError(f"kind must be 'overlap' or 'density', but is {shown(kind)}")
+    one_of(kind, "kind", ("overlap", "density"))
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     where = measure.points
     if at is not None:

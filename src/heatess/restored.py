@@ -11,7 +11,7 @@ from . import spaces
 from .arrays import FloatArray, shown
 from .errors import InputError, InputTypeError
 from .known import Known
-from .spaces.base import Space
+from .spaces.base import Space, check_space
 
 
 def profile(text: str, schema: str, curves: tuple[str, ...], space: Space | None) -> dict[str, Any]:
@@ -46,12 +46,6 @@ def _known(found: Any) -> Known:
     if not isinstance(found, dict) or not set(found) <= set(names):
         raise InputError(f"known of this JSON must be an object with {', '.join(names)}, but is {shown(found)}")
     return Known(**found)
-
-
-def check_space(space: Any) -> None:
-    """An `InputError` if it is none."""
-    if space is not None and not isinstance(space, Space):
-        raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
 
 
 def space_of(name: Any, given: Space | None, what: str, call: str) -> Space:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import LARGEST, FloatArray, numeric_array, positive, shown, whole
+from .arrays import LARGEST, FloatArray, is_whole, numeric_array, positive, shown, whole
 from .errors import InputError, InputTypeError
-from .spaces.base import Space
+from .spaces.base import Space, check_space
 from .spaces.sphere import Sphere
 
 Rng = np.random.Generator | int
@@ -37,8 +37,7 @@ def uniform(n: int, dim: int = 2, *, space: Space | None = None, rng: Rng) -> An
     >>> uniform(1000, space=he.Rotations(), rng=0).shape
     (1000, 4)
     """
-    if space is not None and not isinstance(space, Space):
-        raise InputError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
+    check_space(space)
     return (Sphere(dim) if space is None else space).uniform(*_checked(n, rng))
 
 
@@ -175,7 +174,7 @@ def _not_negative(value: Any, name: str) -> float:
 
 
 def _checked(n: int, rng: Rng) -> tuple[int, np.random.Generator]:
-    seeded = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
+    seeded = is_whole(rng) and rng >= 0
     if not seeded and not isinstance(rng, np.random.Generator):
         found = f"but is {shown(rng)}; seeds are >= 0"
         raise InputError(f"rng must be a numpy.random.Generator or an integer seed, {found}")

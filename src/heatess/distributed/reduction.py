@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..accumulate import UNKNOWN_ESS, Accumulator, degree_for
+from ..arrays import one_of
 from ..arrays import shown as in_words
 from ..blocks import threads
 from ..errors import InputError, InputTypeError
@@ -21,7 +22,7 @@ from ..parts import part_named
 from ..profile import HeatProfile
 from ..progress import Progress
 from ..scales import Scales, resolve
-from ..spaces.base import Space
+from ..spaces.base import Space, check_space
 from ..tables.take import Taken, taken_from
 from .pair_blocks import block_pairs, block_sizes, levels_for, make_block, pair_profile, pair_sums, series_of
 from .partitions import Partitions, Piece
@@ -87,8 +88,7 @@ def profile_collection(
     found = space_of(parts.width, space)
     if pairs is not None:
         raise InputError("pairs= is not for data in parts; leave it out, or give a NumPy array")
-    if not isinstance(method, str) or method not in ("auto", "spectral", "pairwise"):
-        raise InputError(f"method must be auto, spectral or pairwise for data in parts, but found {in_words(method)}")
+    one_of(method, "method", ("auto", "spectral", "pairwise"), "other methods are not for data in parts")
     if method == "spectral" and not found.transform:
         raise InputError(f"{found!r} has no fast transform; use method='pairwise' or 'auto'")
     at = resolve(found, **grid)
@@ -155,9 +155,8 @@ def by_pairs(parts: Partitions, space: Space, at: Scales, rtol: float, scheduler
 
 def space_of(width: int, space: Space | None) -> Space:
     """The space of points with so many coordinates, if data on it can be profiled in parts."""
+    check_space(space)
     found = Measure(np.eye(1, width)).space if space is None else space
-    if not isinstance(found, Space):
-        raise InputError(f"space must be a heatess space such as Sphere(2), but is {in_words(space)}")
     if found.transform is None:
         series_of(found)
     return found

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, shown
-from ..errors import CostError, InputError, PrecisionError, PrecisionWarning, warn
+from ..arrays import FloatArray, one_of
+from ..errors import CostError, PrecisionError, PrecisionWarning, warn
 from ..heat.sums import HeatSums
 from ..measure import Measure
 from ..progress import Progress
@@ -81,8 +81,7 @@ def run(
 
 def plan(question: Question, method: str = "auto", engines: tuple[Engine, ...] = ENGINES) -> tuple[list[Step], float]:
     """The steps for the scales of a question, and their estimated seconds on two cores."""
-    if not isinstance(method, str) or method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, but found {shown(method)}")
+    one_of(method, "method", METHODS)
     count, cheap = len(question.times), CHEAP_PROFILE if question.mmd2 else CHEAP_GESS
     cheap += CHEAP_ATOM * question.measure.n
     offered: list[tuple[Engine, Offer]] = []

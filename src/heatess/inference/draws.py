@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import IntArray, shown
+from ..arrays import IntArray, is_whole, shown
 from ..errors import InputError
 from ..measure import Measure
-from ..spaces.base import Space
+from ..spaces.base import Space, check_space
 from ..tensors import plain
 
 #: Fewest draws of a chain.
@@ -48,6 +48,7 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
 
 def _unstacked(points: Any, space: Space | None) -> tuple[Any, int | None]:
     """Chains one below the other, and their number; None where *points* are rows already."""
+    check_space(space)
     _refuse_ragged(points)
     try:
         shape = np.shape(points) if isinstance(points, np.ndarray | list) else ()
@@ -89,19 +90,19 @@ def rows_of(n: int, chains: Any) -> IntArray:
     """The rows of each chain in their order, shape (chains, draws), of a number of chains or a label for each row."""
     if chains is None:
         return np.arange(n)[None]
-    if isinstance(chains, int | np.integer) and not isinstance(chains, bool):
+    if is_whole(chains):
         if chains < 1 or n % chains:
             raise InputError(
                 f"chains={chains} must divide the number of draws, {n}, into chains of equal length; give a label for "
                 "each draw if they are mixed, and drop the first draws of those that are longer"
             )
         return np.arange(n).reshape(int(chains), -1)
-    labels = np.asarray(chains)
+    try:
+        labels = np.asarray(chains)
+    except Exception:  # rows of other lengths, or whatever an object of the user raises
+        labels = np.empty(0)
     if labels.shape != (n,):
-        raise InputError(
-            f"chains must be their number, or one label for each of the {n} draws, but is {shown(chains)} of shape "
-            f"{labels.shape}"
-        )
+        raise InputError(f"chains must be their number, or one label for each of the {n} draws, but is {shown(chains)}")
     names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if (counts != counts[0]).any():
         least, most = int(np.argmin(counts)), int(np.argmax(counts))

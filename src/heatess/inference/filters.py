@@ -13,7 +13,7 @@ from ..arrays import positive, shown
 from ..errors import InputError, InputTypeError
 from ..profile import check_one_scale, gess_ratio
 from ..scales import in_words, resolve
-from ..spaces.base import Space
+from ..spaces.base import Space, check_space
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,7 @@ class ResamplingCriterion:
     points: Callable[[Any], Any] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.space, Space):
-            raise InputTypeError(f"space must be a Space such as Sphere(2), but is {shown(self.space)}")
+        check_space(self.space, needed=True)
         check_one_scale(self.angle, self.time, self.resolution)
         resolve(self.space, self.angle, self.time, self.resolution)  # refuses what is no scale of this space
         if positive(self.threshold, "threshold", "a number in (0, 1]") > 1:

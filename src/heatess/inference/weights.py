@@ -6,8 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import shown
-from ..errors import InputError
+from ..arrays import one_of
 from ..measure import Measure
 
 #: "fixed": deterministic, or independent of the points. "importance": functions of the points, as p(x) / q(x) is.
@@ -28,13 +27,9 @@ def origin_of_weights(measure: Measure, weights_are: str | None) -> WeightsAre:
     >>> origin_of_weights(he.Measure([[0, 0, 1], [0, 1, 0], [1, 0, 0]], [1, 0, 1]), None)
     'fixed'
     """
-    if weights_are == "fixed" or weights_are == "importance":
-        return weights_are  # type: ignore[return-value]
     if weights_are is not None:
-        raise InputError(
-            f'weights_are must be "fixed" (equal, deterministic, or independent of the points) or "importance" '
-            f"(functions of the points, such as target over proposal), but is {shown(weights_are)}"
-        )
+        advice = "fixed ones are independent of the points, importance weights functions of them"
+        return one_of(weights_are, "weights_are", ("fixed", "importance"), advice)  # type: ignore[return-value]
     if measure.known.kind == "weighted draws":
         return "importance"
     positive = measure.weights[measure.weights > 0]

@@ -184,7 +184,7 @@ def read(
         area=area,
     )
     table = open_table(path)
-    with Progress(progress and _is_large(path)).shares("read") as table.watch:
+    with Progress(Progress(progress).shown and _is_large(path)).shares("read") as table.watch:
         [taken] = take(table, reading)
     for name in given:
         file = _name(weights if name == "weights" else log_weights)

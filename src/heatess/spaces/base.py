@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..errors import InputError
+from ..arrays import FloatArray, shown
+from ..errors import InputError, InputTypeError
 from ..heat.radial import resolutions_of_times
 from ..heat.series import Series, times_of_resolutions
 from ..transforms.base import Transform
@@ -25,6 +25,12 @@ from .flow import Flow
 
 #: What the repr of a space of infinite volume ends with.
 GESS_ONLY = " [infinite volume: gESS only]"
+
+
+def check_space(space: Any, *, needed: bool = False) -> None:
+    """An `InputTypeError` if it is no space, nor None where none is *needed*."""
+    if not isinstance(space, Space) and (needed or space is not None):
+        raise InputTypeError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
 
 
 class Space(ABC):

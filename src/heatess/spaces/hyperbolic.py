@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, shown
+from ..arrays import FloatArray, is_whole, shown
 from ..errors import InputError
 from ..heat.exact import difference_of_products
 from ..heat.lookup import FAR, GIVEN, Lookup, LoopFactor, tabulated
@@ -59,7 +59,7 @@ class Hyperbolic(Space):
     angular = compact = False
 
     def __init__(self, dim: int) -> None:
-        if isinstance(dim, bool) or not isinstance(dim, int | float | np.number) or dim not in (2, 3):
+        if not (is_whole(dim) or isinstance(dim, float)) or dim not in (2, 3):
             raise InputError(f"Hyperbolic(dim) is known for dim 2 and 3, but found {shown(dim)}")
         self._dim, self._curvature = int(dim), float(-dim * (dim - 1))
         self.pair_kernel = self._kernel = HyperbolicPairs(self._dim)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, numeric_array, shown
+from ..arrays import FloatArray, is_whole, numeric_array, shown
 from ..blocks import ROWS, map_rows
 from ..directions import SLACK
 from ..errors import InputError
@@ -31,7 +31,7 @@ HALF_TOLERANCE = 1e-3
 
 def check_dimension(dim: Any, name: str, example: str) -> int:
     """A whole number of at least one."""
-    if isinstance(dim, bool) or not isinstance(dim, int | np.integer) or dim < 1:
+    if not is_whole(dim) or dim < 1:
         raise InputError(f"{name}(dim) needs a whole number dim >= 1, but found {shown(dim)}; {example}")
     if dim > MOST_DIMENSIONS:
         raise InputError(f"{name}(dim) needs dim <= {MOST_DIMENSIONS:,}, but found {shown(dim)}")

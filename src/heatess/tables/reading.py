@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import shown
+from ..arrays import is_whole, one_of, shown
 from ..directions import euler_axes
 from ..errors import InputError, InputTypeError
 from ..known import Known
@@ -116,8 +116,8 @@ class Reading:
                 raise InputTypeError(f"select must be axes and steps, such as {{'time': 0}}, but has {found}")
         if self.weights and self.log_weights:
             raise InputError("give weights or log_weights, not both")
-        if self.units is not None and (not isinstance(self.units, str) or self.units not in UNITS):
-            raise InputError(f"units must be 'deg', 'rad' or 'hours', but found {shown(self.units)}")
+        if self.units is not None:
+            one_of(self.units, "units", UNITS)
         Known(self.kind, self.frame)  # refuses what is none
         form = self.form()
         if self.word == "pose":
@@ -171,7 +171,7 @@ class Reading:
         if isinstance(self.space, Space):
             return self.space.form
         if not isinstance(self.space, str):
-            raise InputError(f"space must be a heatess space such as Sphere(2), or a word, but is {self.space!r}")
+            raise InputError(f"space must be a heatess space such as Sphere(2), or a word, but is {shown(self.space)}")
         if self.graph is not None:
             return FORMS["graph"]
         if self.word:
@@ -183,7 +183,7 @@ class Reading:
         except InputError:
             words = ", ".join("pose:R" if word == "pose" else word for word in FORMS)
             raise InputError(
-                f"space must be one of {words}, or a space such as 'Sphere(2)', not {self.space!r}"
+                f"space must be one of {words}, or a space such as 'Sphere(2)', not {shown(self.space)}"
             ) from None
 
 
@@ -213,6 +213,6 @@ def _numbers(missing: Any) -> tuple[float, ...] | None:
         return None if missing is None else ()
     given = missing if isinstance(missing, list | tuple) else [missing]
     for number in given:
-        if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
+        if not (is_whole(number) or isinstance(number, float | np.floating)):
             raise InputTypeError(f"missing must be a number, several, or 'none', but is {shown(missing)}")
     return tuple(float(number) for number in given)

@@ -31,9 +31,9 @@ def draw_gradient(found: Gradient, ax: Axes | None = None, *, quantity: str = "w
     **style
         Passed to `Axes.plot`.
     """
-    if quantity == "weights":
+    if isinstance(quantity, str) and quantity == "weights":
         values, name = found.weights, "gradient of gESS by weight"
-    elif quantity == "points" and found.points is not None:
+    elif isinstance(quantity, str) and quantity == "points" and found.points is not None:
         values, name = np.sqrt(np.square(found.points).sum(axis=1)), "gradient of gESS by place (1 / radian)"
     else:
         known = '"weights"' if found.points is None else '"weights" or "points"'

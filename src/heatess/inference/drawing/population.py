@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import arrays
-from ...errors import InputError
 from ...plot import GREY, LEVEL, QUANTITIES, draw_level, draw_line, drawn, log_ticks, new_axes, plain, scale_axis
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ def draw_population(
     The darker band holds at each scale, the lighter one at all scales at once. A curve of places has a line at ESS, and
     a mark at the resolution limit, where the two meet. Parameters are as in `heatess.plot.draw_profile`.
     """
-    if not isinstance(quantity, str) or quantity not in _NAMES:
-        raise InputError(f"quantity must be one of {', '.join(_NAMES)}, but found {arrays.shown(quantity)}")
+    arrays.one_of(quantity, "quantity", _NAMES)
     ax = new_axes(ax)
     name, logarithmic = _NAMES[quantity]
     x, scale_name = scale_axis(profile)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import EPS, FloatArray, numeric_array
-from ...errors import InputError
+from ...arrays import EPS, FloatArray, numeric_array, shown
+from ...errors import InputError, InputTypeError
 from ..drawing import Cells, Drawing
 from ..networks import Network, network_of
 from .labels import NodeNames, labels_of
@@ -78,7 +78,7 @@ class Graph(NodeSpace):
         network = network_of(adjacency)
         if network is not None:
             adjacency = network.links(network.weights(_chosen(network, weight))).matrix
-        elif weight != "weight":
+        elif not isinstance(weight, str) or weight != "weight":
             raise InputError("weight= names an edge attribute of a networkx or igraph graph; leave it out for a matrix")
         self._adjacency = _check_adjacency(adjacency)
         own = None if network is None else network.names
@@ -189,6 +189,8 @@ class Graph(NodeSpace):
 
 def _chosen(network: Network, weight: str | None) -> str | None:
     """The edge attribute that holds the weights; None where no edge has it and nobody asked for it."""
+    if weight is not None and not isinstance(weight, str):
+        raise InputTypeError(f"weight= names an edge attribute, but is {shown(weight)}")
     if weight is None or weight in network.values:
         return weight
     if weight != "weight":

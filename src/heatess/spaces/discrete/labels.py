@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray
+from ...arrays import FloatArray, names_of
 from ...errors import InputError
 
 
@@ -69,7 +69,7 @@ def labels_of(names: Any, count: int) -> NDArray[np.str_] | None:
     """Names as text, one for each of *count* nodes."""
     if names is None:
         return None
-    labels = np.array([names] if isinstance(names, str) else [str(name) for name in names], dtype=np.str_)
+    labels = names_of([names] if isinstance(names, str) else names, "node")
     if len(labels) != count:
         raise InputError(f"labels must be one name for each of {count:,} nodes, but are {len(labels):,}")
     return labels

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import EPS, FloatArray, numeric_array
+from ...arrays import EPS, FloatArray, is_whole, numeric_array, shown
 from ...errors import InputError, InputTypeError
 from ..base import Space
 from ..capabilities import Eigenpairs, Resolved
@@ -260,8 +260,8 @@ class NodeSpace(Space):
 
 def check_whole(value: Any, name: str, least: int, most: int, note: str) -> int:
     """A whole number from *least* to *most*, or an `InputError`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
-        raise InputError(f"{name} must be a whole number from {least} to {most}{note}, but is {value!r}")
+    if not is_whole(value) or not least <= value <= most:
+        raise InputError(f"{name} must be a whole number from {least} to {most}{note}, but is {shown(value)}")
     return int(value)
 
 
