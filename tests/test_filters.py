@@ -165,7 +165,11 @@ def test_it_is_plain_frozen_and_speaks():
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"space": "sphere", "angle": 8}, TypeError, r"space must be a heatess space such as Sphere\(2\), but is 'sphere'"),
+        (
+            {"space": "sphere", "angle": 8},
+            TypeError,
+            r"space must be a heatess space .*, but is 'sphere'",
+        ),
         ({"space": he.Sphere(2)}, ScaleError, "exactly one scale"),
         ({"space": he.Sphere(2), "angle": 8, "time": 0.1}, ScaleError, "found 2 arguments"),
         ({"space": he.Sphere(2), "angle": -1}, ScaleError, "positive and finite"),
