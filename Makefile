@@ -10,7 +10,7 @@ help:
 	@echo "make slow   run the heavy tests too long for every day: clusters, large clouds, the paper in full"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measure the speed contract"
-	@echo "make search look for numbers outside their stated error, in 20,000 random cases: more than half an hour"
+	@echo "make search look for numbers outside their stated error, in 20,000 random cases: about 15 minutes"
 	@echo "make docs   build the documentation site into docs/_build/html, and check its links"
 	@echo "make release  build wheel and sdist, install them in clean environments, and test what was installed"
 

@@ -89,9 +89,13 @@ SPACES = [
     he.Torus(2),
     he.Torus(2, units="deg"),
     he.Torus(3),
+    he.Euclidean(1),
     he.Euclidean(2),
+    he.Euclidean(3),
     he.Product(he.Sphere(2), he.Circle()),
     he.Product(he.Projective(2), he.Sphere(1)),
+    he.Product(he.Rotations(), he.Circle()),
+    he.Product(he.Sphere(3), he.Circle()),
 ]
 
 
@@ -102,17 +106,18 @@ def test_transforms_are_right_on_poles_and_seams_at_every_tolerance_and_in_both_
     n = len(points[0]) if isinstance(points, tuple) else len(points)
     measure = he.Measure(points, rng.random(n), space=space)
     engine = Boxes() if isinstance(space, he.Euclidean) else Spectral()
-    time = 0.9**2 / 8
-    exact = Pairs().potential(Question(measure, np.array([time]), 1e-12, mmd2=False), measure.points)
-    true = exact.run(Progress(False))
-    mean = float(measure.weights @ true)
-    for rtol in TOLERANCES:
-        question = Question(measure, np.array([time]), rtol, mmd2=False)
-        offer = engine.potential(question, measure.points)
-        found = offer.run(Progress(False))
-        assert np.abs(found - true).max() < (max(rtol, offer.error) + exact.error) * mean
-        answer = engine.offer(question).run(slice(0, 1), Progress(False))
-        assert abs(answer.sums.overlap[0] / mean - 1) < answer.sums.error[0] + exact.error
+    for alpha in (0.9, 1.2, 1.6):  # transforms of different degrees
+        times = np.array([alpha**2 / 8])
+        exact = Pairs().potential(Question(measure, times, 1e-12, mmd2=False), measure.points)
+        true = exact.run(Progress(False))
+        mean = float(measure.weights @ true)
+        for rtol in TOLERANCES:
+            question = Question(measure, times, rtol, mmd2=False)
+            offer = engine.potential(question, measure.points)
+            found = offer.run(Progress(False))
+            assert np.abs(found - true).max() < (max(rtol, offer.error) + exact.error) * mean
+            answer = engine.offer(question).run(slice(0, 1), Progress(False))
+            assert abs(answer.sums.overlap[0] / mean - 1) < answer.sums.error[0] + exact.error
 
 
 @pytest.mark.parametrize("step", [1, 2], ids=["S2", "RP2"])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb, log2, pi
 from typing import Any, NamedTuple
 
@@ -37,15 +38,54 @@ STEP, NODES = fmpq(3, 10), 36
 
 
 class Truth(NamedTuple):
-    """1 / gESS and MMD^2 (None where the volume is infinite) as balls, and the potential at each atom as floats."""
+    """1 / gESS and MMD^2 (None where the volume is infinite) as balls, and the potential at each atom as floats.
+
+    `overlaps` and `excess` are s_t and k - 1 of all pairs i >= j, and `bits` their precision.
+    """
 
     overlap: Any
     mmd2: Any
     potential: np.ndarray
+    overlaps: Matrix
+    excess: Matrix | None
+    bits: int
 
     @property
     def gess(self) -> Any:
         return 1 / self.overlap
+
+    def square(self, weights: Callable[[], list[Any]], *, of_kernel: bool = False) -> Any:
+        """sum_ij c_i c_j s_t(x_i, x_j), or that of k - 1, for weights of either sign."""
+        matrix = self.excess if of_kernel else self.overlaps
+        assert matrix is not None
+        with ctx.workprec(self.bits):
+            return quadratic(matrix, weights())
+
+
+def quadratic(matrix: Matrix, weights: list[Any]) -> Any:
+    """x' M x from the lower triangle of M."""
+    total = arb(0)
+    for x, row in zip(weights, matrix, strict=True):
+        if not x.is_zero():
+            part = sum((y * value for y, value in zip(weights, row[:-1], strict=False)), arb(0))
+            total += x * (2 * part + x * row[-1])
+    return total
+
+
+def differences(one: Callable[[], list[Any]], other: Callable[[], list[Any]]) -> Callable[[], list[Any]]:
+    return lambda: [a - b for a, b in zip(one(), other(), strict=True)]
+
+
+def truth_of(overlaps: Matrix, excess: Matrix | None, masses: list[Any]) -> Truth:
+    """From the lower triangles of s_t and of k - 1."""
+    n = len(masses)
+    potential = [
+        sum((masses[j] * overlaps[max(i, j)][min(i, j)] for j in range(n) if not masses[j].is_zero()), arb(0))
+        for i in range(n)
+    ]
+    total = sum((m * p for m, p in zip(masses, potential, strict=True)), arb(0))
+    mmd2 = None if excess is None else quadratic(excess, masses)
+    return Truth(total, mmd2, np.array([float(p.mid()) for p in potential]), overlaps, excess, ctx.prec)
 
 
 class Kernel(NamedTuple):
@@ -77,21 +117,12 @@ class Space:
         return kernel, {(i, j): kernel.of(apart[i][j]) for i, j in places}
 
     def exact(self, points: Any, masses: list[Any], time: Any) -> Truth:
-        live = [not mass.is_zero() for mass in masses]
-        places = [(i, j) for i in range(len(masses)) for j in range(i) if live[i] or live[j]]
-        kernel, found = self.values(points, time, places)
-        potential, mmd2 = list(masses), sum((mass**2 for mass in masses), arb(0))
-        if kernel.diagonal is not None:
-            mmd2 *= kernel.diagonal
-        for (i, j), value in found.items():
-            overlap = kernel.overlap(value)
-            potential[i] += masses[j] * overlap
-            potential[j] += masses[i] * overlap
-            mmd2 += 2 * masses[i] * masses[j] * value
-        total = sum((m * p for m, p in zip(masses, potential, strict=True)), arb(0))
-        return Truth(
-            total, mmd2 if kernel.diagonal is not None else None, np.array([float(p.mid()) for p in potential])
-        )
+        n = len(masses)
+        kernel, found = self.values(points, time, [(i, j) for i in range(n) for j in range(i)])
+        overlaps = [[*(kernel.overlap(found[i, j]) for j in range(i)), arb(1)] for i in range(n)]
+        if kernel.diagonal is None:
+            return truth_of(overlaps, None, masses)
+        return truth_of(overlaps, [[*(found[i, j] for j in range(i)), kernel.diagonal] for i in range(n)], masses)
 
 
 def exact(space: Any, points: Any, masses: Callable[[], list[Any]], time: float) -> Truth:
@@ -106,8 +137,8 @@ def exact(space: Any, points: Any, masses: Callable[[], list[Any]], time: float)
             found = space.exact(points, masses(), exactly(time))
             sharp = found.overlap.rel_accuracy_bits() > 66
             fine = found.mmd2 is None or found.mmd2.rel_accuracy_bits() > 33 or found.mmd2.abs_upper() < arb(10) ** -290
-        if (sharp and fine) or bits >= MOST_BITS:
-            if not sharp:
+        if (sharp and fine) or bits >= MOST_BITS or isinstance(space, Nodes):
+            if not sharp and not isinstance(space, Nodes):  # whose eigenpairs have the digits that they have
                 raise ArithmeticError(f"no reference of {space} at t = {time}")
             return found
         bits *= 2
@@ -320,6 +351,16 @@ class Sphere(RankOne):
     def geometry(self, points: Any) -> Matrix:
         return unit_geometry(points)
 
+    def slopes(self, points: Any, row: int, time: float) -> tuple[np.ndarray, float]:
+        """d s_t / d cos r between one point and each, and at distance zero, by differences in many digits."""
+        with ctx.workprec(BITS):
+            apart, t = self.geometry(points), exactly(time)
+            pairs = [apart[max(row, j)][min(row, j)] if j != row else arb(0) for j in range(len(apart))]
+            kernel, step = self.kernel(t, []), min(t, arb(1)) * arb(2) ** -60
+            here, ahead = ([kernel.overlap(kernel.of(z + d)) for z in [arb(0), *pairs]] for d in (arb(0), step))
+            found = np.array([float(((a - b) / step).mid()) for a, b in zip(here, ahead, strict=True)])
+        return found[1:], float(found[0])
+
 
 class Projective(RankOne):
     """The even levels; and half the sphere's volume, where the far image does not count at fine scales."""
@@ -415,13 +456,18 @@ def _odd_density(dim: int, s: Any, z: Any) -> Any:
     return derivative * (order**2 * s).exp() / (2 * arb.pi()) ** order / (4 * arb.pi() * s).sqrt()
 
 
+@lru_cache(maxsize=64)
+def _powers(count: int, bits: int) -> list[Any]:
+    with ctx.workprec(bits):
+        return [arb(0)] + [arb(fmpq(2 ** (n + 1), n * n * comb(2 * n, n))) for n in range(1, count)]
+
+
 def _squared_angle_series(z: Any, terms: int) -> Any:
     """r^2 as a power series around z = 1 - cos r, to so many terms."""
     ctx.cap = terms
     here = arb_series([z, 1], terms)
     if z < 0.02:  # r^2 = 2 sum_n (2z)^n / (n^2 C(2n, n)), because arccos is singular at one
-        last = ctx.prec // 7 + terms + 2
-        powers = [arb(0)] + [arb(fmpq(2 ** (n + 1), n * n * comb(2 * n, n))) for n in range(1, last)]
+        powers = _powers(ctx.prec // 7 + terms + 2, ctx.prec)
         found = arb_series([powers[-1]], terms)
         for power in reversed(powers[:-1]):
             found = found * here + power
@@ -582,20 +628,16 @@ class Interval(Space):
             ]
             return combined(parts)
 
-        matrix = [[excess(x, y) for y in rows] for x in rows]
-        return uneven(matrix, masses)
+        return uneven([[excess(x, y) for y in rows[: i + 1]] for i, x in enumerate(rows)], masses)
 
 
 def uneven(excess: Matrix, masses: list[Any]) -> Truth:
     """The truth from k - 1 of all pairs, where k(x, x) depends on the place."""
-    n = len(masses)
-    roots = [(1 + excess[i][i]).sqrt() for i in range(n)]
-    potential = [
-        sum((masses[j] * (1 + excess[i][j]) / (roots[i] * roots[j]) for j in range(n)), arb(0)) for i in range(n)
-    ]
-    mmd2 = sum((masses[i] * masses[j] * excess[i][j] for i in range(n) for j in range(n)), arb(0))
-    total = sum((m * p for m, p in zip(masses, potential, strict=True)), arb(0))
-    return Truth(total, mmd2, np.array([float(p.mid()) for p in potential]))
+    roots = [(1 + row[i]).sqrt() for i, row in enumerate(excess)]
+    lower = [row[: i + 1] for i, row in enumerate(excess)]
+    overlaps = [[(1 + value) / (root * other) for value, other in zip(row, roots, strict=False)]
+                for row, root in zip(lower, roots, strict=True)]  # fmt: skip
+    return truth_of(overlaps, lower, masses)
 
 
 # Products and graphs.
@@ -651,7 +693,7 @@ class Graph:
             )
             heat = semigroup(generator, rate)
             nodes = [int(node) for node in np.asarray(points).ravel()]
-            return uneven([[size * heat[i, j] - 1 for j in nodes] for i in nodes], masses)
+            return uneven([[size * heat[i, j] - 1 for j in nodes[: k + 1]] for k, i in enumerate(nodes)], masses)
 
 
 def semigroup(generator: Any, rate: float) -> Any:
@@ -664,3 +706,32 @@ def semigroup(generator: Any, rate: float) -> Any:
     for _ in range(halvings):
         found = found * found
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """A mesh or a sample as its matrices: all eigenpairs by a dense solver in double precision.
+
+    The pencil is (L, mass + coupling), and functions are the mean of those of both metrics. Points are rows.
+    """
+
+    values: np.ndarray
+    functions: np.ndarray
+
+    @classmethod
+    def of(cls, stiffness: np.ndarray, mass: np.ndarray, coupling: np.ndarray) -> Nodes:
+        root = np.sqrt(mass)
+        metric = np.eye(len(mass)) + coupling / np.outer(root, root)
+        turned = np.linalg.inv(np.linalg.cholesky(metric))
+        values, vectors = np.linalg.eigh(turned @ (stiffness / np.outer(root, root)) @ turned.T)
+        vectors = turned.T @ vectors
+        return cls(values, (vectors + metric @ vectors) / 2 * np.sqrt(mass.sum()) / root[:, None])
+
+    def exact(self, points: Any, masses: list[Any], time: Any) -> Truth:
+        functions = self.functions[np.asarray(points, dtype=int).ravel(), 1:]
+        decayed = functions * np.exp(-2 * float(time.mid()) * self.values[1:])
+        kernel = decayed @ functions.T
+        own = kernel.diagonal()
+        doubt = 1e-11 * np.sqrt(np.outer(own, own)) + 1e-300
+        excess = [[arb(kernel[i, j], doubt[i, j]) for j in range(i + 1)] for i in range(len(kernel))]
+        return uneven(excess, masses)

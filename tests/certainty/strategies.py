@@ -33,6 +33,8 @@ class Subject(NamedTuple):
     truth: Any
     certain: bool = True
     places: Any = None  # of the nodes of a mesh or a cloud, as points of the truth
+    nodes: Any = None  # the reference of their matrices
+    rows: Any = None  # of these, for each node
 
 
 @dataclass
@@ -344,6 +346,16 @@ def _graph(rng: Rng) -> Subject:
     return Subject("Graph", he.Graph(joined), reference.Graph(joined))
 
 
+def _of_nodes(family: str, space: Any, truth: Any, places: np.ndarray) -> Subject:
+    """With the dense solution of the matrices of a mesh or a sample."""
+    matrices = space._laplacian
+    scale = np.outer(matrices._root, matrices._root)
+    coupling = matrices._coupling.toarray() * scale if matrices._coupled else np.zeros_like(scale)
+    dense = reference.Nodes.of(matrices._stiffness.toarray(), matrices.mass, coupling)
+    rows = space._places(space.check(np.arange(space.node_count)))
+    return Subject(family, space, truth, False, places, dense, rows)
+
+
 @lru_cache(maxsize=64)
 def _mesh(number: int) -> Subject:
     rng = np.random.default_rng(number)
@@ -359,7 +371,7 @@ def _mesh(number: int) -> Subject:
     else:
         vertices, faces = meshes.uneven_sphere(500, rng, 8.0)
     family = "Mesh, even" if kind < 3 else "Mesh, uneven"
-    return Subject(family, he.Mesh(vertices, faces), reference.Sphere(2), False, vertices)
+    return _of_nodes(family, he.Mesh(vertices, faces), reference.Sphere(2), vertices)
 
 
 def _flat_mesh() -> Subject:
@@ -368,7 +380,7 @@ def _flat_mesh() -> Subject:
     around, along = 2 * rows * math.sin(math.pi / rows), 2 * length
     i, j = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
     places = np.column_stack([i.ravel() * around / rows, j.ravel() * along / columns])
-    return Subject("Mesh, even", he.Mesh(vertices, faces), reference.Torus((around, along)), False, places)
+    return _of_nodes("Mesh, even", he.Mesh(vertices, faces), reference.Torus((around, along)), places)
 
 
 @lru_cache(maxsize=64)
@@ -377,21 +389,21 @@ def _sample(number: int) -> Subject:
     kind = number % 5
     if kind == 0:
         x = he.samplers.fibonacci(400)
-        return Subject("PointCloud", he.PointCloud(x), reference.Sphere(2), False, x)
+        return _of_nodes("PointCloud", he.PointCloud(x), reference.Sphere(2), x)
     if kind == 1:
         x = he.samplers.uniform(500, rng=rng)
-        return Subject("PointCloud", he.PointCloud(x), reference.Sphere(2), False, x)
+        return _of_nodes("PointCloud", he.PointCloud(x), reference.Sphere(2), x)
     if kind == 2:
         turn = np.sort(rng.uniform(0, 2 * math.pi, 200))
         x = np.column_stack([np.cos(turn), np.sin(turn)])
-        return Subject("PointCloud", he.PointCloud(x), reference.Torus((2 * math.pi,)), False, turn[:, None])
+        return _of_nodes("PointCloud", he.PointCloud(x), reference.Torus((2 * math.pi,)), turn[:, None])
     if kind == 3:
         turns = rng.uniform(0, 2 * math.pi, (500, 2))
         x = np.concatenate([np.cos(turns), np.sin(turns)], axis=1)
-        return Subject("PointCloud", he.PointCloud(x, dim=2), reference.Torus((2 * math.pi,) * 2), False, turns)
+        return _of_nodes("PointCloud", he.PointCloud(x, dim=2), reference.Torus((2 * math.pi,) * 2), turns)
     x = rng.random((500, 2))
     space = he.PointCloud(np.column_stack([x, np.zeros(500)]), dim=2)
-    return Subject("PointCloud, edge", space, reference.Interval((1.0, 1.0)), False, x)
+    return _of_nodes("PointCloud, edge", space, reference.Interval((1.0, 1.0)), x)
 
 
 def _always(family: str, make: Callable[[Rng], he.Space]) -> Callable[[Rng], Subject]:
@@ -431,11 +443,14 @@ def draw_cloud(seed: int, number: int, families: tuple[str, ...] = ()) -> Cloud:
     odds = np.array([FAMILIES[name][0] for name in names], dtype=float)
     subject = FAMILIES[names[rng.choice(len(names), p=odds / odds.sum())]][1](rng)
     space, rtol = subject.space, float(rng.choice([1e-8, 1e-8, 1e-8, 1e-4, 1e-2, 1e-12]))
-    n = 1 + int(39 * rng.random() ** 2.5)
-    weights = str(rng.choice(WEIGHTS))
+    n = 1 + int((15 if isinstance(space, he.Hyperbolic) else 31) * rng.random() ** 2.5)
+    weights, many = str(rng.choice(WEIGHTS)), bool(rng.random() < 0.3)
     if space.modes is not None:
-        points: Any = rng.integers(space.node_count, size=n)
         times, story = _node_times(subject, rng), "nodes"
+        many = many and (not isinstance(space, he.Graph) or bool(rng.random() < 0.5))
+        if many and not isinstance(space, he.Graph):  # runs of some hundred steps from each atom
+            n, times, many = min(n, 3), np.minimum(times, 3 * times[0]), subject.family != "Mesh, uneven"
+        points: Any = rng.integers(space.node_count, size=n)
     else:
         kind, gaps = str(rng.choice(CENTRES)), str(rng.choice(GAPS))
         points = place(space, kind, gaps, n, rng)
@@ -445,7 +460,6 @@ def draw_cloud(seed: int, number: int, families: tuple[str, ...] = ()) -> Cloud:
         times, scales = pick_times(space, points, rng)
         story = f"{kind} {gaps} {scales}"
     given = weigh(weights, n, rng)
-    many = bool(rng.random() < 0.3)
     story = f"{story} {weights}{' as if many' if many else ''}"
     return Cloud(subject, points, times, rtol, **given, story=story, rng_seed=[seed, number], as_if_many=many)
 

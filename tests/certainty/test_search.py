@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.testing import assert_allclose
 
 import heatess as he
 from certainty import reference, search
+from certainty.examine import relative
 from certainty.strategies import FAMILIES, clouds, draw_cloud, truth_of
 from spaces import EVERY, HOMOGENEOUS, Case, named, taken
 
@@ -55,6 +57,51 @@ def test_the_search_finds_a_number_that_is_off(share, monkeypatch):
     assert {check.what for check in found} == {"gess"}
 
 
+def off_by(share, name):
+    """A function of heatess whose numbers are off by a share of themselves, or too small by it."""
+    true = getattr(he, name)
+
+    def wrong(*args, **options):
+        found = true(*args, **options)
+        if name == "thin":
+            return replace(found, mmd=found.mmd * (1 - share), bound=found.bound * (1 - share))
+        return replace(found, weights=found.weights + share * found.gess) if name == "gradient" else found * (1 + share)
+
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "what"),
+    [
+        ("mmd2", 1e-3, "between"),
+        ("potential", 1e-2, "potential"),
+        ("redundancy", 0.1, "redundancy"),
+        ("gradient", 0.5, "gradient"),
+        ("thin", 0.99, "thin"),
+    ],
+)
+def test_the_search_finds_what_functions_are_off_by(name, share, what, monkeypatch):
+    monkeypatch.setattr(he, name, off_by(share, name))
+    found = search.violations(search.search(10, 1, ("Circle",), processes=1))
+    assert {check.what for check in found} == {what}
+
+
+@pytest.mark.parametrize("name", ["Mesh", "PointCloud"])
+def test_the_search_holds_meshes_and_samples_against_their_own_matrices(name, monkeypatch):
+    right = search.search(4, 2, (name,), processes=1)
+    assert not search.violations(right)
+    assert right.tallies[f"{name}, as its nodes"].numbers > 20
+    true = he.heat_profile
+
+    def wrong(*args, **options):
+        found = true(*args, **options)
+        return replace(found, gess=found.gess * (1 + 0.9 * found.discretisation))
+
+    monkeypatch.setattr(he, "heat_profile", wrong)
+    found = search.violations(search.search(4, 2, (name,), processes=1))
+    assert {(check.family, check.what) for check in found} == {(f"{name}, as its nodes", "gess")}
+
+
 # What the search has found.
 
 
@@ -66,7 +113,7 @@ def test_a_balanced_product_is_warned_of_however_mixed_the_heat_is(time):
         he.heat_profile(corners, space=torus, times=[time], method="pairwise")
     apart = he.heat_profile((corners[0][:2], corners[1][:2]), space=torus, times=[time], method="pairwise")
     truth = reference.exact(truth_of(torus), (corners[0][:2], corners[1][:2]), reference.shares([1.0, 1.0]), time)
-    assert search.relative(apart.mmd2[0], truth.mmd2) < 1e-11
+    assert relative(apart.mmd2[0], truth.mmd2) < 1e-11
 
 
 # References against one another and against closed forms; none of them uses heatess.
@@ -77,7 +124,7 @@ def test_references_share_nothing_with_heatess():
     names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     assert {name.split(".")[0] for name in names} == {
-        "__future__", "collections", "dataclasses", "math", "typing", "numpy", "flint",
+        "__future__", "collections", "dataclasses", "functools", "math", "typing", "numpy", "flint",
     }  # fmt: skip
 
 
@@ -192,6 +239,30 @@ def test_a_segment_with_insulated_ends_is_a_series_of_cosines():
     assert float(found.mmd2.mid()) == pytest.approx(np.sum(terms) / 4, rel=1e-13)
 
 
+def test_a_dense_solution_of_matrices_is_the_heat_of_a_graph():
+    rng = np.random.default_rng(0)
+    links = np.triu(rng.random((9, 9)), 1)
+    links += links.T
+    dense = reference.Nodes.of(np.diag(links.sum(axis=0)) - links, np.ones(9), np.zeros((9, 9)))
+    masses, others = reference.shares(rng.random(4)), reference.shares(rng.random(4))
+    for time in (0.01, 0.3, 2.0):
+        one, two = (reference.exact(space, [0, 3, 3, 7], masses, time) for space in (dense, reference.Graph(links)))
+        assert agree(one.overlap, two.overlap, 9)
+        assert agree(one.mmd2, two.mmd2, 9)
+        apart = reference.differences(masses, others)
+        assert agree(one.square(apart, of_kernel=True), two.square(apart, of_kernel=True), 8)
+
+
+def test_a_square_of_differences_is_the_sum_over_pairs():
+    masses, others = reference.shares([1.0, 2.0, 3.0]), reference.shares([3.0, 0.0, 1.0])
+    found = reference.exact(reference.Torus((2 * math.pi,)), np.array([[0.1], [0.5], [2.0]]), masses, 0.1)
+    apart = [1 / 6 - 3 / 4, 2 / 6, 3 / 6 - 1 / 4]
+    full = [[float(found.overlaps[max(i, j)][min(i, j)].mid()) for j in range(3)] for i in range(3)]
+    expected = np.array(apart) @ np.array(full) @ np.array(apart)
+    assert float(found.square(reference.differences(masses, others)).mid()) == pytest.approx(expected, rel=1e-13)
+    assert found.potential == pytest.approx(np.array(full) @ [1 / 6, 2 / 6, 3 / 6], rel=1e-13)
+
+
 def test_squaring_a_stochastic_matrix_loses_nothing():
     with ctx.workprec(200):
         generator = arb_mat([[-1, 1, 0], [1, -3, 2], [0, 2, -2]]) * 50
@@ -207,7 +278,7 @@ def test_every_homogeneous_space_of_the_list_has_a_reference():
         time = float(case.times()[1])
         truth = reference.exact(truth_of(case.space()), points, reference.shares([1.0, 2.0, 3.0]), time)
         found = he.heat_profile(points, [1.0, 2.0, 3.0], space=case.space(), times=[time])
-        assert search.relative(found.gess[0], truth.gess) <= found.error[0]
+        assert relative(found.gess[0], truth.gess) <= found.error[0]
 
 
 # Invariants of hard clouds on every space.
