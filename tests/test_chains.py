@@ -296,3 +296,17 @@ def test_chains_in_a_list_that_are_not_equally_long_are_refused():
     assert dropped.ess == pytest.approx(he.chain_ess(np.delete(x, 20, axis=0), chains=2, angles=[40]).ess)
     with pytest.raises(he.InputError):
         he.chain_ess([[0.0, 0.0, 1.0], [0.0, 1.0]], angles=[40])
+
+
+def test_chains_that_lost_a_few_draws_are_cut_to_one_length_and_that_is_said():
+    rng = np.random.default_rng(3)
+    chains = [np.cumsum(rng.normal(size=60)) for _ in range(3)]
+    kept = np.delete(np.arange(180), [5, 70, 71])
+    rows, labels = np.concatenate(chains)[kept], np.repeat(["a", "b", "c"], 60)[kept]
+    with pytest.warns(he.CalibrationWarning, match=r"chain b has 58 and chain c has 60 draws; the first 3 of 177"):
+        found = he.chain_ess(rows, chains=labels, space=he.Circle(), angles=[20])
+    short = [chains[0][[0, 1, 2, 3, 4, *range(6, 60)]][1:], np.delete(chains[1], [10, 11]), chains[2][2:]]
+    assert found.n == 174
+    assert found.ess[0] == pytest.approx(he.chain_ess(np.stack(short), space=he.Circle(), angles=[20]).ess[0])
+    with pytest.raises(he.InputError, match=r"chain a has 20 and chain b has 60; drop the first draws"):
+        he.chain_ess(np.concatenate(chains)[40:], chains=np.repeat(["a", "b", "c"], 60)[40:], space=he.Circle())

@@ -403,3 +403,83 @@ def test_a_path_in_tum_format_is_a_trajectory(tmp_path):
     path = he.read(tmp_path / "path.txt")
     assert path.known.kind == "trajectory"
     assert he.compare(path, path).verdict == "a and b are the same at every scale; there is no p-value"
+
+
+# Headers and sky coordinates in files of astropy.
+
+
+def catalogue(count: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    return rng.uniform(0, 360, count), np.degrees(np.arcsin(rng.uniform(-1, 1, count)))
+
+
+@pytest.mark.parametrize("name", ["stars.ecsv", "stars.fits"])
+@pytest.mark.parametrize(("system", "frame"), [("icrs", "icrs"), ("galactic", "galactic"), ("fk4", "icrs")])
+def test_columns_of_sky_coordinates_are_read_in_their_frame(tmp_path, name, system, frame):
+    coordinates, table = pytest.importorskip("astropy.coordinates"), pytest.importorskip("astropy.table")
+    sky = coordinates.SkyCoord(*catalogue(), unit="deg", frame=system)
+    table.QTable({"flux": np.ones(40), "place": sky}).write(tmp_path / name)
+    turned = sky.transform_to(frame).spherical
+    expected = he.from_lonlat(turned.lon.deg, turned.lat.deg, units="deg")
+    for found in (he.read(tmp_path / name), he.Measure(table.QTable({"flux": np.ones(40), "place": sky}))):
+        assert found.known.frame == frame
+        np.testing.assert_allclose(found.points, expected, atol=1e-12)
+
+
+def test_two_columns_of_sky_coordinates_are_asked_about(tmp_path):
+    coordinates, table = pytest.importorskip("astropy.coordinates"), pytest.importorskip("astropy.table")
+    sky = coordinates.SkyCoord(*catalogue(), unit="deg")
+    table.QTable({"a": sky, "b": sky[::-1]}).write(tmp_path / "pairs.ecsv")
+    with pytest.raises(he.InputError, match=r"columns=\{'ra': 'a.ra', 'dec': 'a.dec'\}"):
+        he.read(tmp_path / "pairs.ecsv")
+    second = he.read(tmp_path / "pairs.ecsv", columns={"ra": "b.ra", "dec": "b.dec"})
+    np.testing.assert_allclose(second.points, he.from_lonlat(sky.ra.deg, sky.dec.deg, units="deg")[::-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["old.fits", "old.ecsv"])
+@pytest.mark.parametrize("header", [{"RADESYS": "FK4"}, {"EQUINOX": 1950.0}])
+def test_a_header_of_an_old_equinox_is_not_taken_for_icrs(tmp_path, name, header):
+    table = pytest.importorskip("astropy.table")
+    ra, dec = catalogue()
+    found = table.Table({"ra": ra, "dec": dec, "RAJ2000": ra, "DEJ2000": dec, "glon": ra, "glat": dec}, meta=header)
+    found.write(tmp_path / name)
+    for source in (tmp_path / name, found):
+        with pytest.raises(he.InputError, match=r"columns ra, dec are of the equinox B1950 \(FK4\).*frame='icrs'"):
+            he.read(source, columns={"ra": "ra", "dec": "dec"})
+        assert he.read(source, columns={"ra": "ra", "dec": "dec"}, frame="icrs").known.frame == "icrs"
+        assert he.read(source, columns={"ra": "RAJ2000", "dec": "DEJ2000"}).known.frame == "icrs"
+        assert he.read(source, columns={"glon": "glon", "glat": "glat"}).known.frame == "galactic"
+
+
+def test_a_map_of_an_old_equinox_is_not_taken_for_icrs():
+    table = pytest.importorskip("astropy.table")
+    pytest.importorskip("astropy_healpix")
+    meta = {"PIXTYPE": "HEALPIX", "ORDERING": "RING", "NSIDE": 2, "COORDSYS": "C", "RADESYS": "FK4"}
+    old = table.Table({"PROB": np.ones(48)}, meta=meta)
+    with pytest.raises(he.InputError, match=r"pixels of a HEALPix map .* are of the equinox B1950"):
+        he.read(old)
+    assert he.read(old, frame="icrs").known.frame == "icrs"
+    assert he.read(table.Table({"PROB": np.ones(48)}, meta=meta | {"COORDSYS": "G"})).known.frame == "galactic"
+
+
+# Stacks of chains whose axes may be exchanged.
+
+
+def test_more_chains_than_draws_are_asked_about(tmp_path):
+    """As emcee has them, (draw, chain, coordinate), slow chains were taken for many short ones."""
+    chains = np.stack([slow_chain(200, np.random.default_rng(k)) for k in range(6)])
+    exchanged = chains.swapaxes(0, 1)
+    np.save(tmp_path / "walkers.npy", exchanged)
+    advice = r"200 chains of 6 draws by .* shape.*swapaxes\(0, 1\)"
+    for points in (he.Measure(exchanged), he.read(tmp_path / "walkers.npy")):
+        assert points.known.chains == 200
+        with pytest.raises(he.KindError, match=advice):
+            he.uniformity_test(points)
+    with pytest.raises(he.InputError, match=advice):
+        he.chain_ess(exchanged)
+    with pytest.raises(he.InputError, match="12 chains of 2 draws"):
+        he.chain_ess(np.linspace(0, 6, 24).reshape(12, 2, 1), space=he.Circle())
+    assert he.Measure(exchanged, kind="chains").known.doubt == ""
+    found, wide = he.chain_ess(exchanged.swapaxes(0, 1), angles=[30]), np.repeat(exchanged, 2, axis=1)
+    assert found.ess[0] < 400
+    assert he.chain_ess(wide.reshape(-1, 3), chains=200, angles=[30]).chains == 200

@@ -212,3 +212,58 @@ def test_what_cannot_be_known_is_refused_with_the_choices(run, option, value, wo
     found = run("profile", "c.csv", option, value)
     assert found.exit_code in (2, 3)
     assert words in found.stderr
+
+
+def test_chains_with_missing_numbers_are_cut_to_one_length(run):
+    """The rows that are dropped left chains of several lengths, for which there was no option."""
+    rng = np.random.default_rng(0)
+    lines = ["chain,draw,x,y,z"]
+    for chain in range(4):
+        for draw, place in enumerate(slow_chain(300, rng, step=1.5)):
+            place = [*place[:2], np.nan] if (chain, draw) in ((1, 40), (3, 7)) else place
+            lines.append(f"{chain},{draw}," + ",".join("" if np.isnan(part) else f"{part:.12f}" for part in place))
+    with open("chains.csv", "w") as stream:
+        stream.write("\n".join(lines) + "\n")
+    found = run("test", "chains.csv", "--drop-missing", "--angles", "30,90")
+    assert found.exit_code == 0, found.stderr
+    assert "chain 1 has 299 and chain 0 has 300 draws; the first 2 of 1,198 draws" in found.stderr
+    assert re.search(r"of 1,196", found.stderr)
+
+
+def test_accumulate_and_merge_say_which_frame_was_taken(run):
+    points = he.samplers.uniform(20, rng=0)
+    lon, lat = np.degrees(np.arctan2(points[:, 1], points[:, 0])) % 360, np.degrees(np.arcsin(points[:, 2]))
+    for name, head, columns in (
+        ("vectors.csv", "x,y,z", points),
+        ("galactic.csv", "glon,glat", np.column_stack([lon, lat])),
+        ("stars.csv", "ra,dec", np.column_stack([lon, lat])),
+    ):
+        np.savetxt(name, columns, delimiter=",", header=head, comments="")
+    before = "what came before does not say its frame, and is taken for galactic"
+    cases = {("vectors.csv", "galactic.csv"): before, ("galactic.csv", "vectors.csv"): "vectors.csv does not say its"}
+    cases |= {("stars.csv", "galactic.csv"): "galactic.csv was turned into icrs"}
+    for files, said in cases.items():
+        assert f"heatess: warning: {said}" in run("accumulate", *files, "-o", "both.npz", "--force").stderr.replace(
+            "galactic.csv is galactic and what came before icrs: ", ""
+        )
+    for name in ("vectors", "galactic"):
+        assert run("accumulate", f"{name}.csv", "-o", f"{name}.npz").exit_code == 0
+    assert before in run("merge", "vectors.npz", "galactic.npz", "--angles", "30").stderr
+
+
+def test_a_coverage_map_has_no_values(run):
+    table = pytest.importorskip("astropy.table")
+    pytest.importorskip("astropy_healpix")
+    meta = {"PIXTYPE": "HEALPIX", "ORDERING": "NUNIQ", "COORDSYS": "C"}
+    for column in ("UNIQ", "NPIX"):
+        table.Table({column: np.arange(4, 16)}, meta=meta).write("moc.fits", overwrite=True)
+        assert "is a coverage map (MOC)" in run("profile", "moc.fits").stderr
+
+
+def test_steps_of_measuring_specimens_are_no_draws(run):
+    with open("measurements.txt", "w") as stream:
+        stream.write("tab delimited\tmeasurements\nspecimen\tdir_dec\tdir_inc\n")
+        stream.writelines(f"s{k // 5}\t{(37 * k) % 360}.5\t{20 + k}.5\n" for k in range(20))
+    found = run("test", "measurements.txt")
+    assert (found.exit_code, "steps of measuring some specimens" in found.stderr) == (3, True)
+    assert run("test", "measurements.txt", "--kind", "draws").exit_code == 0

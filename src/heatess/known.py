@@ -163,3 +163,19 @@ class Known:
         if self.labels is not None:
             told.append(f"labels={len(self.labels)}")
         return f"Known({', '.join(told)})"
+
+
+def of_stack(chains: int, draws: int) -> Known:
+    """What is known of an array (chain, draw, coordinate), with a question where it has more chains than draws.
+
+    >>> of_stack(4, 1000), of_stack(1000, 32).doubt[:44]
+    (Known(kind='chains', chains=4), 'it has 1,000 chains of 32 draws by its shape')
+    """
+    doubt = ""
+    if chains > draws:
+        doubt = (
+            f"it has {chains:,} chains of {draws:,} draws by its shape; if the first axis is that of draws, as in "
+            "emcee, exchange the first two: array.swapaxes(0, 1); if there are more chains than draws, say "
+            "kind='chains'"
+        )
+    return Known(kind="chains", chains=chains, doubt=doubt)

@@ -16,7 +16,7 @@ from .blocks import ROWS, map_rows, slices, span
 from .directions import from_lonlat
 from .errors import FrameWarning, InputError, warn
 from .frames import converted_frame, turned
-from .known import ABOUT, SKY, Known
+from .known import ABOUT, SKY, Known, of_stack
 from .pool import apart
 from .quantities import has_unit
 from .spaces.base import Space, check_space
@@ -150,7 +150,7 @@ class Measure:
             space = _sphere(points.shape[1] - 1)
         points = space.check(_in_rows(points, space))
         if len(shape) == 3 and space.form == "vectors":  # (chain, draw, d)
-            self.__dict__["known"] = Known(kind="chains", chains=shape[0])
+            self.__dict__["known"] = of_stack(shape[0], shape[1])
         self.__dict__.update(space=space, points=points, weights=_normalised(weights, log_weights, len(points)))
         if (names := space.names(points)) is not None:
             self.__dict__["known"] = self.known.said(labels=names)

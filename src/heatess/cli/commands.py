@@ -14,10 +14,11 @@ import click
 import numpy as np
 
 from ..accumulate import Accumulator, check_replaceable, degree_for
-from ..errors import InputError, PrecisionWarning
+from ..errors import FrameWarning, InputError, PrecisionWarning
 from ..files import repeated
 from ..fitting import common_scales, fitting_scales
 from ..inference.mmd import in_one_frame
+from ..known import SKY
 from ..measure import Measure
 from ..parts import part_named
 from ..plot import plain
@@ -210,6 +211,8 @@ def merge(states: Sequence[str], options: Options) -> None:
                 "atoms are counted twice: leave one out",
                 err=True,
             )
+        if whole is not None and None in (part.frame, whole.frame):  # others are refused
+            _say_frames(path, part.frame, whole)
         with part_named(path):
             whole = part if whole is None else whole + part
     if whole is None or whole.space is None:
@@ -301,7 +304,10 @@ def _added(
                 space = taken.space
                 finest = float(times_of_angles(options["finest"] or DEFAULT_ANGLES[0]))
                 state = Accumulator(space, max_degree=options["max_degree"] or degree_for(space, finest))
-        with taken_from(taken):
+        if last is None:
+            _say_frames(shard, taken.known.frame, state)
+        with taken_from(taken), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FrameWarning)
             state.add(taken.points, taken.weights, log_weights=taken.log_weights, frame=taken.known.frame)
         advance(int(taken.done * size) - done)
         done, last = int(taken.done * size), taken
@@ -309,6 +315,19 @@ def _added(
     if dropped:
         note(options, f"{shard}: {dropped:,} {'row' if dropped == 1 else 'rows'} without a number dropped")
     return state, last
+
+
+def _say_frames(name: str, frame: str | None, state: Accumulator | None) -> None:
+    """Print that a part is turned into the frame of a state, or that one of them does not say its frame."""
+    if state is None or not state.n or frame == state.frame or {frame, state.frame}.isdisjoint(SKY):
+        return
+    text = f"{name} is {frame} and what came before {state.frame}: {name} was turned into {state.frame}"
+    if frame is None or state.frame is None:
+        which, taken = name if frame is None else "what came before", frame or state.frame
+        text = f"{which} does not say its frame, and is taken for {taken}; accumulate it with --frame otherwise"
+    elif frame not in SKY or state.frame not in SKY:
+        return  # which is refused
+    click.echo(f"heatess: warning: {text}", err=True)
 
 
 def _size(shard: str) -> int:

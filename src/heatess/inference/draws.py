@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import IntArray, is_whole, shown
-from ..errors import InputError
+from ..errors import CalibrationWarning, InputError, warn
 from ..measure import Measure
 from ..spaces.base import Space, check_space
 from ..tensors import plain
 
-#: Fewest draws of a chain.
-LEAST = 8
+#: Fewest draws of a chain, and the share of draws that may be left out for chains of one length.
+LEAST, SPARED = 8, 0.1
 
 
 def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tuple[Measure, IntArray]:
@@ -37,7 +37,13 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
         if measure.known.doubt:
             raise InputError(f"{measure.known.source or 'points'}: {measure.known.doubt}")
         chains = measure.known.chain_labels(measure.n)
-    places = rows_of(measure.n, stacked if chains is None else chains)
+    measure, places = in_chains(measure, stacked if chains is None else chains)
+    if stacked is not None and len(places) > places.shape[1]:
+        raise InputError(
+            f"points have {stacked:,} chains of {places.shape[1]:,} draws by their shape; if the first axis is that of "
+            "draws, as in emcee, exchange the first two: points.swapaxes(0, 1); if there are more chains than draws, "
+            f"give them as rows with chains={stacked}"
+        )
     if places.shape[1] < LEAST:
         raise InputError(
             f"a chain needs at least {LEAST} draws for its autocorrelation, but there are {places.shape[1]} in each; "
@@ -86,28 +92,44 @@ def _unstacked_on(array: np.ndarray[Any, Any], space: Space) -> tuple[Any, int |
     return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:]), array.shape[0]
 
 
-def rows_of(n: int, chains: Any) -> IntArray:
-    """The rows of each chain in their order, shape (chains, draws), of a number of chains or a label for each row."""
+def in_chains(measure: Measure, chains: Any) -> tuple[Measure, IntArray]:
+    """The draws of chains of one length, and the rows of each in their order, shape (chains, draws).
+
+    *chains* is their number, or a label for each draw. Where some chains are a little longer, as after rows with
+    missing numbers were left out, their first draws are left out, with a warning.
+    """
     if chains is None:
-        return np.arange(n)[None]
+        return measure, np.arange(measure.n)[None]
     if is_whole(chains):
-        if chains < 1 or n % chains:
+        if chains < 1 or measure.n % chains:
             raise InputError(
-                f"chains={chains} must divide the number of draws, {n}, into chains of equal length; give a label for "
-                "each draw if they are mixed, and drop the first draws of those that are longer"
+                f"chains={chains} must divide the number of draws, {measure.n}, into chains of equal length; give a "
+                "label for each draw if they are mixed, and drop the first draws of those that are longer"
             )
-        return np.arange(n).reshape(int(chains), -1)
+        return measure, np.arange(measure.n).reshape(int(chains), -1)
     try:
         labels = np.asarray(chains)
     except Exception:  # rows of other lengths, or whatever an object of the user raises
         labels = np.empty(0)
-    if labels.shape != (n,):
-        raise InputError(f"chains must be their number, or one label for each of the {n} draws, but is {shown(chains)}")
+    if labels.shape != (measure.n,):
+        words = f"chains must be their number, or one label for each of the {measure.n} draws"
+        raise InputError(f"{words}, but is {shown(chains)}")
     names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    if (counts != counts[0]).any():
-        least, most = int(np.argmin(counts)), int(np.argmax(counts))
+    order = np.argsort(inverse, kind="stable")  # chain after chain
+    if (counts == counts[0]).all():
+        return measure, order.reshape(len(names), -1)
+    least, most = int(np.argmin(counts)), int(np.argmax(counts))
+    found = f"chain {names[least]} has {counts[least]:,} and chain {names[most]} has {counts[most]:,}"
+    length, left_out = int(counts[least]), int(counts.sum() - len(names) * counts[least])
+    if left_out > SPARED * measure.n:
         raise InputError(
-            f"chains must have equally many draws, but chain {names[least]} has {counts[least]} and chain "
-            f"{names[most]} has {counts[most]}; drop the first draws of those that are longer"
+            f"chains must have equally many draws, but {found}; drop the first draws of those that are longer"
         )
-    return np.argsort(inverse, kind="stable").reshape(len(names), -1)
+    warn(
+        f"{found} draws; the first {left_out:,} of {measure.n:,} draws of those that are longer are left out",
+        CalibrationWarning,
+    )
+    ends = np.cumsum(counts)
+    kept = np.concatenate([order[end - length : end] for end in ends])
+    rows = np.sort(kept)
+    return measure[rows], np.searchsorted(rows, kept).reshape(len(names), length)

@@ -17,7 +17,7 @@ from ..known import KINDS
 from ..measure import Measure
 from ..scales import in_words
 from .chains import chain_ess
-from .draws import rows_of
+from .draws import in_chains
 
 #: Chains are thinned to one draw in so many autocorrelation times, at which a test at 5 % rejects in at most 5 %. Those
 #: that nearly are independent draws, with shorter times than this, so that neighbours are correlated by less than that.
@@ -46,7 +46,7 @@ def independent(measure: Measure, name: str, what: str, instead: str, chains: An
     """
     known, verb = measure.known, "are" if name == "points" else "is"
     if chains is not None:
-        return _thinned(measure, f"{name} {verb}", rows_of(measure.n, chains))
+        return _thinned(f"{name} {verb}", *in_chains(measure, chains))
     if known.thinned:
         raise KindError(
             f"{name} {verb} what thinning chose, and no set of draws, so there is no {what}; give the sample as it was "
@@ -60,7 +60,7 @@ def independent(measure: Measure, name: str, what: str, instead: str, chains: An
     if known.doubt:
         raise KindError(f"{known.source or name}: {known.doubt}; draws alone have a {what}")
     if known.kind == "chains":
-        return _thinned(measure, f"{name} {verb}", rows_of(measure.n, known.chain_labels(measure.n)))
+        return _thinned(f"{name} {verb}", *in_chains(measure, known.chain_labels(measure.n)))
     return measure
 
 
@@ -77,7 +77,7 @@ def step_of(tau: float) -> int:
     return 1 if tau <= 1 else math.ceil(math.log(LEFT) / math.log((tau - 1) / (tau + 1)))
 
 
-def _thinned(measure: Measure, subject: str, places: Any) -> Measure:
+def _thinned(subject: str, measure: Measure, places: Any) -> Measure:
     """One draw in so many of each chain, (chains, draws) rows, that they are all but independent."""
     fitting = fitting_scales(measure).times
     times = np.geomspace(float(fitting.min()), float(fitting.max()), SCALES)

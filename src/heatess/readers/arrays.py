@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..known import Known
+from ..known import of_stack
 from ..spaces.shapes import poses_in
 from ..tables.grids import Grid
 from ..tables.table import Columns, Piece, Rows, Table
@@ -80,7 +80,7 @@ def _of_array(array: NDArray[Any], source: str) -> Table:
         raise InputError(f"{source} holds {array.dtype}, not real numbers; save it as numbers: array.astype(float)")
     if array.ndim == 3 and _is_stack(array):
         rows = Rows(array.reshape(-1, array.shape[2]), source)
-        rows.known = Known(kind="chains", chains=len(array))
+        rows.known = of_stack(*array.shape[:2])
         rows.note = f"{len(array):,} chains of {array.shape[1]:,} draws"
         return rows
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:

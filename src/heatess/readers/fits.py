@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, missing_extra, missing_extras
 from ..tables import healpix
+from ..tables.coordinates import is_old, sky_columns
 from ..tables.table import Table
 from .foreign import Lazy, columns, reading, split_label
 from .streams import Source
@@ -27,6 +28,9 @@ SUFFIXES = (".fits", ".fit", ".fts", ".fits.gz")
 
 #: Units of angles that are written in parts, as VizieR has them.
 PARTS = {"h:m:s": "hours", "d:m:s": "deg"}
+
+#: What astropy writes above the description of columns that are more than numbers, such as sky coordinates.
+_SERIALIZED = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
 
 _REMEDY = "fetch it again, or check it with astropy.io.fits.info(path)"
 
@@ -79,6 +83,8 @@ def table(path: Path) -> Table:
         with fits.open(stream, memmap=isinstance(stream, io.BufferedReader), checksum=True) as extensions:
             extension = _extension(extensions, file, label, fits)
             header, fields, texts = dict(extension.header), _fields(extension), _texts(extension)
+            old = is_old(header) or (not header.get("RADESYS") and is_old(extensions[0].header))
+            written = _of_astropy(extension) if _SERIALIZED in str(header.get("COMMENT", "")) else None
     if healpix.is_map(header, fields):
         return healpix.sky_map(str(file), header, fields)
     units = {name: angle_unit(field.unit) for name, field in fields.items()}
@@ -87,11 +93,17 @@ def table(path: Path) -> Table:
         for name, field in fields.items()
         if field.stored.ndim <= 2
     }
+    skies, frames = sky_columns(written or {})
+    if written is not None:  # some columns are parts of sky coordinates
+        found = {name: values for name, values in found.items() if name in written} | skies
+        units |= dict.fromkeys(skies, ("deg", 1.0))
     expected = "a binary table with columns such as ra and dec is needed"
     stated = {name: unit for name, (unit, _) in units.items()} | {name: unit for name, (_, unit) in texts.items()}
     given = {name: partial(words, stored) for name, (stored, _) in texts.items()}
     converted = {name: fields[name].unit for name, (_, factor) in units.items() if factor != 1.0}
-    return columns(file, found, expected, units=stated, texts=given, converted=converted)
+    made = columns(file, found, expected, units=stated, texts=given, converted=converted)
+    made.old, made.frames = old, frames
+    return made
 
 
 def _stream(file: Path) -> IO[bytes]:
@@ -136,6 +148,14 @@ def _extension(extensions: Any, file: Path, label: str, fits: Any) -> Any:
     else:
         remedy = "images are not read; a catalogue or a HEALPix map is needed"
     raise InputError(f"{file} holds no binary table with columns (found {', '.join(kinds)}); {remedy}")
+
+
+def _of_astropy(extension: Any) -> dict[str, Any]:
+    """The columns as astropy makes them, sky coordinates among them."""
+    from astropy.table import Table as AstropyTable
+
+    found = AstropyTable.read(extension)
+    return {name: found[name] for name in found.colnames}
 
 
 def _fields(extension: Any) -> dict[str, Field]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InputError
+from ..known import Known
 from ..tables.table import Table
 from .foreign import chosen, split_label
 from .lines import Dialect, is_number, text_lines
@@ -21,6 +22,13 @@ TITLE = re.compile(r"\ufeff?tab(?: ?delimited)?\s*\t\s*(\w+)\s*")
 
 #: The column that has by how many per cent of the tilt of beds directions are corrected; -1 in the specimen's frame.
 _TILT = re.compile(r"(?:\w+_)?tilt_correction")
+
+#: The table of what was measured on each specimen, at one step of heating or of a field after another.
+_STEPS = ("measurements", "magic_measurements")
+_DOUBT = (
+    "its rows are the steps of measuring some specimens, which are no independent draws; give the table of sites or "
+    "specimens, or say kind='draws'"
+)
 
 _END = re.compile(r">{4,}\s*")
 _ANGLE = re.compile(r"(?:.*_)?(?:lat|lon|dec|inc|lat_[ns]|lon_[ew])")
@@ -84,7 +92,10 @@ def table(path: Path, source: Source | None = None) -> Table:
     name, section = chosen(file, label, parts, "tables" if offered is sections else "tables with directions")
     units = {column: "deg" for column in section.names if _ANGLE.fullmatch(column)}
     dialect = Dialect(source.name, "\t", section.names, section.first - 1, units=units)
-    return RowTable(source, dialect, section.rows, f"MagIC, table {name}")
+    made = RowTable(source, dialect, section.rows, f"MagIC, table {name}")
+    if name.startswith(_STEPS):
+        made.known = Known(doubt=_DOUBT)
+    return made
 
 
 def _parts(name: str, section: Section) -> dict[str, Section]:

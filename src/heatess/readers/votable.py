@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, missing_extra
+from ..tables.coordinates import is_old, sky_columns
 from ..tables.table import Table
 from .fits import PARTS, angle_unit, words
 from .foreign import Lazy, chosen, columns, reading, split_label
@@ -116,7 +117,11 @@ def _ecsv(file: Path) -> Table:
         _check_header(file)
         found = AstropyTable.read(file, format="ascii.ecsv")
         plain = {name: found[name] for name in found.colnames if hasattr(found[name], "dtype")}
-        return _columns(file, plain, {name: getattr(column, "unit", None) for name, column in plain.items()})
+        skies, frames = sky_columns({name: found[name] for name in found.colnames})
+        units = {name: getattr(column, "unit", None) for name, column in plain.items()} | dict.fromkeys(skies, "deg")
+        made = _columns(file, plain | skies, units)
+        made.old, made.frames = is_old({str(key).upper(): value for key, value in found.meta.items()}), frames
+        return made
 
 
 def _check_header(file: Path) -> None:

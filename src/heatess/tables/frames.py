@@ -19,6 +19,7 @@ from ..tensors import plain
 from . import healpix
 from .arrow import ArrowFrame
 from .cf import role_of
+from .coordinates import is_old, sky_columns
 from .geometry import geometry_columns, is_geometry
 from .graphs import NetworkTable
 from .grids import Grid
@@ -51,6 +52,8 @@ def frame_table(obj: Any) -> Table | None:
     if isinstance(table, Columns) and healpix.is_map(header, table.names):
         fields = {name: Stored(table.stored(name)) for name in table.names}
         return healpix.sky_map(table.source, header, fields)
+    if table is not None and is_old(header):
+        table.old = True
     return table
 
 
@@ -260,8 +263,9 @@ def _of_astropy(columns: Mapping[str, Any], names: Sequence[Any], source: str) -
             units[name] = unit
         if factor != 1:
             converted[name] = str(column.unit)
-    table = _columns(found, names, source, units)
-    table.converted = converted
+    skies, frames = sky_columns(columns)
+    table = _columns(found | skies, names, source, units | dict.fromkeys(skies, "deg"))
+    table.converted, table.frames = converted, frames
     return table
 
 

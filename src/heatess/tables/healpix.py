@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ..arrays import FloatArray
 from ..blocks import slices
 from ..errors import InputError, missing_extra
-from ..known import Known
+from ..known import FRAMES, Known
 from .check import refuse_cells
+from .coordinates import is_old
 from .pixels import INDICES, Field, Pixels, Stored, flat, level_of_count, multi_order
 from .reading import Reading
 from .table import Piece, Place, Table
@@ -66,7 +67,10 @@ class SkyMap(Table):
             times = f" {'plus log of' if logs else 'times'} the area of its pixel" if by_area else ""
             note = f"{'log-weight' if logs else 'weight'} is {column}{times}"
         table = MapPixels(self.source, self._pixels, values, note)
-        table.known = Known(kind="cells", frame=self._frame, cell=_side(self._pixels, values, logs))
+        if self._frame == "fk4":
+            table.frames = dict.fromkeys("xyz", "fk4")
+        frame = self._frame if self._frame in FRAMES else None
+        table.known = Known(kind="cells", frame=frame, cell=_side(self._pixels, values, logs))
         weight = "weight" if column else "none"
         names = (None, weight) if logs else (weight, None)
         return table, replace(reading, area=True, weights=names[0], log_weights=names[1])
@@ -127,6 +131,11 @@ def sky_map(source: str, header: Mapping[str, Any], fields: Mapping[str, Field])
         raise missing_extra("astropy-healpix", "sky") from None
     named = {name.upper(): field for name, field in fields.items()}
     values = [name for name in named if name not in INDICES]
+    if str(header.get("ORDERING", "")).strip().upper() in ("NUNIQ", "RANGE") and (len(named) < 2 or not values):
+        raise InputError(
+            f"{source} is a coverage map (MOC): it has pixels of several orders, but no values, which are needed as "
+            "weights; give the map or the catalogue that it was made of"
+        )
     if not values:
         found = ", ".join(named)
         raise InputError(f"{source} is a HEALPix map without values (columns {found}); PROB or PROBDENSITY is needed")
@@ -145,9 +154,12 @@ def frame_of(header: Mapping[str, Any]) -> str | None:
 
     >>> frame_of({"COORDSYS": "G"}), frame_of({"RADESYS": "FK5"}), frame_of({})
     ('galactic', 'icrs', None)
+    >>> frame_of({"COORDSYS": "C", "RADESYS": "FK4"})  # refused later, unless the user says what it is
+    'fk4'
     """
     stated = str(header.get("COORDSYS", "")).strip().upper() or str(header.get("RADESYS", "")).strip().upper()
-    return next((frame for frame, words in _FRAMES.items() if stated in words), None)
+    frame = next((frame for frame, words in _FRAMES.items() if stated in words), None)
+    return "fk4" if frame in ("icrs", None) and is_old(header) else frame
 
 
 def _seen(field: Field) -> FloatArray:

@@ -56,22 +56,25 @@ def known_of(
     if known.kind in (None, "chains") and known.chains is None:
         known = _with_chains(table, known, kind, reading)
     if known.kind is None:
-        known = replace(known, doubt=_doubt(table, kind))
+        known = replace(known, doubt=known.doubt or _doubt(table, kind))
     return known if kept is None else known.rows(kept, n)
 
 
 def _frame(table: Table, kind: Kind) -> str | None:
     """The frame of the columns of points: what the format says of them, or their names."""
     stated = {table.frames[name] for name in kind.columns if name in table.frames}
-    old = [name for name in kind.columns if "1950" in name] if kind.frame == "icrs" else []
+    old = kind.frame == "icrs" and any(
+        "1950" in name or (table.old and not re.search("2000|icrs", name, re.I)) for name in kind.columns
+    )
     if len(stated) > 1:
         raise InputError(f"{table.source}: columns {kind.words} are in different frames, {', '.join(sorted(stated))}")
     frame = stated.pop() if stated else "fk4" if old else kind.frame
     if frame is None or frame in FRAMES:
         return frame
     words = "of the equinox B1950 (FK4)" if frame == "fk4" else "in a frame that is not known here"
+    which = table.cells or f"columns {kind.words}"
     raise InputError(
-        f"{table.source}: columns {kind.words} are {words}, up to a degree from those of J2000; turn them with "
+        f"{table.source}: {which} are {words}, up to a degree from those of J2000; turn them with "
         "astropy's SkyCoord, or say frame='icrs' if they are of J2000 after all"
     )
 
