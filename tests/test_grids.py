@@ -486,7 +486,16 @@ def test_a_mark_for_no_value_is_asked_about(run):
     data = dataset()
     data["rain"].values[:3] = -99
     data.to_netcdf("a.nc", engine="h5netcdf")
-    refused(run("profile", "a.nc"), "rain is -99 at lat -85", "if -99 stands for no value, make it nan")
+    refused(run("profile", "a.nc"), "rain is -99 at lat -85", "if -99 stands for no value, add --missing -99;")
+    assert "72 cells without a value left out" in run("inspect", "a.nc", "--missing", "-99").output
+    data["rain"].values[:3] = 9999  # which is no negative weight, and weighed all
+    data.to_netcdf("b.nc", engine="h5netcdf")
+    refused(run("profile", "b.nc"), "rain is 9999 at lat -85", "add --missing 9999 to leave those cells out, or")
+    left = he.read("b.nc", missing=9999)
+    data["rain"].values[:3] = np.nan
+    data.to_netcdf("c.nc", engine="h5netcdf")
+    np.testing.assert_array_equal(left.weights, he.read("c.nc").weights)
+    assert he.read("b.nc", missing="none").n == 432
     data["rain"].where(data["rain"] > 0).to_netcdf("b.nc", engine="h5netcdf")
     assert he.read("b.nc").origin.dropped == 72
     data["rain"].values[:3] = np.inf

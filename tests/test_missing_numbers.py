@@ -181,3 +181,20 @@ def test_the_option_takes_numbers_alone(run):
     result = run("a.csv", "--missing", "x")
     assert result.exit_code == 2
     assert "not a list of numbers; write for instance -999" in result.stderr
+
+
+def test_places_at_zero_are_asked_about_where_they_are_there_twice(tmp_path):
+    """Places that are not known are often written as 0, 0; they were counted as one place of much weight."""
+    rng = np.random.default_rng(1)
+    lon, lat = rng.uniform(-180, 180, 30), rng.uniform(-60, 60, 30)
+    lon[4:7] = lat[4:7] = 0
+    places = {"lon": lon, "lat": lat}
+    with pytest.raises(he.InputError, match=r"row 4 .*lon and lat are both 0.*3 of 30 rows.*missing=0, drop_missing"):
+        he.Measure(places)
+    assert he.read(places, missing=0, drop_missing=True).n == 27
+    assert he.read(places, missing="none").n == 30
+    lat[9] = 0  # on the equator, which missing=0 would leave out
+    with pytest.raises(he.InputError, match=r"both 0.*; drop those rows, or add missing='none'"):
+        he.Measure(places)
+    lon[5:7] = 1
+    assert he.Measure(places).n == 30  # one place at zero is there to be

@@ -88,7 +88,7 @@ def table(path: Path) -> Table:
     if healpix.is_map(header, fields):
         return healpix.sky_map(str(file), header, fields)
     units = {name: angle_unit(field.unit) for name, field in fields.items()}
-    found = {
+    found: dict[str, Any] = {
         name: Lazy(field.stored.shape, partial(field.values, units[name][1]))
         for name, field in fields.items()
         if field.stored.ndim <= 2

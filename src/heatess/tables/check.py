@@ -17,7 +17,7 @@ from ..spaces.shapes import extra_column, is_transposed, matrices_in
 from ..spaces.vectors import EMBEDDING, HALF_TOLERANCE, NORM_TOLERANCE, likely_angles
 from .depths import depth_column
 from .kinds import TURN, Colatitude, Kind, LonLat, Torsions, Vectors
-from .missing import is_mark, marks, said_missing, shown_number
+from .missing import equal_to, is_mark, marks, said_missing, shown_number
 from .suggest import sphere_or_rotations
 from .table import Place
 from .units import split_unit
@@ -57,6 +57,7 @@ def refuse_marks(
         new = [mark for mark in marks(values, span(values)) if mark > 0 and (values == mark).sum() > 1]
         found |= {name: (values, new)} if new else {}
     if not found:
+        _refuse_nowhere(kind, columns, place)
         return
     numbers = list(dict.fromkeys(mark for _, new in found.values() for mark in new))
     bad = [np.isin(values, new) for values, new in found.values()]
@@ -71,6 +72,20 @@ def refuse_marks(
         f"add {said_missing(numbers)} to leave those rows out, or missing='none' if they are right",
         place,
     )
+
+
+def _refuse_nowhere(kind: Kind, columns: Sequence[NDArray[Any]], place: Place) -> None:
+    """Refuse places at zero degrees east and north that are there twice, as where a place is not known."""
+    if kind.frame not in ("geographic", "icrs") or len(columns) < 2 or columns[0].ndim > 1:
+        return
+    zero = [values == 0 for values in columns[:2]]
+    bad = zero[0] & zero[1]
+    if bad.sum() < 2:
+        return
+    alone = bool((zero[0] ^ zero[1]).any())
+    remedy = "drop those rows" if alone else f"add {said_missing([0])} to leave those rows out"
+    found = f"columns {kind.columns[0]} and {kind.columns[1]} are both 0, as where a place is not known"
+    _refuse(bad, found, f"{remedy}, or add missing='none' if they are right", place)
 
 
 def refuse_beyond(kind: Kind, columns: Sequence[NDArray[Any]], spans: Sequence[Span], units: str, place: Place) -> None:
@@ -153,6 +168,41 @@ def refuse_weights(name: str, values: FloatArray, logs: bool, place: Place, what
     _refuse(bad, f"{found}, but weights are finite and not negative", advice, place)
 
 
+def cell_values(
+    source: str,
+    name: str,
+    values: NDArray[Any],
+    missing: Sequence[float] | None,
+    at: Callable[[int], str],
+    cells: str,
+    *,
+    logs: bool,
+) -> NDArray[Any]:
+    """Values of a map or grid, nan where they stand for no value; such as are no weights are refused.
+
+    *missing* are the numbers that the user says stand for none. If nothing is said, numbers such as 9999 that are far
+    from all others and there twice are refused; *at* gives the place of a cell in words.
+    """
+    if missing:
+        values = np.where(equal_to(values, missing), np.nan, values)
+    if logs:
+        return values
+    refuse_cells(source, name, values, at, cells)
+    present = values[~np.isnan(values)]
+    new = [] if missing is not None or not present.size else marks(present, span(present))
+    new = [mark for mark in new if (present == mark).sum() > 1]
+    if new:
+        bad = np.isin(values, new)
+        shown, count = shown_number(new[0]), f"{int(bad.sum()):,} of {len(values):,} {cells}"
+        numbers = ", ".join(map(shown_number, new))
+        raise InputError(
+            f"{source}: {name} is {shown} {at(int(np.argmax(bad)))} ({count}), far from all others, as where there is "
+            f"no value; add missing={numbers if len(new) == 1 else f'({numbers})'} to leave those {cells} out, or "
+            "missing='none' if they are right"
+        )
+    return values
+
+
 def refuse_cells(source: str, name: str, values: NDArray[Any], at: Callable[[int], str], cells: str) -> None:
     """Refuse values of a map or grid that are no weights; *at* gives the place of a cell in words."""
     low, high = (float(end) for end in (np.nanmin(values, initial=0), np.nanmax(values, initial=0)))
@@ -166,7 +216,7 @@ def refuse_cells(source: str, name: str, values: NDArray[Any], at: Callable[[int
     if np.isinf(found):
         advice = "make those nan to leave them out, or correct them"
     elif found < -1 and len(np.unique(values[bad])) == 1 and 2 * bad.sum() <= len(values):
-        mark = f"if {found:.6g} stands for no value, make it nan, or say so with the attribute _FillValue"
+        mark = f"if {found:.6g} stands for no value, add missing={shown_number(values[first])}"
         advice = f"{mark}; if not, {instead}"
     where = f"{source}: {name} is {found:.6g} {at(first)} ({count})"
     raise InputError(f"{where}, but weights are finite and not negative; {advice}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..blocks import slices
 from ..errors import InputError
 from ..known import Known
 from . import cf
-from .check import refuse_cells
+from .check import cell_values
 from .layout import Layout, layout, oriented, stated_areas
 from .reading import Reading
 from .select import chosen_steps, described
@@ -59,7 +60,7 @@ class Grid(Table):
             cells.note = f"{cells.note} at {described(along, self.variables)}"
         plain, logs = (None, name) if reading.log_weights else (name, None)
         roles = dict(zip(place.kind.roles, place.kind.roles, strict=True))
-        how = replace(reading, columns=roles, units=None, select=None, area=True)
+        how = replace(reading, columns=roles, units=None, select=None, area=True, missing="none")
         return cells, replace(how, weights=plain, log_weights=logs)
 
     def _refuse_others(self, reading: Reading) -> None:
@@ -210,10 +211,10 @@ class Grid(Table):
                 "but nothing tells the areas of these; add a variable cell_area or the corners as bounds, or say "
                 f"area=False if {name} is a total of each cell, such as a count, or if all cells have the same area"
             )
-        if not reading.log_weights:
-            refuse_cells(self.source, name, values, lambda cell: _at(cells, cell), "cells")
+        at, logs = partial(_at, cells), bool(reading.log_weights)
+        values = cell_values(self.source, name, values, reading.missing, at, "cells", logs=logs)
         names = [*place.kind.roles, name]
-        table = Cells(self.source, cells, values, names, reading.area, bool(reading.log_weights))
+        table = Cells(self.source, cells, values, names, reading.area, logs)
         table.known = Known(kind="cells", frame=place.kind.frame, cell=cells.side)
         return table
 

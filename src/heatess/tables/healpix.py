@@ -13,7 +13,7 @@ from ..arrays import FloatArray
 from ..blocks import slices
 from ..errors import InputError, missing_extra
 from ..known import FRAMES, Known
-from .check import refuse_cells
+from .check import cell_values
 from .coordinates import is_old
 from .pixels import INDICES, Field, Pixels, Stored, flat, level_of_count, multi_order
 from .reading import Reading
@@ -58,7 +58,7 @@ class SkyMap(Table):
         if not column:
             values, note = np.ones(len(self._pixels.numbers)), "equal weights"
         else:
-            values = self._values(column, logs)
+            values = self._values(column, logs, reading.missing)
             several = np.ndim(self._pixels.levels) > 0 and column not in _SHARES
             by_area = reading.area and (several or column in _DENSITIES)
             if by_area:
@@ -73,18 +73,16 @@ class SkyMap(Table):
         table.known = Known(kind="cells", frame=frame, cell=_side(self._pixels, values, logs))
         weight = "weight" if column else "none"
         names = (None, weight) if logs else (weight, None)
-        return table, replace(reading, area=True, weights=names[0], log_weights=names[1])
+        return table, replace(reading, area=True, missing="none", weights=names[0], log_weights=names[1])
 
-    def _values(self, column: str, logs: bool) -> FloatArray:
+    def _values(self, column: str, logs: bool, missing: Sequence[float] | None) -> FloatArray:
         values, count = _seen(self._fields[column]), len(self._pixels.numbers)
         if len(values) != count:
             raise InputError(
                 f"{self.source}: {self._pixels.words} has {count:,} pixels, but column {column} has {len(values):,} "
                 "values; fetch it again, or correct NSIDE"
             )
-        if not logs:
-            refuse_cells(self.source, column, values, self._at, "pixels")
-        return values
+        return cell_values(self.source, column, values, missing, self._at, "pixels", logs=logs)
 
     def _at(self, row: int) -> str:
         return f"in pixel {self._pixels.numbers[row]:,}"
