@@ -483,3 +483,30 @@ def test_more_chains_than_draws_are_asked_about(tmp_path):
     found, wide = he.chain_ess(exchanged.swapaxes(0, 1), angles=[30]), np.repeat(exchanged, 2, axis=1)
     assert found.ess[0] < 400
     assert he.chain_ess(wide.reshape(-1, 3), chains=200, angles=[30]).chains == 200
+
+
+def test_values_at_places_of_another_frame_are_those_of_the_places():
+    """They were taken as vectors of the first frame, without a word."""
+    stars = he.Measure(he.samplers.von_mises_fisher(60, [0, 0, 1], 3, rng=1), frame="icrs")
+    other = stars.in_frame("galactic")
+    law = he.maximum_entropy(stars, angle=40, max_degree=2)
+    for name, values in {
+        "at": lambda where: he.potential(stars, at=where, angle=20),
+        "points": law.density,
+    }.items():
+        with pytest.warns(he.FrameWarning, match=f"{name} is galactic and .* icrs: {name} was turned into icrs"):
+            found = values(other)
+        np.testing.assert_allclose(found, values(stars), rtol=1e-10)
+    with pytest.raises(he.InputError, match="in the frame icrs, but at in geographic"):
+        he.potential(stars, at=he.Measure(stars.points, frame="geographic"), angle=20)
+
+
+@pytest.mark.parametrize("times", [np.tile(np.arange(8.0), 5), [f"2021-08-{d:02d}" for d in range(1, 9)] * 5])
+def test_several_paths_one_after_another_are_asked_about(times):
+    lon = np.random.default_rng(0).uniform(-60, 60, 40)
+    storms = {"lon": lon, "lat": lon[::-1] / 2, "time": times, "storm": np.repeat(np.arange(5.0), 8)}
+    with pytest.raises(he.KindError, match=r"column time runs on .* may be trajectories, 5 in the first 40 rows"):
+        he.uniformity_test(he.Measure(storms))
+    mixed = {name: np.asarray(column)[np.random.default_rng(1).permutation(40)] for name, column in storms.items()}
+    assert he.Measure(mixed).known.doubt == ""
+    assert he.Measure(storms | {"time": np.repeat([0.0, 1.0, 0.0, 1.0, 0.0], 8)}).known.doubt == ""

@@ -286,7 +286,7 @@ def small_map(path, header=(), **columns):
         ({}, {"PIXEL": np.array([1, 48]), "PROB": np.ones(2)}, ["PIXEL in row 1 is 48", "0 to 47"]),
         ({}, {"PIXEL": np.array([1, 1]), "PROB": np.ones(2)}, ["names some pixels twice"]),
         ({}, {"I": np.ones(48), "Q": np.ones(48)}, ["do not say which holds the weights", "I, Q", "weights='I' or"]),
-        ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([4, 5])}, ["without values"]),
+        ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([4, 5])}, ["is a coverage map (MOC)"]),
         ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([4, 3]), "PROBDENSITY": np.ones(2)}, ["UNIQ in row 1 is 3"]),
         ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([18, 4]), "PROBDENSITY": np.ones(2)}, ["rows 0 and 1", "overlap"]),
         ({"ORDERING": "NUNIQ"}, {"UNIQ": np.array([5, 5]), "PROBDENSITY": np.ones(2)}, ["overlap"]),

@@ -12,7 +12,7 @@ from .arrays import FloatArray, one_of
 from .engines import plan
 from .engines.flows import density
 from .errors import InputError
-from .measure import Measure
+from .measure import Measure, in_frame_of
 from .parts import part_named
 from .profile import check_one_scale, check_rtol
 from .progress import Progress
@@ -72,7 +72,7 @@ def potential(
     where = measure.points
     if at is not None:
         with part_named("at"):
-            where = Measure.of(at, space=measure.space).points
+            where = in_frame_of(measure.known.frame, Measure.of(at, space=measure.space), ("points", "at")).points
     t = float(scales.resolve(measure.space, angle, time, resolution).times[0])
     bar = Progress(progress)
     if kind == "overlap":

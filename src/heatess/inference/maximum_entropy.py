@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .. import scales
 from ..arrays import FloatArray, IntArray, whole
 from ..errors import InputError, PrecisionError
-from ..measure import Measure
+from ..measure import Measure, in_frame_of
 from ..parts import part_named
 from ..potentials import potential
 from ..profile import check_one_scale
@@ -89,6 +89,7 @@ class MaximumEntropy(Result):
     space: Space
     coefficients: tuple[FloatArray, ...]
     normalisers: tuple[float, ...]
+    _frame: str | None = None  #: of the cloud
 
     schema: ClassVar[str] = "heatess.maximum_entropy/1"
     columns: ClassVar[tuple[str, ...]] = ("degrees", "kl", "shares", "bic")
@@ -106,7 +107,7 @@ class MaximumEntropy(Result):
         last = len(self.degrees)
         chosen = last if degree is None else whole(degree, "degree", 1, last)
         with part_named("points"):
-            where = Measure.of(points, space=self.space).points
+            where = in_frame_of(self._frame, Measure.of(points, space=self.space), ("the cloud", "points")).points
         functions = self.space.harmonics[0].values(np.asarray(where, dtype=np.float64), chosen + 1)[1:]
         return np.asarray(np.exp(self.coefficients[chosen - 1] @ functions - self.normalisers[chosen - 1]))
 
@@ -204,7 +205,7 @@ def maximum_entropy(
     order = None if np.isnan(bic).all() else int(np.nanargmin(np.concatenate([[0.0], bic])))
     facts = (total, beyond, order, t, measure.ess, measure.n, measure.space)
     laws = tuple(fit.theta for fit in fits), tuple(fit.psi for fit in fits)
-    return MaximumEntropy(np.arange(1, degrees + 1), kl, shares, bic, *facts, *laws)
+    return MaximumEntropy(np.arange(1, degrees + 1), kl, shares, bic, *facts, *laws, measure.known.frame)
 
 
 def _harmonics(space: Space) -> Harmonics:

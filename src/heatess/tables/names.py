@@ -21,15 +21,21 @@ from .table import Table
 NAMES = ("name", "label", "title", "main_id", "city", "station", "site", "word", "id", "event_id", "source_id")
 
 #: Columns that hold chains, the draws of chains in their order, and times, by the last word of their names.
-CHAINS = ("chain", "chain_id", "chain__", "walker")
-DRAWS = ("draw", "draw__", "iteration", "iter")
-TIMES = ("time", "timestamp", "stamp", "datetime", "date_time", "date", "t", "frame", "step", "epoch", "seq")
+CHAINS = ("chain", "chain_id", "chain_idx", "chain_index", "chain_number", "chain__", "walker", "walker_id")
+DRAWS = ("draw", "draw_idx", "draw_index", "draw__", "iteration", "iter")
+TIMES = (
+    *("time", "timestamp", "stamp", "datetime", "date_time", "date", "t", "frame", "step", "timestep", "epoch", "seq"),
+    *("counter", "elapsed"),
+)
 
 #: A column that says that rows were chosen by `thin`, and are no draws.
 THINNED = "thinned"
 
 #: Rows up to which names are looked for without being asked, and rows by which it is seen whether times run on.
 MOST, SEEN = 200_000, 10_000
+
+#: Rows by which it is told that times run on in parts, and rows of such a part on average.
+LEAST_TIMES, LONG_PART = 24, 4
 
 
 def known_of(
@@ -146,10 +152,13 @@ def _doubt(table: Table, kind: Kind) -> str:
             "kind='draws' or kind='chains'"
         )
     column = _called(table, TIMES)
-    if column is None or column in kind.columns or not _runs_on(_entries(table, column, SEEN)):
+    times = np.empty(0) if column is None or column in kind.columns else _entries(table, column, SEEN)
+    parts = 1 if _runs_on(times) else _parts(times)
+    if not parts:
         return ""
+    what = "a trajectory" if parts == 1 else f"trajectories, {parts:,} in the first {len(times):,} rows"
     return (
-        f"its column {column} runs on from row to row, so that the rows may be a trajectory, whose steps are no "
+        f"its column {column} runs on from row to row, so that the rows may be {what}, whose steps are no "
         "independent draws; say kind='draws' or kind='trajectory'"
     )
 
@@ -165,6 +174,18 @@ def _entries(table: Table, column: str, rows: int | None) -> Any:
         return np.array(table.text(column)[:rows])
     except InputError:
         return np.empty(0)
+
+
+def _parts(times: NDArray[Any]) -> int:
+    """Into how many parts, of four rows or more on average, rows fall in which times run on; 0 if into shorter ones.
+
+    Times in no order run on for two rows on average.
+    """
+    if len(times) < LEAST_TIMES or (times.dtype.kind == "f" and np.isnan(times).any()):
+        return 0
+    later, earlier = times[1:] > times[:-1], times[1:] < times[:-1]
+    turns, steps = sorted((int(later.sum()), int(earlier.sum())))
+    return turns + 1 if LONG_PART * (turns + 1) <= len(times) and 2 * steps >= len(times) else 0
 
 
 def _runs_on(times: NDArray[Any]) -> bool:
