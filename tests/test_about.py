@@ -46,6 +46,15 @@ def test_threads_and_where_they_come_from(monkeypatch):
     assert "must be a whole number from 1 to 1024, but is 'many'" in told()["threads"]
 
 
+def test_who_computes_transforms(monkeypatch):
+    monkeypatch.delenv("HEATESS_BACKEND", raising=False)
+    assert told()["transforms"].endswith(", as nothing else is asked for")
+    monkeypatch.setenv("HEATESS_BACKEND", "native")
+    assert told()["transforms"] == "native, from HEATESS_BACKEND"
+    monkeypatch.setenv("HEATESS_BACKEND", "fast")
+    assert "must be native or ducc, but is 'fast'" in told()["transforms"]
+
+
 def test_the_cache_is_where_numba_keeps_it(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
     assert told()["numba cache"] == f"{tmp_path / 'kept'}, writable"

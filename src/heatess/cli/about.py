@@ -19,8 +19,9 @@ from ..blocks import thread_count
 
 #: Environment variables that change speed or the number of threads.
 VARIABLES = (
-    "HEATESS_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "DUCC0_NUM_THREADS",
-    "NUMBA_NUM_THREADS", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_CPU_NAME", "NPY_DISABLE_CPU_FEATURES",
+    "HEATESS_NUM_THREADS", "HEATESS_BACKEND", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+    "DUCC0_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_CPU_NAME",
+    "NPY_DISABLE_CPU_FEATURES",
 )  # fmt: skip
 
 _REQUIREMENT = re.compile(r"([\w.-]+).*;.*\bextra\s*==\s*['\"]([\w.-]+)['\"]")
@@ -41,6 +42,7 @@ def about() -> str:
         ("python", f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"),
         ("platform", f"{platform.platform()}, {platform.machine()}"),
         *((name, "; ".join(filter(None, (_version(name), more)))) for name, more in packages.items()),
+        ("transforms", _told(_transforms)),
         ("BLAS", _told(_blas)),
         ("threads", _told(_threads)),
         ("numba cache", _told(_cache)),
@@ -98,6 +100,13 @@ def _ducc() -> str:
     if hasattr(misc, "native_vector_lengths"):
         told.append(f"{misc.native_vector_lengths()[1]} float64 at a time")
     return "SIMD " + (", ".join(filter(None, told)) or "not told")
+
+
+def _transforms() -> str:
+    from ..transforms.backend import chosen
+
+    asked = os.environ.get("HEATESS_BACKEND", "").strip()
+    return f"{chosen()}, " + ("from HEATESS_BACKEND" if asked else "as nothing else is asked for")
 
 
 def _blas() -> str:

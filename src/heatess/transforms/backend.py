@@ -7,25 +7,37 @@ Two sums, in one to three angles, and their relatives on S^2:
 
 Frequencies of an axis are *lowest*, *lowest* + 1, ..., all whole or all half-integer; angles count in radians or, with
 *periods*, in parts of them. What is asked of them is an error of *epsilon* per unit of weight, or of modes.
+
+They are computed by `transforms.nonuniform` and `transforms.rings`, or by ducc0, which is under the GNU General Public
+License: the environment variable HEATESS_BACKEND says native or ducc.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+import os
+from collections.abc import Iterator, Sequence
 
-import ducc0
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
-from ..blocks import map_rows
-from ..pool import apart
+from ..errors import InputError
+from . import ducc, nonuniform, rings
 
 Modes = NDArray[np.complex128]
 
-#: Points and modes together for which a transform takes so long that Ctrl-C should not wait for it.
-_MANY = 200_000
+NAMES = ("native", "ducc")
+
+
+def chosen() -> str:
+    """Who computes transforms, native or ducc: as HEATESS_BACKEND says, which may be empty."""
+    asked = os.environ.get("HEATESS_BACKEND", "").strip()
+    if asked and asked not in NAMES:
+        raise InputError(
+            f"the environment variable HEATESS_BACKEND must be native or ducc, but is {asked[:40]!r}; set it to one of "
+            "them, or unset it"
+        )
+    return asked or "ducc"
 
 
 def modes(
@@ -42,22 +54,10 @@ def modes(
     >>> modes(np.array([[0.0], [np.pi]]), np.array([1.0, 2.0]), [0], [3], 1e-12, 1).real.round(6)
     array([ 3., -1.,  3.])
     """
-    middle = _middle(lowest, shape)
-    if len(shape) == 1 and lowest[0] == 0:  # negative ones too, which costs less than a factor for each point
-        return modes(points, weights, [-shape[0]], [2 * shape[0]], epsilon, threads, periods)[shape[0] :]
-    found = np.empty(shape, dtype=np.complex128)
-    _computed(
-        len(points) + found.size,
-        ducc0.nufft.nu2u,
-        points=_turned(points, weights, middle, periods),
-        coord=np.ascontiguousarray(points),
-        forward=False,
-        epsilon=epsilon,
-        nthreads=threads,
-        out=found,
-        **_periods(periods),
-    )
-    return found
+    if chosen() == "ducc":
+        return ducc.modes(points, weights, lowest, shape, epsilon, threads, periods)
+    found = nonuniform.analyse(points, weights, lowest, shape, epsilon, threads, periods)
+    return np.conj(found, out=found)
 
 
 def values(
@@ -73,27 +73,8 @@ def values(
     >>> values(np.array([1.0, 2.0 + 0j]), np.array([[0.0], [np.pi]]), [0], 1e-12, 1).round(6)
     array([ 3., -1.])
     """
-    middle = _middle(lowest, coefficients.shape)
-    found = _computed(
-        len(points) + coefficients.size,
-        ducc0.nufft.u2nu,
-        grid=coefficients,
-        coord=np.ascontiguousarray(points),
-        forward=False,
-        epsilon=epsilon,
-        nthreads=threads,
-        **_periods(periods),
-    )
-    if not any(middle):
-        return np.asarray(found.real)
-    real = np.empty(len(found))
-
-    def fill(rows: slice) -> None:
-        turn = _turn(points[rows], middle, periods)
-        real[rows] = found[rows].real * np.cos(turn) - found[rows].imag * np.sin(turn)
-
-    map_rows(fill, len(found))
-    return real
+    compute = ducc.values if chosen() == "ducc" else nonuniform.synthesise
+    return compute(coefficients, points, lowest, epsilon, threads, periods)
 
 
 def harmonics(places: FloatArray, weights: FloatArray, degree: int, epsilon: float, threads: int) -> Modes:
@@ -101,23 +82,8 @@ def harmonics(places: FloatArray, weights: FloatArray, degree: int, epsilon: flo
 
     The Y_lm are orthonormal on the sphere of area 4 pi; longitudes lie in [0, 2 pi].
     """
-    # Row l, column m, so that a level is a row; entries with m > l stay zero.
-    found = np.zeros((1, (degree + 1) ** 2), dtype=np.complex128)
-    _computed(
-        len(places) + found.size,
-        ducc0.sht.adjoint_synthesis_general,
-        map=np.ascontiguousarray(weights)[None],
-        loc=places,
-        epsilon=epsilon,
-        nthreads=threads,
-        alm=found,
-        spin=0,
-        lmax=degree,
-        mmax=degree,
-        mstart=np.arange(degree + 1, dtype=np.uint64),
-        lstride=degree + 1,
-    )
-    return found.reshape(degree + 1, degree + 1)
+    compute = ducc.harmonics if chosen() == "ducc" else rings.analyse
+    return compute(places, weights, degree, epsilon, threads)
 
 
 def meridians(coefficients: Modes, threads: int) -> Modes:
@@ -125,11 +91,7 @@ def meridians(coefficients: Modes, threads: int) -> Modes:
 
     *coefficients* stand as those of `harmonics`, shape (count, count); the result has the shape (count + 1, count).
     """
-    count = len(coefficients)
-    packed, colatitudes = coefficients.T[np.triu_indices(count)], np.arange(count + 1) * (np.pi / count)
-    named = {"alm": packed[None], "spin": 0, "lmax": count - 1, "theta": colatitudes, "nthreads": threads}
-    found = _computed(count**2, ducc0.sht.alm2leg, **named)
-    return np.asarray(found[0])
+    return (ducc.meridians if chosen() == "ducc" else rings.meridians)(coefficients, threads)
 
 
 def added(parts: Iterator[Modes], shape: Sequence[int]) -> Modes:
@@ -140,37 +102,3 @@ def added(parts: Iterator[Modes], shape: Sequence[int]) -> Modes:
     for part in parts:
         total += part
     return total
-
-
-def _computed(size: int, transform: Callable[..., Any], **named: Any) -> Any:
-    return apart(transform, **named) if size > _MANY else transform(**named)
-
-
-def _periods(periods: Sequence[float] | None) -> dict[str, list[float]]:
-    return {} if periods is None else {"periodicity": list(periods)}
-
-
-def _middle(lowest: Sequence[float], shape: Sequence[int]) -> list[float]:
-    """The frequencies that ducc0 takes for zero."""
-    return [low + size // 2 for low, size in zip(lowest, shape, strict=True)]
-
-
-def _turn(points: FloatArray, middle: list[float], periods: Sequence[float] | None) -> FloatArray:
-    """sum_j f_j x_ij of the middle frequencies."""
-    units = [1.0] * len(middle) if periods is None else [2 * np.pi / period for period in periods]
-    return np.asarray(
-        sum(f * unit * x for f, unit, x in zip(middle, units, points.T, strict=True) if f), dtype=np.float64
-    )
-
-
-def _turned(points: FloatArray, weights: FloatArray, middle: list[float], periods: Sequence[float] | None) -> Modes:
-    """Weights times exp(i sum_j f_j x_ij) of the middle frequencies, so that those may come out as zero."""
-    found = np.empty(len(points), dtype=np.complex128)
-
-    def fill(rows: slice) -> None:
-        found[rows] = (
-            weights[rows] * np.exp(1j * _turn(points[rows], middle, periods)) if any(middle) else weights[rows]
-        )
-
-    map_rows(fill, len(points))
-    return found

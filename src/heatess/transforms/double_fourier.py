@@ -29,17 +29,18 @@ def at_places(harmonics: NDArray[np.complex128], places: FloatArray, epsilon: fl
     """
     meridians, total = backend.meridians(harmonics, threads), np.zeros(len(places))
     meridians[:, 1:] *= 2  # -m with m
+    turned = np.ascontiguousarray(places[:, ::-1])
     for orders in slices(len(harmonics), max(1, MODES // (2 * len(harmonics)))):
         modes = _modes(meridians, orders, threads)
-        total += backend.values(modes, places, [-len(harmonics), orders.start], epsilon, threads)
+        total += backend.values(modes, turned, [orders.start, -len(harmonics)], epsilon, threads)
     return total
 
 
 def _modes(meridians: NDArray[np.complex128], orders: slice, threads: int) -> NDArray[np.complex128]:
-    """Coefficients of exp(i (k theta + m phi)), k = -count, ..., count - 1, for some orders m."""
+    """Coefficients of exp(i (m phi + k theta)) for some orders m and k = -count, ..., count - 1."""
     count, sign = meridians.shape[1], np.where(np.arange(orders.start, orders.stop) % 2, -1.0, 1.0)
-    grid = np.empty((2 * count, len(sign)), dtype=np.complex128)
-    grid[: count + 1] = meridians[:, orders]
-    np.multiply(grid[count - 1 : 0 : -1], sign, out=grid[count + 1 :])
-    grid[1::2] *= -1  # so that the frequencies come out with zero in the middle
-    return np.asarray(fft.fft(grid, axis=0, norm="forward", overwrite_x=True, workers=threads))
+    grid = np.empty((len(sign), 2 * count), dtype=np.complex128)
+    grid[:, : count + 1] = meridians[:, orders].T
+    np.multiply(grid[:, count - 1 : 0 : -1], sign[:, None], out=grid[:, count + 1 :])
+    grid[:, 1::2] *= -1  # so that the frequencies come out with zero in the middle
+    return np.asarray(fft.fft(grid, axis=1, norm="forward", overwrite_x=True, workers=threads))

@@ -1,0 +1,106 @@
+"""Spherical harmonics on S^2 without a library for them: Fourier sums in two angles, and Legendre functions on rings.
+
+A function f_lm(theta) = Y_lm(theta, 0) is a trigonometric polynomial of degree l. So sums of it over any points follow
+from the Fourier sums F_mk = sum w exp(-i (m phi + k theta)), or, better, from their values at rings of even
+colatitude, where f_lm need only be known:
+
+    sum_i w_i f_lm(theta_i) exp(-i m phi_i) = sum_j G_m(theta_j) f_lm(theta_j),   G_m = sum_k F_mk exp(i k theta) / 2 M,
+
+over 2 M > 2 l colatitudes of the whole meridian circle. Symmetry about the pole and the equator leaves a quarter.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from ..arrays import FloatArray
+from ..blocks import share_out, slices
+from . import nonuniform
+
+Modes = NDArray[np.complex128]
+
+#: Fourier sums of rings that a thread holds at once.
+_BLOCK = 2**16
+
+
+@lru_cache(maxsize=8)
+def _norms(count: int) -> FloatArray:
+    """f_mm / sin(theta)^m: (-1)^m sqrt((2m + 1)!! / (2m)!! / 4 pi)."""
+    m = np.arange(1, count, dtype=np.longdouble)
+    squares = np.cumprod(np.concatenate([[np.longdouble(1)], 1 + 1 / (2 * m)])) / (4 * np.longdouble(math.pi))
+    return np.asarray(np.sqrt(squares) * (1 - 2 * (np.arange(count) % 2)), dtype=np.float64)
+
+
+@lru_cache(maxsize=8)
+def _colatitudes(size: int, shift: float) -> tuple[int, FloatArray, FloatArray]:
+    """Rings pi (j + shift) / size on the northern hemisphere: how many, 1 - cos and sin, filled up to whole eights."""
+    rings = size // 2 + 1 if shift == 0 else size // 2
+    angle = (np.arange(rings) + shift) * (math.pi / size)
+    filled = np.ones((2, -(-rings // 8) * 8))
+    filled[0, :rings], filled[1, :rings] = 2 * np.sin(angle / 2) ** 2, np.sin(angle)
+    return rings, *filled
+
+
+def _lowest(sine: FloatArray, order: int, count: int) -> int:
+    """Rings, in whole eights, where functions of an order are nothing: for l sin(theta) < m they fall off at once."""
+    first = int(np.searchsorted(sine, (order - max(100.0, 0.01 * count)) / count))
+    return first // 8 * 8
+
+
+def analyse(places: FloatArray, weights: FloatArray, degree: int, epsilon: float, threads: int) -> Modes:
+    """sum_i w_i conj(Y_lm) at *places* (n, 2) of colatitude and longitude, [l, m] with m >= 0; zero where m > l."""
+    from ..compiled.legendre import analyse as compiled
+
+    count = degree + 1
+    sums = nonuniform.analyse(places, weights, [0, -degree], [count, 2 * count - 1], epsilon, threads, columns=[1, 0])
+    # Rings from pole to pole, an even number.
+    size = next(m for m in range(count + count % 2, 4 * count + 8, 2) if fft.next_fast_len(2 * m) == 2 * m)
+    half, height, sine = _colatitudes(size, 0.5)
+    turn = np.exp(1j * math.pi / (2 * size) * np.arange(-degree, count))
+    norms, found = _norms(count), np.zeros((count, count), dtype=np.complex128)
+
+    def part(_: int, orders: slice) -> None:
+        circle = np.zeros((orders.stop - orders.start, 2 * size), dtype=np.complex128)
+        turned = sums[orders] * turn
+        circle[:, :count] = turned[:, degree:]
+        circle[:, 2 * size - degree :] = turned[:, :degree]
+        circle = fft.ifft(circle, axis=1, overwrite_x=True)
+        sign = 1.0 - 2.0 * (np.arange(orders.start, orders.stop) % 2)[:, None]
+        whole = circle[:, :size] + sign * circle[:, : size - 1 : -1]
+        north, south = whole[:, : size // 2], whole[:, : size // 2 - 1 : -1]
+        even, odd = north + south, north - south
+        rings = np.zeros((len(even), 4, len(sine)))
+        for k, own in enumerate((even.real, even.imag, odd.real, odd.imag)):
+            rings[:, k, :half] = own
+        for m in range(orders.start, orders.stop):
+            compiled(rings[m - orders.start], m, norms[m], height, sine, _lowest(sine[:half], m, count), found)
+
+    share_out(list(slices(count, max(1, _BLOCK // size))), part, threads)
+    return found
+
+
+def meridians(coefficients: Modes, threads: int) -> Modes:
+    """sum_l a_lm Y_lm at longitude zero for each order m >= 0, at colatitudes 0, pi / count, ..., pi.
+
+    Coefficients (count, count) as those of `analyse`; the result has the shape (count + 1, count).
+    """
+    from ..compiled.legendre import synthesise as compiled
+
+    count = len(coefficients)
+    half, height, sine = _colatitudes(count, 0.0)
+    norms, found = _norms(count), np.empty((count + 1, count), dtype=np.complex128)
+
+    def part(_: int, m: int) -> None:
+        rings = np.empty((4, len(sine)))
+        compiled(coefficients, m, norms[m], height, sine, _lowest(sine[:half], m, count), rings)
+        even, odd = rings[0, :half] + 1j * rings[1, :half], rings[2, :half] + 1j * rings[3, :half]
+        found[count - half + 1 :, m] = (even - odd)[::-1]
+        found[:half, m] = even + odd
+
+    share_out(range(count), part, threads)
+    return found
