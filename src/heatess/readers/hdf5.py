@@ -145,8 +145,8 @@ def _refuse_stacks(root: Any, file: Path, rows: list[str]) -> None:
     root.visititems(visit)
     if stacks:
         raise InputError(
-            f"{file} holds {', '.join(stacks[:4])}, not (n, d); save the draws as rows, or choose another array after "
-            f"two colons, such as {file}::{rows[0]}"
+            f"{file} holds {', '.join(stacks[:4])}, not (n, d); save the draws as rows, those of chains with a "
+            f"column chain, or choose another array after two colons, such as {file}::{rows[0]}"
         )
 
 

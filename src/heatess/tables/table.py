@@ -104,7 +104,8 @@ class Table(ABC):
 
     def numbers(self, name: str) -> NDArray[Any]:
         """All numbers of one column, missing ones nan, to look at them."""
-        return np.concatenate([piece.columns[0] for piece in self.pieces([name], 2**20)])
+        found = [piece.columns[0] for piece in self.pieces([name], 2**20)]
+        return np.concatenate(found) if found else np.empty(0)
 
     def text(self, name: str) -> Sequence[str]:
         """The entries of a column as text, one for each row of `pieces`; empty ones are "".
