@@ -10,6 +10,8 @@ import pytest
 
 import heatess as he
 import reference_flat
+from heatess.engines import plan
+from heatess.engines.base import Question
 from heatess.spaces import named
 
 KERNELS = {2: reference_flat.hyperbolic2, 3: lambda: reference_flat.hyperbolic3}
@@ -149,6 +151,32 @@ def test_separations_tell_the_distances(dim: int) -> None:
     points = space.check(awkward_cloud(dim, seed=5)[0])
     found = space.pair_kernel.separations(points, points)
     np.testing.assert_allclose(found, 4 * np.sinh(space.distance(points[:, None], points) / 2) ** 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("spread", [1e-3, 1.0, 1e30])
+def test_neighbours_have_what_all_pairs_have(dim: int, spread: float) -> None:
+    """Close to the origin, and so far out that places along the boundary are lost in rounding."""
+    rng = np.random.default_rng(dim)
+    x = np.concatenate([spread * rng.normal(size=(600, dim)), 1e-3 * rng.normal(size=(200, dim))])
+    points = lifted(np.concatenate([x, x[:100] * (1 + 1e-6), x[:20]]))
+    scales = {"space": he.Hyperbolic(dim), "times": np.geomspace(1e-4, 0.5, 5) ** 2 / 8}
+    weights = rng.random(920)
+    close = he.heat_profile(points, weights, **scales, method="local")
+    every = he.heat_profile(points, weights, **scales, method="pairwise", rtol=1e-12)
+    assert (np.abs(close.gess / every.gess - 1) <= close.error).all()
+
+
+def test_many_points_of_the_plane_are_summed_by_neighbours_at_fine_scales() -> None:
+    """All pairs of 600,000 take half an hour."""
+    x = np.random.default_rng(0).normal(size=(600_000, 2))
+    measure = he.Measure(lifted(x), space=he.Hyperbolic(2))
+    steps, seconds = plan.plan(Question(measure, np.array([0.005**2 / 8]), 1e-8))
+    assert [step.offer.name for step in steps] == ["local"]
+    assert seconds < 5
+    assert plan.plan(Question(measure, np.array([2.0**2 / 8]), 1e-8))[1] > 1000
+    with pytest.raises(he.PrecisionError, match="neighbours do not suffice"):
+        he.heat_profile(measure, times=[2.0], method="local")
 
 
 @pytest.mark.parametrize("dim", [2, 3])

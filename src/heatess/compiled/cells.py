@@ -10,8 +10,8 @@ from . import compiled
 #: Bins per octave of squared distance, as bits of the mantissa.
 BIN_BITS = 8
 SHIFT = 52 - BIN_BITS
-_MASK = (1 << SHIFT) - 1
-_STEP = 2.0 / (1 << SHIFT)
+MASK = (1 << SHIFT) - 1
+STEP = 2.0 / (1 << SHIFT)
 
 #: Cells per cut-off length: finer cells hold fewer candidates but cost more to visit.
 REACH = 2
@@ -165,7 +165,7 @@ def _add_near(  # type: ignore[no-untyped-def]
             bits = np.float64(close[k]).view(np.int64)
             number = (bits >> SHIFT) - base
             bins[k] = number if number > 0 else 0
-            close[k] = (bits & _MASK) * _STEP - 1.0
+            close[k] = (bits & MASK) * STEP - 1.0
         for k in range(np.int64(kept)):
             place, weight = close[k], close_weights[k] * weights[i]
             odd, even = weight * place, place * place
@@ -182,7 +182,7 @@ def add_tile(squares, left, right, base, found):  # type: ignore[no-untyped-def]
     for i in range(len(squares)):
         for k in range(squares.shape[1]):
             bits = np.float64(squares[i, k]).view(np.int64)
-            place, weight = (bits & _MASK) * _STEP - 1.0, left[i] * right[k]
+            place, weight = (bits & MASK) * STEP - 1.0, left[i] * right[k]
             odd, even = weight * place, place * place
             number = (bits >> SHIFT) - base
             row = found[np.uint64(number if number > 0 else 0)]

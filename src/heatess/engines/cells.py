@@ -201,11 +201,18 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
 
 
 class TileMoments:
-    """Distance moments of all pairs, given tile by tile; pairs closer than *least* go into one bin at distance zero."""
+    """Distance moments of all pairs, given tile by tile; pairs closer than *least* go into one bin at distance zero.
 
-    def __init__(self, least: float, lanes: int) -> None:
+    No squared distance is above *most*.
+    """
+
+    def __init__(self, least: float, lanes: int, most: float = _OPEN) -> None:
         self._base = _bin(least**2) - 1
-        self._tables = np.zeros((lanes, _bin(_OPEN) - self._base + 1, MOMENTS))
+        self._tables = np.zeros((lanes, _bin(most) - self._base + 1, MOMENTS))
+
+    def lane(self, lane: int) -> tuple[int, FloatArray]:
+        """The number of the first bin, and the table of one lane, for loops that add to it."""
+        return self._base, self._tables[lane]
 
     def add(self, lane: int, squares: FloatArray, left: FloatArray, right: FloatArray) -> None:
         """Add all pairs of a tile of squared distances, with the weights of its rows and columns."""

@@ -35,7 +35,7 @@ class PairCounts:
     @classmethod
     def of(cls, measure: Measure, embedding: Embedding) -> PairCounts:
         """Two disjoint sets of evenly spread rows, and all pairs between them."""
-        rows = [measure.points[part] for part in _sampled_rows(measure.n)]
+        rows = [measure.points[part] for part in sampled_rows(measure.n)]
         axes, kernel = min(embedding.columns, _AXES), measure.space.pair_kernel
         if embedding.columns > 8 and isinstance(kernel, ZonalPairs):
             chords = embedding.chord(kernel.distances(*(kernel.rows(part) for part in rows)))
@@ -85,7 +85,8 @@ def _by_axes(
     return squares, shadows
 
 
-def _sampled_rows(n: int) -> tuple[IntArray, NDArray[np.int64]]:
+def sampled_rows(n: int) -> tuple[IntArray, NDArray[np.int64]]:
+    """Two disjoint sets of evenly spread rows."""
     most = _ROWS if n < _LARGE else _ROWS_OF_LARGE
     rows = np.unique(np.linspace(0, n - 1, min(n, 2 * most)).astype(int))
     return rows[::2], rows[1::2] if len(rows) > 1 else rows

@@ -28,6 +28,7 @@ from ..spaces.base import Space
 from ..spaces.capabilities import Embedding
 from .base import Answer, Engine, Offer, PotentialOffer, Question
 from .counts import PairCounts
+from .half_space import COINCIDENT, MOMENT_ERROR, HalfSpaceOffer
 from .tiles import BATCH, close_pairs, zonal_pairs
 
 #: A tighter rtol than this is asked of nobody: what the expansion leaves out is in `error`.
@@ -42,11 +43,8 @@ FEW_ATOMS = 200
 #: Candidate pairs per atom from which it pays to look for duplicates.
 CROWDED = 1000
 
-#: Relative error of a sum from distance moments, wherever it is more than the atoms' own, and the least tolerance.
-MOMENT_ERROR, LEAST_RTOL = 1e-10, 1e-9
-
-#: Pairs closer than this share of the finest alpha are at distance zero, to 1e-12.
-COINCIDENT = 1e-6
+#: The least tolerance of a sum from distance moments.
+LEAST_RTOL = 1e-9
 
 # Seconds on two cores.
 _CLOSE_PAIR = 2.2e-9  # one pair of neighbours
@@ -71,7 +69,10 @@ class Neighbours(Engine):
 
     def offer(self, question: Question) -> Offer | None:
         """Where there are coordinates, few of them in flat space, and atoms do not overlap across the space."""
-        embedding = question.measure.space.embedding
+        space = question.measure.space
+        embedding, kernel = space.embedding, space.pair_kernel
+        if kernel is not None and kernel.half_space is not None and question.rtol >= LEAST_RTOL:
+            return HalfSpaceOffer(question, kernel, space.dim)
         if embedding is None or (embedding.columns > FEW_COLUMNS and embedding.periods is not None):
             return None
         if embedding.periods is not None and question.rtol < LEAST_RTOL:
@@ -81,7 +82,10 @@ class Neighbours(Engine):
     def refusal(self, question: Question) -> Exception:
         """No coordinates, or atoms that overlap across the space."""
         space, embedding = question.measure.space, question.measure.space.embedding
-        if embedding is None or (embedding.columns > FEW_COLUMNS and embedding.periods is not None):
+        hyperbolic = space.pair_kernel is not None and space.pair_kernel.half_space is not None
+        if not hyperbolic and (
+            embedding is None or (embedding.columns > FEW_COLUMNS and embedding.periods is not None)
+        ):
             why = "on this space" if embedding is None else f"in more than {FEW_COLUMNS} coordinates"
             return InputError(f"{space!r} has no neighbour sums, which do not exist {why}; use method='auto'")
         return PrecisionError(

@@ -28,7 +28,8 @@ from ..spaces.capabilities import FlatEmbedding, PairKernel, ZonalPairs
 from ..transforms.levels import LevelSpectrum, LevelTransform
 from .base import Answer, Engine, Offer, PotentialOffer, Question
 from .cosines import ERROR, CosineSums, lanes_that_fit
-from .neighbours import COINCIDENT, LEAST_RTOL, MOMENT_ERROR, NeighboursOffer, sum_cells
+from .half_space import COINCIDENT, MOMENT_ERROR
+from .neighbours import LEAST_RTOL, NeighboursOffer, sum_cells
 from .tiles import TILE, tiles
 
 #: Transforms of at most so many seconds are not compared with pairs.

@@ -128,6 +128,10 @@ class PairKernel(ABC):
     #: they serve all scales at once.
     separations: Callable[[FloatArray, FloatArray], FloatArray] | None = None
 
+    #: Optional, with `separations`: places along the boundary of hyperbolic half-space, shape (n, dim - 1), and
+    #: logarithms of heights over it, (n,), in which neighbours can be found.
+    half_space: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
+
     def radial_terms(self, separations: FloatArray, time: float) -> PairTerms:
         """Overlaps as smooth functions of the `separations`."""
         raise TypeError("this kernel has no separations")

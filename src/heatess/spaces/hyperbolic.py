@@ -138,7 +138,7 @@ class HyperbolicPairs(PairKernel):
     accuracy = 1e-12
 
     def __init__(self, dim: int) -> None:
-        self._dim, self.width, self.separations = dim, dim + 1, _separations
+        self._dim, self.width, self.separations, self.half_space = dim, dim + 1, _separations, _half_space
 
     def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
         """The distances once, for all times; those of many pairs in a compiled loop."""
@@ -190,6 +190,17 @@ def _separations(left: FloatArray, right: FloatArray) -> FloatArray:
     from ..compiled.hyperboloid import separations
 
     return separations(left, right)
+
+
+def _half_space(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Places along the boundary and log heights, each to a few roundings of itself.
+
+    The height is 1 / (x_0 - x_1), and x_0^2 - x_1^2 = 1 + x_2^2 + ... where that would cancel.
+    """
+    time, ahead, across = points[:, 0], points[:, 1], points[:, 2:]
+    square = 1 + np.einsum("ij,ij->i", across, across)
+    height = np.where(ahead > 0, (time + np.abs(ahead)) / square, 1 / (time + np.abs(ahead)))
+    return across * height[:, None], np.log(height)
 
 
 def _length(separations: FloatArray) -> FloatArray:
