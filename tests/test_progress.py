@@ -10,8 +10,10 @@ import pytest
 
 import heatess as he
 from heatess import readers
+from heatess.engines import pairs, plan
 from heatess.progress import WAITING, Progress
 from heatess.readers import text
+from spaces import drawn
 
 
 def shown() -> Progress:
@@ -50,6 +52,34 @@ def test_eigenpairs_that_take_long_are_told(capsys, monkeypatch):
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "finding 51 eigenpairs of 51 nodes, once for this space: about 0 s" in said
+
+
+@pytest.mark.parametrize(
+    ("space", "method"),
+    [(he.Sphere(2), "spectral"), (he.Sphere(2), "local"), (he.Sphere(9), "pairwise"), (he.Hyperbolic(2), "pairwise")],
+)
+def test_whatever_takes_long_is_told_before_it_begins(space, method, capsys, monkeypatch):
+    """By the plan, for every engine; a terminal is all that is needed."""
+    monkeypatch.setattr(plan, "WORTH_A_WORD", -1.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    points = drawn(space, 300, np.random.default_rng(0))
+    he.heat_profile(points, space=space, times=[1e-3], method=method, progress=True)
+    assert f"heatess: 300 atoms on {space!r}: about 0 s" in capsys.readouterr().err
+
+
+def test_a_bar_of_pairs_moves_often():
+    """Tiles of 40,000 embeddings were two steps, half a minute each."""
+    moved = []
+
+    class Bar(Progress):
+        @contextmanager
+        def meter(self, length: int, label: str) -> Iterator[Callable[[int], None]]:
+            yield moved.append
+
+    space, n = he.Sphere(12), 8200
+    measure = he.Measure(drawn(space, n, np.random.default_rng(0)), space=space)
+    pairs.pair_moments(measure, space.pair_kernel, 3, 1e-8, Bar(True))
+    assert len(moved) == 3  # 45 tiles, 16 at once; there was one step
 
 
 @pytest.mark.parametrize("suffix", ["csv", "txt", "parquet"])

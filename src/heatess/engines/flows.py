@@ -27,7 +27,7 @@ from ..blocks import thread_count
 from ..errors import InputError, PrecisionWarning, warn
 from ..heat.sums import HeatSums
 from ..measure import Measure
-from ..progress import Progress, announce
+from ..progress import Progress
 from ..spaces.capabilities import Modes
 from ..spaces.flow import ROWS, Flow
 from .base import Answer, Engine, Offer, PotentialOffer, Question
@@ -69,9 +69,6 @@ FEW_NODES = 300_000
 
 #: Seconds of a step of a run however few the nodes.
 PER_STEP = 1e-5
-
-#: Seconds that whoever waits is told of.
-WORTH_A_WORD = 4.0
 
 
 class Flows(Engine):
@@ -164,9 +161,6 @@ class FlowOffer(Offer):
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """One run for MMD^2, then scale after scale."""
-        seconds = self.seconds(part.start, part.stop)
-        if seconds > WORTH_A_WORD:
-            announce(f"heat on {self.flow.size:,} nodes: about {seconds:.0f} s")
         times, tolerance = self.question.times[part], self.tolerance[part]
         discretised = self.modes.discretisation_error(times)
         power = self._power(times, tolerance)

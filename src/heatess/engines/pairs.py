@@ -38,8 +38,8 @@ QUICK = 5e-3
 #: Rows of a tile where each scale is summed on its own: several arrays of its square should stay in cache.
 SMALL_TILE = 128
 
-#: Tiles between two steps of a progress bar.
-BATCH = 64
+#: Tiles between two steps of a progress bar, at most, and steps that a bar should have.
+BATCH, MOVES = 64, 50
 
 #: Tiles whose overlaps are added up before they go to the others': by few enough threads can share a batch.
 ADDED = 4
@@ -195,7 +195,8 @@ def pair_moments(measure: Measure, kernel: ZonalPairs, count: int, rtol: float, 
         add_tile(sums, kernel, (support, tile[0]), (support, tile[1]), lane)
 
     with one_blas_thread() if lanes > 1 else nullcontext():  # idle BLAS threads would spin against our own
-        for batch in progress.track([work[part] for part in slices(len(work), BATCH * lanes)], "pairs"):
+        together = lanes * min(BATCH, len(work) // (MOVES * lanes) + 1)
+        for batch in progress.track([work[part] for part in slices(len(work), together)], "pairs"):
             in_lanes(batch, add, lanes, threads)
     moments = moments_of_cosines(kernel.series, sums.values())
     low = measure.space.low_moments

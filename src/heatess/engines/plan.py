@@ -16,7 +16,7 @@ from ..arrays import FloatArray, one_of
 from ..errors import CostError, PrecisionError, PrecisionWarning, warn
 from ..heat.sums import HeatSums
 from ..measure import Measure
-from ..progress import Progress
+from ..progress import Progress, announce
 from ..transforms.base import Spectrum
 from .base import Engine, Offer, PotentialOffer, Question
 from .boxes import Boxes
@@ -39,6 +39,9 @@ FEW_SEAMS, MANY_SEAMS, WORTH_SEARCH = 6, 30, 0.1
 
 #: Longest estimate, in seconds, that is run without being asked for by name.
 PATIENCE = 1800.0
+
+#: Seconds that whoever waits is told of.
+WORTH_A_WORD = 4.0
 
 #: Numbers of a spectrum up to which a result keeps it.
 KEPT = 2**21
@@ -71,7 +74,9 @@ def run(
 ) -> Outcome:
     """Heat sums at all *times*."""
     order = np.argsort(times, kind="stable")
-    steps, _ = plan(Question(measure, times[order], rtol, mmd2), method, engines)
+    steps, seconds = plan(Question(measure, times[order], rtol, mmd2), method, engines)
+    if seconds > WORTH_A_WORD:
+        announce(f"{measure.n:,} atoms on {measure.space!r}: about {_wait(seconds)}")
     answers = [step.offer.run(step.part, progress) for step in steps]
     sums = HeatSums.joined([answer.sums for answer in answers])[np.argsort(order)]
     spectrum = answers[-1].spectrum
@@ -150,6 +155,8 @@ def _too_expensive(question: Question, seconds: float) -> str:
 
 
 def _wait(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
     return f"{seconds / 3600:.1f} hours" if seconds > 7200 else f"{seconds / 60:.0f} minutes"
 
 
@@ -171,6 +178,8 @@ def potential(measure: Measure, time: float, rtol: float, at: NDArray[Any], prog
     offers = [offer for offer in found if offer is not None]
     good = [offer for offer in offers if offer.error <= rtol] or offers
     best: PotentialOffer = min(good, key=lambda offer: offer.seconds)
+    if best.seconds > WORTH_A_WORD:
+        announce(f"{len(at):,} potentials of {measure.n:,} atoms: about {_wait(best.seconds)}")
     if best.seconds > PATIENCE:
         raise CostError(
             f"potentials of {measure.n:,} atoms on {measure.space!r} at {len(at):,} points would take about "
