@@ -67,8 +67,8 @@ class Cost(NamedTuple):
         return cls(len(links), float(widths @ widths) / 4 / 1.2e9, float(widths.sum()) / 4 * 4e-9)
 
     def seconds(self, count: int) -> float:
-        """For *count* eigenpairs: about 25 factorisations, three for each band of half of the most, and the solver."""
-        return (25 + count / 20) * self.factor + count * (3 * self.solve + 4e-7 * self.size)
+        """For *count* eigenpairs: about 12 factorisations, three for each band of half of the most, and the solver."""
+        return (12 + count / 20) * self.factor + count * (3 * self.solve + 4e-7 * self.size)
 
     @property
     def seconds_whole(self) -> float:
