@@ -335,8 +335,9 @@ def test_what_cannot_be_done_is_refused_with_the_reason() -> None:
     points = np.random.default_rng(0).normal(size=(30, 9))
     with pytest.raises(he.InputError, match="no neighbour sums, which do not exist in more than 8 coordinates"):
         he.heat_profile(points, space=he.Euclidean(9), times=[1.0], method="local")
+    poses = points[:, :3], he.Rotations().uniform(30, np.random.default_rng(1))
     with pytest.raises(he.InputError, match="no neighbour sums, which do not exist on this space"):
-        he.heat_profile([[1.0, 0.0, 0.0]], space=he.Hyperbolic(2), times=[1.0], method="local")
+        he.heat_profile(poses, space=he.Product(he.Euclidean(3), he.Rotations()), times=[1.0], method="local")
     with pytest.raises(he.PrecisionError, match="neighbours do not suffice"):
         he.heat_profile(points[:, :2], space=he.Torus(2), times=[1.0], method="local")
     with pytest.raises(he.InputError, match="no fast transform at these scales"):
