@@ -1,6 +1,6 @@
 """How often `chain_ess` warns of good chains, and of others: `python benchmarks/calibration_chains.py [--full]`.
 
-Designs were chosen before any of these figures was seen. A warning of good chains is a fault, and so is silence otherwise.
+Designs were chosen before any of these figures was seen. A warning of good chains is a fault, and silence otherwise.
 """
 
 from __future__ import annotations

@@ -14,9 +14,12 @@ import spaces
 from heatess.inference import autocovariance
 from heatess.inference.chains import autocorrelation_time, chain_ess
 
+#: Most chains here are short, and made for their numbers.
+pytestmark = pytest.mark.filterwarnings("ignore:the chains have not mixed")
 
-def textbook(features: np.ndarray) -> float:
-    """Draws / tau of vectors, shape (chains, draws, d), as Vehtari et al. (2021) have it for numbers; halves split."""
+
+def textbook(features: np.ndarray) -> tuple[float, float]:
+    """Draws / tau and R-hat of vectors (chains, draws, d), as Vehtari et al. (2021) have it for numbers."""
     draws = features.shape[1]
     halves = np.concatenate([features[:, : draws // 2], features[:, -(draws // 2) :]])
     m, n = halves.shape[:2]
@@ -36,7 +39,7 @@ def textbook(features: np.ndarray) -> float:
         tau += 2 * least
         k += 2
     tau = max(tau, 1 / math.log10(m * n))
-    return features.shape[0] * draws / tau
+    return features.shape[0] * draws / tau, math.sqrt(total / within)
 
 
 def autoregressive(rng: np.random.Generator, rho: float, shape: tuple[int, int]) -> np.ndarray:
@@ -51,7 +54,9 @@ def autoregressive(rng: np.random.Generator, rho: float, shape: tuple[int, int])
 def test_in_the_coarse_limit_it_is_the_textbook_value_of_numbers(rho, shape):
     x = autoregressive(np.random.default_rng(1), rho, shape)
     found = chain_ess(x, space=he.Euclidean(1), times=[3e4])
-    assert found.ess[0] == pytest.approx(textbook(x[:, :, None]), rel=1e-3)
+    ess, rhat = textbook(x[:, :, None])
+    assert found.ess[0] == pytest.approx(ess, rel=1e-3)
+    assert found.rhat[0] == pytest.approx(rhat, rel=1e-4)
     assert (found.n, found.chains) == (x.size, shape[0])
     assert found.autocorrelation_times[0] == pytest.approx(x.size / found.ess[0])
 
@@ -61,7 +66,7 @@ def test_in_the_coarse_limit_on_the_circle_it_is_that_of_cosine_and_sine():
     angles = np.cumsum(0.5 * rng.normal(size=(4, 500)), axis=1) % (2 * np.pi)
     found = chain_ess(angles, space=he.Circle(), angles=[250])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=2)
-    assert found.ess[0] == pytest.approx(textbook(vectors), rel=1e-4)
+    assert found.ess[0] == pytest.approx(textbook(vectors)[0], rel=1e-4)
     assert chain_ess(vectors, angles=[250]).ess[0] == pytest.approx(found.ess[0], rel=1e-6)
 
 
@@ -84,7 +89,9 @@ def test_on_every_space_it_is_that_of_features_found_by_brute_force(case):
         features = vectors * np.sqrt(np.maximum(values, 0.0))
         measure = he.Measure(spaces.taken(places, rows), space=space)
         found = chain_ess(measure, chains=2, times=[time])
-        assert found.ess[0] == pytest.approx(textbook(features[rows].reshape(2, 24, -1)), rel=1e-5)
+        ess, rhat = textbook(features[rows].reshape(2, 24, -1))
+        assert found.ess[0] == pytest.approx(ess, rel=1e-5)
+        assert found.rhat[0] == pytest.approx(rhat, rel=1e-7)
 
 
 @pytest.mark.parametrize(**spaces.named(spaces.HOMOGENEOUS))
@@ -281,7 +288,7 @@ def test_a_result_becomes_a_table_json_and_a_plot():
     values = json.loads(found.to_json())
     assert values["schema"] == "heatess.chain_ess/1"
     assert values["ess"] == found.ess.tolist()
-    assert list(found.to_frame()) == ["times", "angles", "resolutions", "ess", "autocorrelation_times"]
+    assert list(found.to_frame()) == ["times", "angles", "resolutions", "ess", "autocorrelation_times", "rhat"]
     assert repr(found).startswith("ChainEss(Sphere(2), n=160 draws in 2 chains: worth ")
     assert "160 draws" in found._repr_html_()
     ax = found.plot()
@@ -310,3 +317,43 @@ def test_chains_that_lost_a_few_draws_are_cut_to_one_length_and_that_is_said():
     assert found.ess[0] == pytest.approx(he.chain_ess(np.stack(short), space=he.Circle(), angles=[20]).ess[0])
     with pytest.raises(he.InputError, match=r"chain a has 20 and chain b has 60; drop the first draws"):
         he.chain_ess(np.concatenate(chains)[40:], chains=np.repeat(["a", "b", "c"], 60)[40:], space=he.Circle())
+
+
+def around(mean, kappa, shape, rng):
+    return he.samplers.von_mises_fisher(math.prod(shape), mean, kappa, rng=rng).reshape(*shape, 3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_good_chains_are_not_warned_of():
+    found = chain_ess(around([0, 0, 1], 5, (4, 500), np.random.default_rng(0)), angles=[20, 60, 150], rng=1)
+    assert found.suspects == ()
+    assert found.rhat.max() < 1.01
+    assert found.worst == found.ess.min() == found.ess[found.worst_row]
+
+
+def test_chains_stuck_in_two_places_are_all_suspects():
+    rng = np.random.default_rng(1)
+    chains = np.concatenate([around([0, 0, z], 20, (2, 200), rng) for z in (1, -1)])
+    with pytest.warns(
+        he.CalibrationWarning, match=r"R-hat is [\d.]+ at angle .*; chains 0 and 1 and 2 and 3 \(from 0\)"
+    ):
+        found = chain_ess(chains, angles=[20, 60], rng=2)
+    assert found.rhat.max() > 2
+    assert found.suspects == (0, 1, 2, 3)
+
+
+def test_the_chain_that_misses_a_mode_is_found_where_r_hat_is_small():
+    rng = np.random.default_rng(2)
+    chains = around([0, 0, 1], 20, (4, 600), rng)
+    chains[:, ::10] = around([1, 0, 0], 20, (4, 60), rng)
+    chains[2] = around([0, 0, 1], 20, (1, 600), rng)[0]
+    with pytest.warns(he.CalibrationWarning, match=r"chain 2 \(from 0\) lie"):
+        found = chain_ess(chains, angles=[30, 90], rng=3)
+    assert found.suspects == (2,)
+    assert found.rhat.max() < 1.05
+
+
+def test_short_chains_are_said_to_be_short():
+    slow = np.cumsum(0.02 * np.random.default_rng(3).normal(size=50))
+    with pytest.warns(he.CalibrationWarning, match="worth .* independent draws, and below 50 that is itself uncertain"):
+        chain_ess(slow, space=he.Circle(), angles=[30])

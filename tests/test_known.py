@@ -202,6 +202,7 @@ def test_weighted_draws_have_importance_weights():
     assert he.population_profile(CLOUD, angles=[30]).weights_are == "fixed"
 
 
+@pytest.mark.filterwarnings("ignore:the chains have not mixed")
 def test_chains_that_a_measure_knows_are_used():
     rng = np.random.default_rng(3)
     chains = np.stack([slow_chain(300, rng) for _ in range(4)])
@@ -299,6 +300,7 @@ def test_galactic_coordinates_are_galactic(tmp_path):
     assert (said.known.frame, said.about) == ("galactic", "sky")
 
 
+@pytest.mark.filterwarnings("ignore:the chains have not mixed")
 def test_chains_are_told_by_a_column(tmp_path):
     rng = np.random.default_rng(0)
     rows = [f"{chain},{x:.8f},{y:.8f},{z:.8f}" for chain in (1, 2, 3) for x, y, z in slow_chain(40, rng)]
@@ -322,6 +324,7 @@ def test_chains_are_told_by_names_and_by_draws_that_begin_anew(tmp_path, named):
     assert (found.known.kind, found.known.chains) == ("chains", 3)
 
 
+@pytest.mark.filterwarnings("ignore:the chains have not mixed")
 def test_a_stack_of_unit_vectors_in_a_file_is_chains(tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "stack.npy", np.stack([slow_chain(50, rng) for _ in range(4)]))

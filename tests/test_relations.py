@@ -530,6 +530,7 @@ def draws_of_coordinates(chain):
     raise AssertionError("the chain is too short")
 
 
+@pytest.mark.filterwarnings("ignore:the chains have not mixed")
 @pytest.mark.parametrize("dim", [1, 3])
 def test_chain_ess_at_coarse_scales_is_that_of_the_coordinates(dim):
     chain = autoregression(1000, dim)

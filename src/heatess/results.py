@@ -48,6 +48,7 @@ HEADINGS = {
     "pvalues": Heading("p-value", digits=2),
     "ess": Heading("ESS", "draws"),
     "autocorrelation_times": Heading("autocorrelation time", "draws"),
+    "rhat": Heading("R-hat"),
     "degrees": Heading("degree"),
     "eigenvalues": Heading("eigenvalue"),
     "multiplicities": Heading("modes"),

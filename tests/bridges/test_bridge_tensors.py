@@ -80,6 +80,7 @@ def test_other_spaces_take_tensors(module, cloud):
     np.testing.assert_allclose(he.from_lonlat(east, north, units="deg"), expected, atol=1e-14)
 
 
+@pytest.mark.filterwarnings("ignore:the chains have not mixed")
 def test_chains_in_a_tensor_stay_chains(module):
     draws = he.samplers.von_mises_fisher(120, [0, 0, 1], 3.0, rng=0).reshape(4, 30, 3)
     found = he.chain_ess(module.asarray(draws), angles=[20]).ess

@@ -70,9 +70,9 @@ class Autocovariances:
     def __init__(self, measure: Measure, chains: IntArray, times: FloatArray, rtol: float) -> None:
         self._measure, self._chains, self._times, self._rtol = measure, chains, times, rtol
         self._overlaps = overlaps_of(measure, times, rtol)
-        self._parts = [_equally_weighted(measure, rows) for rows in chains]
+        self._parts = [equally_weighted(measure, rows) for rows in chains]
         own = [self._sums(part) for part in self._parts]
-        pooled, error = self._sums(_equally_weighted(measure, chains.ravel()))
+        pooled, error = self._sums(equally_weighted(measure, chains.ravel()))
         self._error = np.maximum.reduce([error, *(part for _, part in own)])
         powers = np.array([overlap for overlap, _ in own])  # 1 / gESS of each chain, shape (chains, times)
         count, draws = chains.shape
@@ -92,6 +92,13 @@ class Autocovariances:
         """Uncertainty of a single autocorrelation at each time."""
         with np.errstate(divide="ignore"):
             return np.asarray(8 * (self._error + 8 * EPS) / np.maximum(self._total, 0.0))
+
+    @property
+    def rhat(self) -> FloatArray:
+        """sqrt(var_plus / W) at each time; 1 where draws cannot be told apart."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.sqrt(self._total / self._within)
+        return np.asarray(np.where(np.isfinite(found), found, np.where(self._total > self._within, np.inf, 1.0)))
 
     def correlations(self) -> list[FloatArray]:
         """rho_0, rho_1, ... at each time, at least until the sum of rho_2j and rho_2j+1 is not positive."""
@@ -174,7 +181,8 @@ def _vanished(rho: FloatArray) -> bool:
     return bool((rho[: len(rho) // 2 * 2].reshape(-1, 2).sum(axis=1) <= 0).any())
 
 
-def _equally_weighted(measure: Measure, rows: IntArray) -> Measure:
+def equally_weighted(measure: Measure, rows: IntArray) -> Measure:
+    """Some rows of a measure with equal weights."""
     return Measure.trusted(measure.space, measure.points[rows], np.full(len(rows), 1 / len(rows)))
 
 

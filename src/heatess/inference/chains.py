@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray, IntArray
-from ..errors import InputError, PrecisionWarning, warn
+from ..arrays import FloatArray, IntArray, generator
+from ..errors import CalibrationWarning, InputError, PrecisionWarning, warn
 from ..fitting import scales_for
+from ..measure import Measure
 from ..profile import check_rtol
-from ..scales import OverScales, in_words
+from ..progress import Progress
+from ..scales import OverScales, Scales, in_words
 from ..spaces.base import Space
-from .autocovariance import Autocovariances
-from .draws import arranged
+from .autocovariance import Autocovariances, equally_weighted
+from .contrasts import Groups, permuted_forms, share_beyond, standardised
+from .draws import LEAST, arranged, step_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: R-hat above which, and effective draws below which, there is a warning.
+MOST_RHAT, FEWEST = 1.01, 50
+
+#: Draws of all chains, and scales, at which each chain is compared with the others; permutations, and the p-value up to
+#: which it is unlike them.
+MOST_DRAWS, MOST_SCALES, PERMUTATIONS, UNLIKE = 1200, 6, 299, 0.01
 
 #: Uncertainty of the number of draws from which there is a warning, and from which there is no number.
 DOUBT, TOO_VAGUE = 1e-3, 0.1
@@ -34,7 +44,14 @@ class ChainEss(OverScales):
     ess : ndarray
         Effective number of draws: so many independent ones would tell as much of the law at that scale.
     autocorrelation_times : ndarray
-        Integrated autocorrelation time, n / ess: so many draws are worth one.
+        Integrated autocorrelation time, n / ess: that many draws are worth one.
+    rhat : ndarray
+        R-hat of the split chains at each scale, sqrt(var_plus / W): near 1 where all halves of all chains agree.
+    worst : float
+        The least of `ess` over the scales, and so what the chains are worth; `worst_row` is the row of its scale.
+    suspects : tuple of int
+        Chains, counted from 0, that are unlike the others at some scale, by permutation; a p-value of 1 % over all
+        chains and scales together. R-hat alone does not see that one of four chains lacks a small mode.
     times, angles, resolutions : ndarray
         The scales, as in `HeatProfile`.
     n, chains : int
@@ -48,23 +65,38 @@ class ChainEss(OverScales):
     >>> import heatess as he
     >>> walk = np.cumsum(np.random.default_rng(0).normal(size=2000))
     >>> he.chain_ess(walk, space=he.Circle(units="rad"), angles=[30, 120])
-    ChainEss(Circle(units='rad'), n=2000 draws in 1 chain: worth 982.6 at angle 30 degrees to 507.9 at angle 120
-    degrees)
+    ChainEss(Circle(units='rad'), n=2000 draws in 1 chain: worth at least 507.9, at angle 120 degrees; R-hat up to
+    1.001)
     """
 
     times: FloatArray
     angles: FloatArray
     ess: FloatArray
     autocorrelation_times: FloatArray
+    rhat: FloatArray
+    suspects: tuple[int, ...]
     n: int
     chains: int
     space: Space
     _resolutions: FloatArray | None = field(default=None)
 
     schema: ClassVar[str] = "heatess.chain_ess/1"
-    columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "ess", "autocorrelation_times")
-    facts: ClassVar[tuple[str, ...]] = ("n", "chains", "space")
-    shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "ess", "autocorrelation_times")
+    columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "ess", "autocorrelation_times", "rhat")
+    facts: ClassVar[tuple[str, ...]] = ("worst", "suspects", "n", "chains", "space")
+    shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "ess", "autocorrelation_times", "rhat")
+
+    @property
+    def worst_row(self) -> int:
+        """The row of the scale with the least effective number of draws."""
+        return int(np.argmin(np.where(np.isnan(self.ess), np.inf, self.ess)))
+
+    @property
+    def worst(self) -> float:
+        """The least effective number of draws over the scales."""
+        return float(self.ess[self.worst_row])
+
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | {"suspects": list(self.suspects)}
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
         """Draw the effective number of draws against the scale and return the Axes.
@@ -81,12 +113,12 @@ class ChainEss(OverScales):
         return draw_chain(self, ax, **style)
 
     def __repr__(self) -> str:
-        first, last = int(np.argmin(self.times)), int(np.argmax(self.times))
         chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
-        span = f"{self.ess[first]:.4g} at {in_words(self.space, float(self.times[first]))}"
-        if len(self.times) > 1:
-            span += f" to {self.ess[last]:.4g} at {in_words(self.space, float(self.times[last]))}"
-        return f"ChainEss({self.space!r}, n={self.n} draws in {chains}: worth {span})"
+        least = "at least " if len(self.times) > 1 else ""
+        worth = f"{least}{self.worst:.4g}, at {in_words(self.space, float(self.times[self.worst_row]))}"
+        return (
+            f"ChainEss({self.space!r}, n={self.n} draws in {chains}: worth {worth}; R-hat up to {self.rhat.max():.3f})"
+        )
 
 
 def chain_ess(
@@ -99,6 +131,7 @@ def chain_ess(
     resolutions: ArrayLike | None = None,
     chains: int | ArrayLike | None = None,
     rtol: float = 1e-8,
+    rng: np.random.Generator | int | None = None,
 ) -> ChainEss:
     """Effective number of draws of a Markov chain on a manifold, at every scale: n / (1 + 2 sum of autocorrelations).
 
@@ -112,6 +145,9 @@ def chain_ess(
     seen; rho_k = 1 - (W - mean c_k) / var_plus, with W the variance within halves and var_plus that of all together.
     The sum is that of Geyer's initial monotone sequence. The result may exceed n where draws avoid each other, up to
     n log10(n).
+
+    A `CalibrationWarning` says where the chains are not to be trusted: R-hat = sqrt(var_plus / W) above 1.01 at some
+    scale, fewer than 50 effective draws, or a chain that is unlike the others (`suspects`).
 
     The time is in proportion to n, to the lags until autocorrelations vanish, and to the number of scales.
 
@@ -128,6 +164,8 @@ def chain_ess(
     rtol : float
         Accuracy of the sums. A `PrecisionWarning` says where rounding leaves the number uncertain by more than 1e-3; it
         is nan where that is more than 0.1.
+    rng : Generator or int, optional
+        For the permutations that look for `suspects`.
     weights : None
         Draws of a chain count equally, so weights are refused.
 
@@ -141,20 +179,71 @@ def chain_ess(
     >>> found.ess.round(-1)
     array([1420.,  350.,  250.])
     """
-    check_rtol(rtol)
+    own_rng = generator(rng)
     measure, places = arranged(points, chains, space, weights)
-    at = scales_for(measure, angles, times, resolutions, rtol)
-    count = len(places)
+    found, within = mixing(measure, places, scales_for(measure, angles, times, resolutions, rtol), rtol)
+    found = replace(found, suspects=_suspects(measure, places, found.times, within, own_rng))
+    _warn_of_mixing(found)
+    return found
+
+
+def mixing(measure: Measure, places: IntArray, at: Scales, rtol: float) -> tuple[ChainEss, float]:
+    """Effective draws and R-hat of chains, rows of *measure* (chains, draws); and the longest time within chains.
+
+    That time is the autocorrelation time of each chain around its own mean, whatever the others do.
+    """
+    check_rtol(rtol)
     halves = _halves(places)
     found = Autocovariances(measure, halves, at.times, rtol)
     _refuse_still(found)
-    correlations = found.correlations()
+    correlations, rhat = found.correlations(), found.rhat
     tau = np.array([autocorrelation_time(rho, halves.size) for rho in correlations])
+    own = [autocorrelation_time(1 - (1 - rho) * r**2, halves.size) for rho, r in zip(correlations, rhat, strict=True)]
     doubt = found.doubt * np.array([len(rho) for rho in correlations])
     tau[doubt > TOO_VAGUE] = np.nan
     _warn_of_doubt(measure.space, at.times, doubt)
-    n = places.size
-    return ChainEss(at.times, at.angles, n / tau, tau, n, count, measure.space, at.resolutions)
+    n, count = places.size, len(places)
+    result = ChainEss(at.times, at.angles, n / tau, tau, rhat, (), n, count, measure.space, at.resolutions)
+    return result, float(np.max(np.where(doubt > TOO_VAGUE, 1.0, own)))
+
+
+def _suspects(
+    measure: Measure, places: IntArray, times: FloatArray, within: float, rng: np.random.Generator
+) -> tuple[int, ...]:
+    """Chains whose draws, thinned until they are independent, lie elsewhere than those of the others."""
+    count = len(places)
+    step = max(step_of(within), math.ceil(places.size / MOST_DRAWS))
+    kept = places[:, ::step]
+    if count == 1 or kept.shape[1] < LEAST:
+        return ()
+    groups = Groups.of([equally_weighted(measure, rows) for rows in kept])
+    order = np.argsort(times)
+    some = times[order[np.unique(np.linspace(0, len(times) - 1, MOST_SCALES).round().astype(int))]]
+    contrasts = np.eye(count) - 1 / count  # each against the mean of all
+    found = permuted_forms(groups, contrasts, some, PERMUTATIONS, rng, Progress(False))
+    largest = standardised(found).max(axis=2)
+    beyond = [share_beyond(np.concatenate([[own], largest[1:].max(axis=1)])) for own in largest[0]]
+    return tuple(chain for chain, share in enumerate(beyond) if share <= UNLIKE)
+
+
+def _warn_of_mixing(found: ChainEss) -> None:
+    """Say why chains are not to be trusted."""
+    row = int(np.argmax(found.rhat))
+    reasons = []
+    if found.rhat[row] > MOST_RHAT:
+        where = in_words(found.space, float(found.times[row]))
+        reasons.append(f"R-hat is {found.rhat[row]:.3g} at {where}, above {MOST_RHAT:g}")
+    if found.worst < FEWEST:
+        reasons.append(
+            f"they are worth {found.worst:.3g} independent draws, and below {FEWEST} that is itself uncertain"
+        )
+    if found.suspects:
+        names = " and ".join(map(str, found.suspects))
+        reasons.append(
+            f"{'chains' if len(found.suspects) > 1 else 'chain'} {names} (from 0) lie elsewhere than the others"
+        )
+    if reasons:
+        warn(f"the chains have not mixed: {'; '.join(reasons)}; run them longer, from other starts", CalibrationWarning)
 
 
 def _halves(places: IntArray) -> IntArray:

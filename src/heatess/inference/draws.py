@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from ..tensors import plain
 
 #: Fewest draws of a chain, and the share of draws that may be left out for chains of one length.
 LEAST, SPARED = 8, 0.1
+
+#: Chains are thinned to one draw in so many autocorrelation times, at which a test at 5 % rejects in at most 5 %. Those
+#: that nearly are independent draws, with shorter times than this, so that neighbours are correlated by less than that.
+APART, SHORT, LEFT = 3.0, 2.0, 0.02
 
 
 def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tuple[Measure, IntArray]:
@@ -133,3 +138,16 @@ def in_chains(measure: Measure, chains: Any) -> tuple[Measure, IntArray]:
     kept = np.concatenate([order[end - length : end] for end in ends])
     rows = np.sort(kept)
     return measure[rows], np.searchsorted(rows, kept).reshape(len(names), length)
+
+
+def step_of(tau: float) -> int:
+    """One draw in how many is kept of a chain with an autocorrelation time.
+
+    Below two draws the correlation of neighbours is taken to be (tau - 1) / (tau + 1), and to fall geometrically.
+
+    >>> [step_of(tau) for tau in (0.8, 1.0, 1.03, 1.5, 2.5, 40.0)]
+    [1, 1, 1, 3, 8, 120]
+    """
+    if tau >= SHORT:
+        return math.ceil(APART * tau)
+    return 1 if tau <= 1 else math.ceil(math.log(LEFT) / math.log((tau - 1) / (tau + 1)))

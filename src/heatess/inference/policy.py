@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -15,16 +14,18 @@ from ..errors import CalibrationWarning, InputError, KindError, warn
 from ..fitting import fitting_scales
 from ..known import KINDS
 from ..measure import Measure
-from ..scales import in_words
-from .chains import chain_ess
-from .draws import in_chains
-
-#: Chains are thinned to one draw in so many autocorrelation times, at which a test at 5 % rejects in at most 5 %. Those
-#: that nearly are independent draws, with shorter times than this, so that neighbours are correlated by less than that.
-APART, SHORT, LEFT = 3.0, 2.0, 0.02
+from ..scales import in_words, resolve
+from .chains import mixing
+from .draws import in_chains, step_of
 
 #: Scales at which the autocorrelation time is looked at, and draws that must be left.
 SCALES, LEAST = 8, 8
+
+#: Accuracy of its sums.
+RTOL = 1e-8
+
+#: R-hat from which on chains, or their halves, disagree by more than chance.
+DISAGREE = 1.1
 
 #: Why data of a kind have no p-value and no band.
 _REASONS = {
@@ -64,26 +65,11 @@ def independent(measure: Measure, name: str, what: str, instead: str, chains: An
     return measure
 
 
-def step_of(tau: float) -> int:
-    """One draw in how many is kept of a chain with an autocorrelation time.
-
-    Below two draws the correlation of neighbours is taken to be (tau - 1) / (tau + 1), and to fall geometrically.
-
-    >>> [step_of(tau) for tau in (0.8, 1.0, 1.03, 1.5, 2.5, 40.0)]
-    [1, 1, 1, 3, 8, 120]
-    """
-    if tau >= SHORT:
-        return math.ceil(APART * tau)
-    return 1 if tau <= 1 else math.ceil(math.log(LEFT) / math.log((tau - 1) / (tau + 1)))
-
-
 def _thinned(subject: str, measure: Measure, places: Any) -> Measure:
     """One draw in so many of each chain, (chains, draws) rows, that they are all but independent."""
     fitting = fitting_scales(measure).times
     times = np.geomspace(float(fitting.min()), float(fitting.max()), SCALES)
-    labels = np.empty(measure.n, dtype=np.int64)
-    labels[places] = np.arange(len(places))[:, None]
-    found = chain_ess(measure, chains=labels, times=times)
+    found, _ = mixing(measure, places, resolve(measure.space, times=times), RTOL)
     taus = np.where(np.isnan(found.autocorrelation_times), 0.0, found.autocorrelation_times)
     worst = int(np.argmax(taus))
     step = step_of(float(taus[worst]))
@@ -95,10 +81,13 @@ def _thinned(subject: str, measure: Measure, places: Any) -> Measure:
             f"{in_words(measure.space, float(times[worst]))}, which leaves {len(kept)} that are independent; at least "
             f"{LEAST} are needed: run the chains longer"
         )
-    if step > 1:
+    rhat = float(found.rhat.max())
+    apart = f"; R-hat is up to {rhat:.3g}, so that chains or their halves disagree" if rhat > DISAGREE else ""
+    if step > 1 or apart:
         warn(
             f"{subject} {count}, with an autocorrelation time of up to {taus[worst]:.3g} draws (at "
-            f"{in_words(measure.space, float(times[worst]))}); one in {step} is used, {len(kept):,} of {measure.n:,}",
+            f"{in_words(measure.space, float(times[worst]))}); one in {step} is used, {len(kept):,} of {measure.n:,}"
+            f"{apart}",
             CalibrationWarning,
         )
     some = measure[kept]
