@@ -468,6 +468,7 @@ def test_a_map_of_an_old_equinox_is_not_taken_for_icrs():
 # Stacks of chains whose axes may be exchanged.
 
 
+@pytest.mark.filterwarnings("ignore:the chains have not mixed")
 def test_more_chains_than_draws_are_asked_about(tmp_path):
     """As emcee has them, (draw, chain, coordinate), slow chains were taken for many short ones."""
     chains = np.stack([slow_chain(200, np.random.default_rng(k)) for k in range(6)])
