@@ -147,7 +147,10 @@ def _(path: Path) -> None:
 
 @hostile("zeros.npz")
 def _(path: Path) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("points.npy", "w") as stream:
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("points.npy", "w", force_zip64=True) as stream,
+    ):
         head = io.BytesIO()
         shape = (3 * GB // 24 // 2**17 * 2**17, 3)
         np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": shape})
@@ -158,7 +161,10 @@ def _(path: Path) -> None:
 
 @hostile("zeros.zip")
 def _(path: Path) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("zeros.csv", "w") as stream:
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("zeros.csv", "w", force_zip64=True) as stream,
+    ):
         for piece in repeated(b"lon,lat\n", b"0,0\n", 3 * GB):
             stream.write(piece)
 
