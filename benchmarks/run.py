@@ -108,6 +108,20 @@ def high_dimension() -> Iterator[Row]:
         yield Row(work, "one triangle, 64 columns", ours, reference, "recorded", None)
 
 
+def embeddings() -> Iterator[Row]:
+    """Embeddings in float32 at rtol = 1e-4, against one triangle of the product in float32."""
+    x = clustered(20_000, 768)
+    ours, profile, reference = side_by_side(
+        lambda: he.gess(x, resolution=40, rtol=1e-4),
+        lambda: he.heat_profile(x, resolutions=[30, 40, 50, 60], rtol=1e-4),
+        triangle(x),
+        rounds=3,
+    )
+    product = "one triangle of tiled float32 X @ X.T"
+    yield within("gess of 20,000 x 768 at 40 deg, rtol = 1e-4", product, ours, reference, 1.3)
+    yield Row("profile of 20,000 x 768 from 30 deg, rtol = 1e-4", product, profile, reference, "recorded", None)
+
+
 def poses() -> Iterator[Row]:
     """A filter step of poses, in space and in the plane, at one scale."""
     rng = np.random.default_rng(8)
@@ -194,6 +208,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "transform": sphere_against_transform,
     "large": sphere_large,
     "high": high_dimension,
+    "embeddings": embeddings,
     "poses": poses,
     "pairs": random_pairs,
     "rotations": rotations,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..blocks import map_rows
@@ -23,7 +24,7 @@ _EPSILON = ERROR / 4
 #: Pairs up to which one Fourier transform of their distances costs less than bins.
 FEW_PAIRS = 20_000
 
-_BINS_PER_COSINE = 8
+_BINS_PER_COSINE = {8: 8, 4: 64}  # by the number of moments; for four of them the error is 3e-10
 _LEAST_BINS = 1024
 
 
@@ -33,18 +34,26 @@ _ROOM = 2**26
 
 def lanes_that_fit(count: int) -> int:
     """Most lanes, a power of two up to 64, whose bins take no more memory than they should."""
-    return 1 << min(6, max(1, _ROOM // (128 * _BINS_PER_COSINE * count)).bit_length() - 1)
+    return 1 << min(6, max(1, _ROOM // (1024 * count)).bit_length() - 1)
 
 
 class CosineSums:
     """sum of w_i w_j cos(k d_ij) for k < *count*, over about *pairs* pairs given in tiles, in some *lanes* at once."""
 
-    def __init__(self, count: int, pairs: int, lanes: int = 1) -> None:
-        self._total = np.zeros(count)
-        self._bins = max(_BINS_PER_COSINE * count, _LEAST_BINS)
+    def __init__(self, count: int, pairs: int, lanes: int = 1, order: int = 8) -> None:
+        self._total, self._order = np.zeros(count), order
+        self._bins = max(_BINS_PER_COSINE[order] * count, _LEAST_BINS)
         self._tables: FloatArray | None = None
         if pairs > FEW_PAIRS:
-            self._tables = np.zeros((lanes, 2, self._bins + 1, 8))
+            self._tables = np.zeros((lanes, 2, self._bins + 1, order))
+
+    def add_single(self, cosines: NDArray[np.float32], left: FloatArray, right: FloatArray, lane: int) -> None:
+        """The same of cosines in single precision, into bins that keep four moments."""
+        from ..compiled.cosine_bins import add_single_tile
+
+        if self._tables is None or self._order != 4:
+            raise TypeError("cosines in single precision go into many bins of four moments")
+        add_single_tile(cosines, np.ascontiguousarray(left), np.ascontiguousarray(right), self._tables[lane])
 
     def add(self, cosines: FloatArray, left: FloatArray, right: FloatArray, lane: int = 0) -> None:
         """Add a tile of cos d_ij with the weights of its rows and columns; *cosines* is used up."""
@@ -61,9 +70,9 @@ class CosineSums:
         if self._tables is None:
             return self._total
         moments = self._tables.sum(axis=0)  # (sign of the cosine, bins, order)
-        order = np.arange(8)
-        nodes = np.cos((order + 0.5) * (math.pi / 8))
-        chebyshev = np.cos(np.multiply.outer(order, np.arccos(nodes))) / 4  # (order, nodes)
+        order = np.arange(self._order)
+        nodes = np.cos((order + 0.5) * (math.pi / self._order))
+        chebyshev = np.cos(np.multiply.outer(order, np.arccos(nodes))) * (2 / self._order)  # (order, nodes)
         chebyshev[0] /= 2
         sign, place = np.nonzero(moments[:, :, 0])
         if not len(place):

@@ -30,6 +30,8 @@ from .base import Answer, Engine, Offer, PotentialOffer, Question
 from .cosines import ERROR, CosineSums, lanes_that_fit
 from .half_space import COINCIDENT, MOMENT_ERROR
 from .neighbours import LEAST_RTOL, NeighboursOffer, sum_cells
+from .single import BIN_ERROR, Plan, SingleRows, certain, planned
+from .single import TILE as SINGLE_TILE
 from .tiles import TILE, tiles
 
 #: Transforms of at most so many seconds are not compared with pairs.
@@ -149,10 +151,19 @@ class LevelOffer(Offer):
         question, count = self._question, self._count(part.start)
         if count is None:
             raise Pairs().refusal(question)
+        times, rtol = question.times[part], question.rtol
+        single = planned(question.measure, self._kernel, times, count, rtol, question.mmd2)
+        if single is not None:
+            spectrum = LevelSpectrum(
+                self._kernel.series, pair_moments(question.measure, self._kernel, count, rtol, progress, single)
+            )
+            sums = spectrum.heat_sums(times)
+            if certain(sums, rtol, question.mmd2):
+                return sums, spectrum
         while True:
-            moments = pair_moments(question.measure, self._kernel, count, question.rtol, progress)
+            moments = pair_moments(question.measure, self._kernel, count, rtol, progress)
             spectrum = LevelSpectrum(self._kernel.series, moments)
-            sums = spectrum.heat_sums(question.times[part])
+            sums = spectrum.heat_sums(times)
             enough = not question.mmd2 or not (sums.missing > question.rtol).any()
             if enough or question.measure.n > FEW_ATOMS or 2 * count > FEW_LEVELS:
                 return sums, spectrum
@@ -182,17 +193,25 @@ def lanes_for(n: int, most: int) -> int:
     return 1 if n < 400 else min(most, 1 << max(1, (n // 512).bit_length() - 1))
 
 
-def pair_moments(measure: Measure, kernel: ZonalPairs, count: int, rtol: float, progress: Progress) -> LevelMoments:
+def pair_moments(
+    measure: Measure, kernel: ZonalPairs, count: int, rtol: float, progress: Progress, single: Plan | None = None
+) -> LevelMoments:
     """b_0, ..., b_{count-1} as sums over pairs of atoms, the lowest certain even when they nearly vanish."""
     support = measure.support()
     lanes = lanes_for(support.n, lanes_that_fit(count))
     threads = min(lanes, thread_count())
-    sums = CosineSums(count, support.n**2 // 2, lanes)
-    size = TILE if support.n > 4 * TILE else max(128, -(-support.n // (4 if lanes > 1 else 2)))
+    sums = CosineSums(count, support.n**2 // 2, lanes, 8 if single is None else 4)
+    few = None if single is None else SingleRows(support, kernel, single.pieces, lanes)
+    size = TILE if single is None else SINGLE_TILE
+    size = size if support.n > 4 * TILE else max(128, -(-support.n // (4 if lanes > 1 else 2)))
     work = list(tiles(support.n, size))
 
     def add(lane: int, tile: tuple[slice, slice]) -> None:
-        add_tile(sums, kernel, (support, tile[0]), (support, tile[1]), lane)
+        if few is None:
+            add_tile(sums, kernel, (support, tile[0]), (support, tile[1]), lane)
+            return
+        left, right = (support.weights[rows] for rows in tile)
+        sums.add_single(few.cosines(*tile, lane), left if tile[0] == tile[1] else 2 * left, right, lane)
 
     with one_blas_thread() if lanes > 1 else nullcontext():  # idle BLAS threads would spin against our own
         together = lanes * min(BATCH, len(work) // (MOVES * lanes) + 1)
@@ -200,6 +219,9 @@ def pair_moments(measure: Measure, kernel: ZonalPairs, count: int, rtol: float, 
             in_lanes(batch, add, lanes, threads)
     moments = moments_of_cosines(kernel.series, sums.values())
     low = measure.space.low_moments
+    if single is not None:
+        moments = moments._replace(error=BIN_ERROR, cosine_error=single.cosine_error, cosine_slack=single.slack)
+        rtol = 0.0 if single.low else math.inf
     if low is None:
         return moments
     return low.improved(moments, rtol, lambda: low.sums(support.points, support.weights))

@@ -73,6 +73,7 @@ class LevelMoments(NamedTuple):
     error: float = 0.0  # absolute, of b_l itself: the accuracy of a sum over pairs
     cosine_error: float = 0.0  # of the cosine of each distance, which moves log s_t by it times d log s_t / d cos
     certain: int = 1  # how many of the lowest are exact to rounding
+    cosine_slack: float = 2.0  # bound on d log s_t / d cos of any pair, over that at distance zero
 
 
 def sum_levels(series: Series, times: FloatArray, moments: LevelMoments) -> HeatSums:
@@ -110,17 +111,21 @@ def sum_levels(series: Series, times: FloatArray, moments: LevelMoments) -> Heat
     rounding = 8 * EPS * (1 + np.abs(terms[np.arange(len(times)), terms.argmax(axis=1)]) + 2 * times * mean)
     # An angle winding * r that is good to EPS turns a coefficient of level lambda by EPS sqrt(lambda) / winding.
     root_error = moments.root_error + (4 * EPS * np.sqrt(mean) / series.winding if moments.root_error else 0.0)
+    # At distance zero d log s_t / d cos(winding r) is mean(lambda) / (m winding^2).
+    turned = moments.cosine_slack * moments.cosine_error * mean / (series.dim * series.winding**2)
     error = (
-        truncated
-        + 2 * root_error / np.sqrt(overlap)
-        + (root_error**2 + moments.error) / overlap
-        # At distance zero d log s_t / d cos(winding r) is mean(lambda) / (m winding^2).
-        + 2 * moments.cosine_error * mean / (series.dim * series.winding**2)
-        + rounding
+        truncated + 2 * root_error / np.sqrt(overlap) + (root_error**2 + moments.error) / overlap + turned + rounding
     )
     with np.errstate(divide="ignore"):
         log_mmd2 = log_sum(terms[:, 1:] + np.log(b[1:]))
     mmd2_error, missing = _mmd2_errors(terms, moments, log_mmd2, log_beyond, log_part)
+    # No |P_l'| is larger than at distance zero, where it is lambda_l / (m winding^2).
+    slopes = eigenvalues * (moments.cosine_error / (series.dim * series.winding**2))
+    slopes[: moments.certain] = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        by_level = np.exp(np.minimum(terms - log_mmd2[:, None], 700.0)) @ slopes
+        by_cosines = np.minimum(by_level, share_of_mmd2(turned, log_mmd2))
+    mmd2_error += np.where(np.isneginf(log_mmd2), 0.0, by_cosines)
     return HeatSums(overlap, log_mmd2, -2 * times * covariance / overlap, error, mmd2_error, missing)
 
 

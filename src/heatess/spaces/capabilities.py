@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray
-from ..heat.lookup import CIRCLE, LoopFactor, of_angle, of_gap
+from ..heat.lookup import CIRCLE, VECTORS, LoopFactor, of_angle, of_gap
 from ..heat.radial import PairTerms, Radial, radial, radial_error, radial_terms
 from ..heat.series import Series, SmallTime, log_diagonal
 
@@ -151,6 +151,8 @@ class ZonalPairs(PairKernel):
         loop: LoopKind | None = None,
     ) -> None:
         self._loop = loop
+        #: Whether cosines are inner products of unit vectors.
+        self.inner = loop is not None and loop.kind == VECTORS
         self.series, self.width, self._rows, self.cosines, self.distance = series, width, rows, cosines, distance
 
     def rows(self, points: NDArray[Any], part: slice = slice(None)) -> FloatArray:
