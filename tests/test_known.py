@@ -514,3 +514,30 @@ def test_several_paths_one_after_another_are_asked_about(times):
     mixed = {name: np.asarray(column)[np.random.default_rng(1).permutation(40)] for name, column in storms.items()}
     assert he.Measure(mixed).known.doubt == ""
     assert he.Measure(storms | {"time": np.repeat([0.0, 1.0, 0.0, 1.0, 0.0], 8)}).known.doubt == ""
+
+
+def test_stacked_samples_keep_their_chains():
+    """As `arviz.extract` gives them; they were taken for draws of no known kind, with a p-value."""
+    xarray = pytest.importorskip("xarray")
+    chains = np.stack([slow_chain(60, np.random.default_rng(k)) for k in range(3)])
+    stacked = xarray.Dataset({"place": (("chain", "draw", "xyz"), chains)}).stack(sample=("chain", "draw"))
+    found = he.Measure(stacked)
+    assert (found.known.kind, found.known.chains) == ("chains", 3)
+    np.testing.assert_array_equal(found.points, chains.reshape(-1, 3))
+    alone, whole = he.chain_ess(found, angles=[30]), he.chain_ess(chains, angles=[30])
+    assert alone.ess[0] == pytest.approx(whole.ess[0], rel=1e-12)
+    with pytest.raises(he.InputError, match="not in the order of draw within each chain; sort them"):
+        he.chain_ess(he.Measure(stacked.isel(sample=slice(None, None, -1))), angles=[30])
+
+
+def test_the_index_of_a_data_frame_tells_chains_and_times():
+    pandas = pytest.importorskip("pandas")
+    chains = np.stack([slow_chain(60, np.random.default_rng(k)) for k in range(3)])
+    index = pandas.MultiIndex.from_product([range(3), range(60)], names=["chain", "draw"])
+    draws = pandas.DataFrame(chains.reshape(-1, 3), columns=list("xyz"), index=index)
+    assert he.Measure(draws).known.chains == 3
+    assert "not in the order of draw" in he.Measure(draws[::-1]).known.doubt
+    path = draws.set_index(pandas.date_range("2021-01-01", periods=180, name="time"))
+    for frame in (path, path.reset_index(), path.tz_localize("UTC").reset_index()):
+        assert "column time runs on" in he.Measure(frame).known.doubt
+    assert he.Measure(path.sample(frac=1, random_state=0)).known.doubt == ""

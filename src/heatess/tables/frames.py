@@ -23,6 +23,7 @@ from .coordinates import is_old, sky_columns
 from .geometry import geometry_columns, is_geometry
 from .graphs import NetworkTable
 from .grids import Grid
+from .names import CHAINS, DRAWS, TIMES
 from .pixels import Stored
 from .table import Columns, Table, refuse_doubles
 from .units import angle_word
@@ -117,8 +118,11 @@ def _text(values: Any) -> Callable[[], list[str]] | None:
 
 
 def _words(values: Any) -> list[str]:
-    """Texts; missing ones are empty."""
-    return [value if isinstance(value, str) else "" for value in values]
+    """Texts, and dates as texts that sort as they do; missing ones are empty."""
+    return [
+        value if isinstance(value, str) else str(value) if hasattr(value, "isoformat") and value == value else ""
+        for value in values
+    ]
 
 
 def _array(values: Any, name: str, source: str) -> Any:
@@ -206,8 +210,11 @@ def _of_pandas(frame: Any) -> Columns:
     names = [".".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
     refuse_doubles(names, "the data frame")
     series = {name: _series(frame.iloc[:, place]) for place, name in enumerate(names)}
-    table = _columns(series, [], "the data frame")
     index = frame.index
+    for place, name in enumerate(map(str, index.names)):  # chains, draws and times may be there instead of in columns
+        if name.lower() in (*CHAINS, *DRAWS, *TIMES) and name not in series:
+            series[name] = _series(index.get_level_values(place).to_series())
+    table = _columns(series, [], "the data frame")
     if len(index) and all(isinstance(name, str) for name in index[:100]):
         table.known = table.known.said(labels=[str(name) for name in index])
     return table
@@ -216,6 +223,8 @@ def _of_pandas(frame: Any) -> Columns:
 def _series(series: Any) -> Any:
     """A column of pandas; nullable numbers become floats, what is no number stays as it is."""
     kind = series.dtype
+    if isinstance(kind, np.dtype) and kind.kind == "M":
+        return lambda: _words(series.tolist())
     if isinstance(kind, np.dtype):
         return series.to_numpy()
     if getattr(kind, "kind", "O") in "fiu" and not hasattr(kind, "categories"):

@@ -74,4 +74,15 @@ def table_of_dataset(dataset: Any) -> Table:
     table = Columns(columns, "the dataset", units=units)
     if "draw" in along:
         table.known = Known(kind="chains", chains=int(dataset.sizes.get("chain", 1)))
+    elif all(name in dataset.coords and dataset[name].dims == tuple(along) for name in ("chain", "draw")):
+        table.known = _stacked_chains(np.asarray(dataset["chain"].values), np.asarray(dataset["draw"].values))
     return table
+
+
+def _stacked_chains(chains: NDArray[Any], draws: NDArray[Any]) -> Known:
+    """What is known of samples that say their chain and draw, as those of `arviz.extract` do."""
+    names, of = np.unique(chains, return_inverse=True)
+    doubt = ""
+    if any((draws[of == chain][1:] <= draws[of == chain][:-1]).any() for chain in range(len(names))):
+        doubt = "its samples are not in the order of draw within each chain; sort them by chain and draw"
+    return Known(kind="chains", chains=len(names), chain_of=of.astype(np.int64), doubt=doubt)
