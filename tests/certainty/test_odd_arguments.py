@@ -79,11 +79,13 @@ CALLS: dict[str, dict[str, Any]] = {
     **{name: {"a": CLOUD, "b": CLOUD[:20], "angles": [40.0]} for name in ("mmd2", "mmd")},
     "uniformity_test": {"points": CLOUD, "angles": [40.0], "draws": 20, "rng": 1},
     "two_sample_test": {"a": CLOUD, "b": CLOUD[:20], "angles": [40.0], "draws": 20, "rng": 1},
+    "k_sample_test": {"samples": [CLOUD, CLOUD[:20]], "angles": [40.0], "draws": 20, "rng": 1},
+    "goodness_of_fit": {"points": CLOUD, "law": "uniform", "angles": [40.0], "draws": 20, "rng": 1},
     "gess_ratio": {"points": CLOUD, "weights": np.arange(1.0, 31.0), "angle": 40.0},
     "summarize": {"points": CLOUD},
     "power_spectrum": {"points": CLOUD, "max_degree": 3},
     "thin": {"points": CLOUD, "size": 5, "angle": 40.0},
-    "chain_ess": {"points": he.samplers.uniform(120, rng=1).reshape(2, 60, 3), "angles": [40.0]},
+    "chain_ess": {"points": he.samplers.uniform(120, rng=1).reshape(2, 60, 3), "angles": [40.0], "rng": 1},
     "pareto_k": {"log_weights": np.linspace(0, 3, 60)},
     "maximum_entropy": {"points": CLOUD, "angle": 60.0, "max_degree": 2},
     "Measure": {"points": CLOUD},
@@ -114,6 +116,11 @@ CALLS: dict[str, dict[str, Any]] = {
     "plot.compare": {"items": [he.heat_profile(CLOUD, angles=[20, 60])]},
     "read": {"path": {"x": CLOUD[:, 0], "y": CLOUD[:, 1], "z": CLOUD[:, 2]}},
 }
+#: Calls that take longer.
+LONG: dict[str, dict[str, Any]] = {
+    "compare": {"a": CLOUD, "b": CLOUD[:20], "angles": [40.0], "draws": 20, "rng": 1},
+    "report": {"measures": he.Measure(CLOUD), "path": "page.html", "angles": [20.0, 60.0]},
+}
 SCALES = ("angle", "time", "resolution", "angles", "times", "resolutions")
 
 
@@ -130,7 +137,7 @@ def wrong(name: str, objects: dict[str, Callable[[], Any]]) -> list[str]:
         pytest.importorskip("astropy_healpix")
     if name.startswith("plot."):
         pytest.importorskip("matplotlib")
-    call, good, found = function(name), CALLS[name], []
+    call, good, found = function(name), (CALLS | LONG)[name], []
     call(**good)
     for argument in (own for own in inspect.signature(call).parameters.values() if own.kind != own.VAR_KEYWORD):
         kept = {key: value for key, value in good.items() if not (argument.name in SCALES and key in SCALES)}
@@ -155,6 +162,13 @@ def test_odd_arguments_are_refused_in_words(name):
 @pytest.mark.parametrize("name", CALLS)
 def test_more_odd_arguments_are_refused_in_words(name):
     assert not wrong(name, MORE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_odd_arguments_of_long_calls_are_refused_in_words(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a word is a path too
+    assert not wrong(name, ODD | MORE)
 
 
 def test_what_stands_for_a_word_is_named_with_the_words():

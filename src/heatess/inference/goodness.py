@@ -223,7 +223,7 @@ def _fitting(law: Any, fit: Any, space: Space) -> Callable[[Any], Law] | None:
             raise InputError(f"fit must be a function of points that gives a law(n, rng), but is {shown(fit)}")
         own: Callable[[Any], Law] = fit
         return own
-    if law != "von_mises_fisher":
+    if not isinstance(law, str) or law != "von_mises_fisher":
         return None
     if space.form != "vectors" or not space.directional:
         raise InputError(
@@ -255,8 +255,14 @@ def _drawn(law: Law, n: int, rng: np.random.Generator, space: Space) -> Any:
     """*n* checked points of a law."""
     if not callable(law):
         raise InputError(f"fit must give a function of n and rng, but gave {shown(law)}")
+    try:
+        made = law(n, rng)
+    except Exception as error:  # whatever a function of the user raises
+        raise InputError(
+            f"law({n}, rng) raised {type(error).__name__}: {shown(error)}; it must give {n} points"
+        ) from error
     with part_named("law"):
-        points = Measure.of(law(n, rng), space=space).points
+        points = Measure.of(made, space=space).points
     if len(points) != n:
         raise InputError(f"law({n}, rng) must give {n} points, but gave {len(points)}")
     return points

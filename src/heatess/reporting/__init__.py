@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import __version__
-from ..arrays import shown
+from ..arrays import one_of, shown
 from ..errors import CalibrationWarning, InputError, InputTypeError, warn
 from ..files import AnyPath, atomic_path
 from ..fitting import common_scales
@@ -90,7 +90,11 @@ def report(
     True
     """
     check_rtol(rtol)
-    target = _checked_path(path)
+    if weights_are is not None:
+        one_of(weights_are, "weights_are", ("fixed", "importance"))
+    if title is not None and not isinstance(title, str):
+        raise InputTypeError(f"title must be text, but is {shown(title)}")
+    target, printed = _checked_path(path), _checked_provenance(provenance)
     items, called = _named(measures, names)
     items = _in_one_frame(items, called)
     with _kept_warnings() as heard:
@@ -104,7 +108,7 @@ def report(
         weights_are=weights_are,
         rtol=rtol,
         notes=heard,
-        provenance={"Version": f"heatess {__version__}"} | dict(provenance or {}),
+        provenance={"Version": f"heatess {__version__}"} | printed,
     )
     with atomic_path(target) as draft:
         draft.write_text(text, encoding="utf-8", errors="replace")
@@ -206,7 +210,10 @@ def _named(measures: Any, names: Any) -> tuple[list[Measure | HeatProfile], list
     found = [item if isinstance(item, Measure | HeatProfile) else Measure.of(item) for item in items]
     if isinstance(names, str):
         names = [names]
-    called = [_own_name(item, place, len(found)) for place, item in enumerate(found)] if names is None else list(names)
+    if names is None:
+        called = [_own_name(item, place, len(found)) for place, item in enumerate(found)]
+    else:
+        called = list(names) if isinstance(names, Sequence) else []
     if len(called) != len(found) or not all(isinstance(name, str) and name.strip() for name in called):
         raise InputError(f"names must be {len(found)}, one for each measure and none empty, but are {shown(names)}")
     if len(set(called)) < len(called):
@@ -214,6 +221,17 @@ def _named(measures: Any, names: Any) -> tuple[list[Measure | HeatProfile], list
             raise InputError(f"names must differ, but are {shown(names)}")
         called = [f"{name} ({letter(place)})" for place, name in enumerate(called)]
     return found, called
+
+
+def _checked_provenance(provenance: Any) -> dict[str, str]:
+    if provenance is None:
+        return {}
+    texts = isinstance(provenance, Mapping) and all(
+        isinstance(word, str) for pair in provenance.items() for word in pair
+    )
+    if not texts:
+        raise InputTypeError(f"provenance must be a dict of labels and values, both text, but is {shown(provenance)}")
+    return dict(provenance)
 
 
 def _in_one_frame(items: list[Measure | HeatProfile], names: list[str]) -> list[Measure | HeatProfile]:
