@@ -49,6 +49,7 @@ LAYERS = [
         "healpix",
     },
     {"inference"},
+    {"densities"},
     {"summary"},
     {"readers"},
     {"frame_methods"},

@@ -5,6 +5,7 @@ Main job
     gess            the geometric effective sample size at one scale
     gess_ratio      gESS against the same atoms equally weighted: a resampling trigger
     potential       the overlap of all atoms with each of them, or with other points; the smoothed density
+    density         where the mass is: a density at the scale that the data support, its regions and draws
     Measure         points and weights, checked once, taken in place of points by every function
     Known           what a measure knows about its atoms: kind, frame, cells, chains, labels
     read            a Measure from a file: CSV, NumPy, Parquet, JSON, FITS, HDF5, NetCDF, star, meshes
@@ -58,6 +59,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import asymptotics, baselines, plot, samplers
     from .accumulate import Accumulator
+    from .densities.result import Density, density
     from .directions import from_decinc, from_euler, from_lonlat, from_spherical
     from .errors import (
         CalibrationWarning,
@@ -124,6 +126,7 @@ __all__ = [
     "Comparison",
     "ComplexProjective",
     "CostError",
+    "Density",
     "Euclidean",
     "FrameWarning",
     "GeometricKernelsSpace",
@@ -166,6 +169,7 @@ __all__ = [
     "baselines",
     "chain_ess",
     "compare",
+    "density",
     "from_decinc",
     "from_euler",
     "from_healpix",
@@ -199,6 +203,7 @@ __all__ = [
 #: Modules by what they bring; each is imported when one of its names is first asked for. No module has a public name.
 _MODULES = {
     "accumulate": ("Accumulator",),
+    "densities.result": ("Density", "density"),
     "directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
     "healpix": ("from_healpix",),
     "inference.atoms": ("Gradient", "gradient", "redundancy"),

@@ -141,6 +141,16 @@ class Space(ABC):
         """*n* independent points from the normalised volume, where there is one."""
         raise InputError(f"{self!r} has no uniform law to draw from")
 
+    def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> NDArray[Any]:
+        """One draw from the heat kernel k_t(x, .) for each checked point x, as checked points."""
+        raise InputError(f"no way is known to draw from the heat kernel on {self!r}")
+
+    def log_own_density(self, times: FloatArray) -> FloatArray:
+        """log K_2t(x, x) with respect to Riemannian volume, on a homogeneous space."""
+        if self.pair_kernel is None:
+            raise TypeError(f"{type(self).__name__} has no pair kernel")
+        return np.asarray(self.pair_kernel.log_diagonal(times) - self.log_volume)
+
     @property
     def factor_series(self) -> tuple[tuple[Series, float], ...]:
         """Series of the factors that the space is a product of, and their metric multipliers; empty if not known.

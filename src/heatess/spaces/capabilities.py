@@ -406,6 +406,10 @@ class Modes(Protocol):
         """Number of nodes."""
 
     @property
+    def node_volumes(self) -> FloatArray:
+        """Share of the volume at each node, in the order of the numbers that the space's points are."""
+
+    @property
     def finest_time(self) -> float:
         """The smallest time that the eigenpairs resolve."""
 

@@ -19,6 +19,7 @@ from ..transforms.low_moments import VectorMoments
 from .base import Space
 from .capabilities import VectorEmbedding, ZonalPairs, plain_rows
 from .drawing import Drawing, bloch
+from .heated import on_sphere
 from .sphere import Sphere
 from .vectors import check_dimension, check_unit_vectors, uniform_vectors, vector_distance
 
@@ -102,6 +103,10 @@ class ComplexProjective(Space):
         inner = np.einsum("...j,...j->...", left, right.conj())
         turn = np.where(inner == 0, 1.0, inner) / np.where(inner == 0, 1.0, np.abs(inner))
         return vector_distance(left.view(np.float64), (turn[..., None] * right).view(np.float64))
+
+    def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> FloatArray:
+        """Heat on the sphere of unit vectors, without the phase."""
+        return self.check(on_sphere(points, time, rng))
 
     def uniform(self, n: int, rng: np.random.Generator) -> NDArray[np.complex128]:
         """*n* independent uniform points, complex, shape (n, dim + 1)."""

@@ -61,6 +61,14 @@ class Euclidean(Space):
         difference = np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64)
         return np.asarray(np.linalg.norm(difference, axis=-1))
 
+    def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> FloatArray:
+        """Normal steps."""
+        return np.asarray(points + math.sqrt(2 * time) * rng.standard_normal(points.shape))
+
+    def log_own_density(self, times: FloatArray) -> FloatArray:
+        """-dim / 2 log(8 pi t)."""
+        return np.asarray(-self._dim / 2 * np.log(8 * math.pi * times))
+
     def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
         """d^2 / 8."""
         return np.asarray(distances**2 / 8)

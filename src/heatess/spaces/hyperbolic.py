@@ -25,6 +25,8 @@ from .base import Space
 from .capabilities import MANY_PAIRS, OverlapsOfTime, PairKernel, TermsOfTime
 from .coordinates import coordinate_rows
 from .drawing import Drawing, poincare
+from .heated import radial_draws
+from .vectors import uniform_vectors
 
 #: How far -x_0^2 + x_1^2 + ... may be from -1, as a share of x_0^2.
 TOLERANCE = 1e-6
@@ -102,6 +104,35 @@ class Hyperbolic(Space):
         """
         left, right = (np.moveaxis(np.asarray(value, dtype=np.float64), -1, 0) for value in (x, y))
         return _distance(left, right)
+
+    def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> NDArray[Any]:
+        """A distance with density K_t(r) sinh(r)^(dim - 1) and a direction from the origin, moved to each point."""
+        most = 2 * (self._dim - 1) * time + math.sqrt(200 * time)  # where r^2 / 4t is 45 more than (dim - 1) r
+
+        def log_density(r: FloatArray) -> FloatArray:
+            with np.errstate(divide="ignore"):
+                overlap = np.log(self._kernel.terms_at(r)(time / 2).overlap)
+                return np.asarray(overlap + (self._dim - 1) * (np.log(r) + _log_shc(r)))
+
+        r = radial_draws(log_density, most, len(points), rng, repr(self))
+        step = np.sinh(r)[:, None] * uniform_vectors(len(points), self._dim, rng)
+        inner = np.einsum("ij,ij->i", points[:, 1:], step)
+        moved = step + points[:, 1:] * (np.cosh(r) + inner / (1 + points[:, 0]))[:, None]
+        return np.column_stack([np.sqrt(1 + np.einsum("ij,ij->i", moved, moved)), moved])
+
+    def log_own_density(self, times: FloatArray) -> FloatArray:
+        """log K_2t at distance zero; in H^2 the integral of u / sinh(u / 2) exp(-u^2 / 4s), s = 2t, by trapezoids."""
+        s = 2 * np.asarray(times, dtype=np.float64)
+        logs = -1.5 * np.log(4 * math.pi * s)
+        if self._dim == 3:
+            return np.asarray(logs - s)
+        steps = np.linspace(-12.0, 12.0, 2401)  # in u / sqrt(4 s) or, where that is wide, in u / 8
+        width = np.minimum(np.sqrt(4 * s), 8.0)[:, None]
+        u = np.abs(steps) * width
+        integral = (
+            (2 * np.exp(-_log_shc(u / 2) - u**2 / (4 * s[:, None]))).mean(axis=1) * 2401 / 2400 * 12 * width[:, 0]
+        )
+        return np.asarray(logs - s / 4 + np.log(integral))
 
     def _log_overlap(self, r: float, time: float) -> float:
         """Of two atoms at distance r, minus infinity where it vanishes."""

@@ -188,6 +188,19 @@ class Product(Space):
             return list(np.split(points, self._ends[:-1], axis=-1))
         return list(points)
 
+    def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> NDArray[Any]:
+        """Each factor at its own time."""
+        parts = zip(self._factors(), self._kernels, self._split(points), strict=True)
+        return np.concatenate(
+            [kernel.rows(space.heated(part, time / c**2, rng)) for (space, c), kernel, part in parts], axis=1
+        )
+
+    def log_own_density(self, times: FloatArray) -> FloatArray:
+        """Sum over factors, at their own times, with dim log c_j for their multipliers."""
+        return np.asarray(
+            sum(space.log_own_density(times / c**2) - space.dim * math.log(c) for space, c in self._factors())
+        )
+
     def uniform(self, n: int, rng: np.random.Generator) -> tuple[Any, ...]:
         """*n* independent uniform points: a tuple with the points of each factor."""
         return tuple(space.uniform(n, rng) for space in self.spaces)

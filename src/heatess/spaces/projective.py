@@ -21,6 +21,7 @@ from ..transforms.wigner import WignerTransform
 from .base import Space
 from .capabilities import AxisEmbedding, LoopKind, ZonalPairs
 from .drawing import HALF_CIRCLE, HEMISPHERE, LINES, Drawing
+from .heated import on_sphere
 from .vectors import (
     axis_cosines,
     axis_distance,
@@ -92,6 +93,10 @@ class Projective(Space):
         1e-12
         """
         return axis_distance(x, y)
+
+    def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> NDArray[Any]:
+        """Heat on the sphere, without the sign."""
+        return canonical(on_sphere(unit_rows(points, slice(None)), time, rng))
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform lines, shape (n, dim + 1)."""

@@ -22,6 +22,7 @@ from ..transforms.wigner import WignerTransform
 from .base import Space
 from .capabilities import AxisEmbedding, LoopKind, ZonalPairs
 from .drawing import ROTATIONS, Drawing
+from .heated import on_sphere
 from .vectors import axis_cosines, axis_distance, canonical, check_unit_vectors, uniform_vectors, unit_rows
 
 MATRIX_TOLERANCE = 1e-6
@@ -108,6 +109,10 @@ class Rotations(Space):
         1e-12
         """
         return np.asarray(2 * axis_distance(_quaternions(x), _quaternions(y)))
+
+    def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> NDArray[Any]:
+        """Heat on unit quaternions, where lengths are half as long, without the sign."""
+        return canonical(on_sphere(unit_rows(points, slice(None)), time / 4, rng))
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform rotations, as quaternions of shape (n, 4), the scalar last."""

@@ -17,6 +17,7 @@ from ..transforms.spin import SpinTransform
 from .base import Space
 from .capabilities import LoopKind, VectorEmbedding, ZonalPairs
 from .drawing import CIRCLE, GLOBE, Drawing
+from .heated import on_sphere
 from .vectors import (
     check_dimension,
     check_unit_vectors,
@@ -89,6 +90,10 @@ class Sphere(Space):
         1e-12
         """
         return vector_distance(x, y)
+
+    def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> FloatArray:
+        """One draw for each point, see `heated.on_sphere`."""
+        return on_sphere(unit_rows(points, slice(None)), time, rng)
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform points, shape (n, dim + 1)."""

@@ -228,6 +228,10 @@ class Torus(Space):
         gaps = theta.gap_between(left, right, self._periods) * self._unit
         return np.asarray(np.sqrt(np.einsum("...j,...j->...", gaps, gaps)))
 
+    def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> FloatArray:
+        """Normal steps, taken modulo the periods."""
+        return self._reduced(points + math.sqrt(2 * time) / self._unit * rng.standard_normal(points.shape))
+
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform points, shape (n, dim)."""
         return np.asarray((rng.random((n, self.dim)) - 0.5) * self._periods)

@@ -1,0 +1,189 @@
+"""The scale of a density by least-squares cross-validation, at all scales from one heat profile.
+
+With f_t the density smoothed for time t, A(t) = sum w_i w_j k_2t(x_i, x_j) and S = sum w_i^2, the integrated squared
+error is, but for a constant and in the mean,
+
+    A(t) - 2 (A(t/2) - sum w_i^2 k_t(x_i, x_i)) / (1 - S).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray, IntArray
+from ..engines.diagonals import SOON, diagonals
+from ..errors import InputError
+from ..fitting import fitting_scales
+from ..inference.mmd import log_excess
+from ..inference.policy import independent
+from ..measure import Measure
+from ..profile import HeatProfile, heat_profile
+from ..scales import in_words
+from ..spaces.base import Space
+from .smoothing import Smoother, log_kernel_at_zero
+
+#: Scales for each doubling of the time.
+STEPS = 4
+
+#: Atoms at which the chance of the curve is looked at, and pairs that may take where there is no transform.
+WITNESSES, MOST_PAIRS = 1000, 2e7
+
+#: How many times finer, as a time, the range becomes where the minimum is at its end; and how often.
+FINER, TRIES = 64.0, 3
+
+#: Standard errors by which a density must be better than the uniform one.
+BETTER = 2.0
+
+#: Seconds that k_t(x, x) of atoms on very many nodes may take.
+BUDGET = 60.0
+
+#: log k_t(x, x) beyond which the curve overflows.
+MOST_LOG = 300.0
+
+
+class Choice(NamedTuple):
+    """A time, the curve that it is the minimum of, and what a reader must know."""
+
+    time: float
+    times: FloatArray
+    cv: FloatArray
+    lower: float  #: the least and the largest time within one standard error of the minimum
+    upper: float
+    uniform: bool  #: whether no scale is clearly better than the uniform density
+    notes: tuple[str, ...]
+
+
+def choose(measure: Measure, rtol: float) -> Choice:
+    """The scale that cross-validation chooses."""
+    advice = "give the scale: angle=, time= or resolution="
+    sample = independent(measure, "points", "choice of the scale by cross-validation", advice)
+    atoms, notes = sample.coalesced(), []
+    if (copies := sample.support().n - atoms.n) > 0:
+        notes.append(f"{copies:,} of {sample.n:,} atoms are exact copies of others and count once in the choice")
+    own = float(atoms.weights @ atoms.weights)
+    if own > 0.5:
+        raise InputError(
+            f"the scale cannot be chosen from {atoms.n} different {'place' if atoms.n == 1 else 'places'} with an ESS "
+            f"of {1 / own:.3g}, at least 2 are needed; {advice}"
+        )
+    space, fitting = atoms.space, fitting_scales(atoms, rtol).times
+    finest, coarsest = float(fitting.min()), float(fitting.max())
+    least = 0.0 if space.modes is None else space.modes.finest_time
+    for last in range(TRIES):
+        profile = heat_profile(atoms, times=_grid(finest, coarsest), rtol=rtol)
+        times, cv = _curve(atoms, profile, own, rtol)
+        best = int(np.argmin(cv))
+        if best > 0 or finest <= least or last == TRIES - 1:
+            break
+        finest = max(finest / FINER, least)
+    deviations = _deviations(atoms, times, best, own, rtol)
+    time = _refined(times, cv, best)
+    near = cv - cv[best] <= deviations.from_best
+    below, above = (int(np.argmin(part)) if not part.all() else len(part) for part in (near[best::-1], near[best:]))
+    uniform = space.compact and bool(cv[best] + BETTER * deviations.own > 0)
+    if uniform:
+        notes.append("not distinguishable from uniform at any scale")
+    elif best in (0, len(cv) - 1):
+        end, why = ("finest", "rounded coordinates or near copies do that") if best == 0 else ("coarsest", "")
+        notes.append(
+            f"the minimum is at the {end} scale looked at, {in_words(space, time)}{why and f'; {why}'}; give the scale "
+            "if you know it"
+        )
+    finer, coarser = float(times[best - below + 1]), float(times[best + above - 1])
+    return Choice(time, times, cv, min(finer, time), max(coarser, time), uniform, tuple(notes))
+
+
+def _grid(finest: float, coarsest: float) -> FloatArray:
+    """Times from *finest* on, so many for each doubling that half of one is another."""
+    count = max(math.ceil(STEPS * math.log2(coarsest / finest)), 2 * STEPS)
+    return np.asarray(finest * 2.0 ** (np.arange(count + 1) / STEPS))
+
+
+def _curve(atoms: Measure, profile: HeatProfile, own: float, rtol: float) -> tuple[FloatArray, FloatArray]:
+    """Times and the curve: the estimated error less that of the uniform density, or of none in infinite volume."""
+    space, times = atoms.space, profile.times[STEPS:]
+    halves = profile.times[:-STEPS]
+    if space.modes is not None:
+        power, smoother = profile.mmd2[STEPS:], profile.mmd2[:-STEPS]
+        itself = atoms.weights**2 @ (_own_kernels(space, atoms.points, halves) - 1)
+    elif space.compact:
+        logs = log_excess(atoms, halves, rtol)
+        kept = logs < MOST_LOG
+        times, logs = times[kept], logs[kept]
+        power, smoother = profile.mmd2[STEPS:][kept], profile.mmd2[:-STEPS][kept]
+        itself = own * np.exp(logs)
+    else:
+        logs = space.log_own_density(profile.times)
+        overlaps = np.exp(logs) / profile.gess
+        power, smoother, itself = overlaps[STEPS:], overlaps[:-STEPS], own * np.exp(logs[:-STEPS])
+    return times, np.asarray(power - 2 * (smoother - itself) / (1 - own))
+
+
+def _own_kernels(space: Space, points: NDArray[Any], halves: FloatArray) -> FloatArray:
+    """k_t(x, x) of points, shape (points, times), at increasing times t, *halves* of which are given."""
+    if space.modes is None:
+        logs = [log_kernel_at_zero(space, 2 * half) for half in halves.tolist()]
+        return np.broadcast_to(np.exp(logs), (len(points), len(halves)))
+    finest = float(halves.min())
+    if space.flow is None or space.modes.seconds(finest) < SOON:
+        pairs = space.modes.resolved(finest)
+        return np.asarray(np.square(pairs.at(points)) @ np.exp(-2 * np.multiply.outer(pairs.values, halves)))
+    starts, tolerance = space.modes.functionals(points), np.full(len(halves), 1e-4)
+    found = diagonals(space.flow, starts, halves, tolerance, BUDGET)
+    parts = [found.at(slice(k, min(k + found.chunk, len(halves)))).middle for k in range(0, len(halves), found.chunk)]
+    return np.concatenate(parts, axis=1)
+
+
+def _refined(times: FloatArray, cv: FloatArray, best: int) -> float:
+    """The minimum of the parabola in log t through the best scale and its neighbours."""
+    if not 0 < best < len(cv) - 1:
+        return float(times[best])
+    left, middle, right = cv[best - 1 : best + 2].tolist()
+    bend = left - 2 * middle + right
+    shift = 0.5 * (left - right) / bend if bend > 0 else 0.0
+    return float(times[best] * 2.0 ** (min(max(shift, -1.0), 1.0) / STEPS))
+
+
+class Deviations(NamedTuple):
+    """Standard errors of the curve at its best scale, and of its differences from there, one for each scale."""
+
+    own: float
+    from_best: FloatArray
+
+
+def _deviations(atoms: Measure, times: FloatArray, best: int, own: float, rtol: float) -> Deviations:
+    """By the part of each atom in the curve, 2 w_i g_i with g_i = f_2t(x_i) - 2 f_t(x_i) without i itself.
+
+    Some atoms, drawn evenly by weight, stand for all, and scales a doubling apart for those between them.
+    """
+    rows = _witnesses(atoms)
+    points, weights = atoms.points[rows], atoms.weights[rows]
+    some = np.arange(best % STEPS, len(times), STEPS)
+    smoother = Smoother(atoms, max(rtol, 1e-6))
+    smoother.prepare(float(times[some[0]]))
+    values = [smoother.at(float(time), points) for time in (*times[some], 2 * times[some[-1]])]
+    itself = weights * _own_kernels(atoms.space, points, times[some] / 2).T
+    found = np.array(values[1:]) - 2 * (np.array(values[:-1]) - itself) / (1 - own)  # (scales, atoms)
+    reference = int(np.flatnonzero(some == best)[0])
+
+    def deviation(part: FloatArray) -> float:
+        return 2 * math.sqrt(float(np.mean(weights * np.square(part - part.mean()))))
+
+    apart = [deviation(part - found[reference]) for part in found]
+    return Deviations(deviation(found[reference]), np.interp(np.log(times), np.log(times[some]), apart))
+
+
+def _witnesses(atoms: Measure) -> IntArray:
+    """Rows drawn evenly by weight, so that a mean over them is a mean by weight."""
+    many = WITNESSES
+    if atoms.space.transform is None and atoms.space.modes is None:
+        many = int(min(many, max(MOST_PAIRS / atoms.n, 50)))
+    if atoms.n <= many and np.ptp(atoms.weights) == 0:
+        return np.arange(atoms.n)
+    shares = np.cumsum(atoms.weights)
+    picked = np.searchsorted(shares, shares[-1] * (np.arange(many) + 0.5) / many)
+    return np.asarray(np.minimum(picked, atoms.n - 1))

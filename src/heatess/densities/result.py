@@ -1,0 +1,312 @@
+"""`density`: the heat-smoothed density of weighted points, at a scale that is given or chosen from the data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import scales
+from ..arrays import FloatArray, generator, one_of, whole
+from ..directions import EARTH_RADIUS_KM
+from ..errors import InputError
+from ..known import Known
+from ..measure import Measure
+from ..parts import part_named
+from ..profile import check_one_scale, check_rtol
+from ..results import Result
+from ..spaces.base import Space
+from .choice import choose
+from .smoothing import Smoother, squares
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: What a unit of area is on a sphere of radius one, in the unit's own size: areas are multiplied by it.
+UNITS = {"sr": 1.0, "deg2": math.degrees(1) ** 2, "km2": EARTH_RADIUS_KM**2}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Density(Result):
+    """The density of the heat of a measure at one scale, see `density`; it integrates to one.
+
+    Attributes
+    ----------
+    time, angle : float
+        The scale: t, and sqrt(8 t) in degrees (in the unit of distance where distances are not angles). The kernel is
+        k_t; where that is nearly a normal density, its standard deviation along each axis is angle / 2.
+    scales, cv : ndarray
+        The scales looked at, in the unit of `angle`, and the cross-validated squared error at each, less that of the
+        uniform density; empty where the scale was given.
+    scale_lower, scale_upper : float
+        The range of scales whose error is within one standard error of the least; the scale itself where it was given.
+    notes : tuple of str
+        What to know about the choice: copies, a minimum at the end of the range, no difference from uniform.
+    error : float
+        Bound on the numerical error of `at`, absolute; an estimate on meshes and point clouds.
+    n, ess, space, known : int, float, Space, Known
+        As in `HeatProfile`.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> cloud = he.samplers.von_mises_fisher(500, [0, 0, 1], 20.0, rng=0)
+    >>> found = he.density(cloud)
+    >>> found
+    Density(Sphere(2), n=500: angle 9.51 degrees, by cross-validation (7.34 to 12.3))
+    >>> found.at([[0, 0, 1], [0, 0, -1]]).round(2)
+    array([33.11,  0.  ])
+    """
+
+    time: float
+    angle: float
+    scales: FloatArray
+    cv: FloatArray
+    scale_lower: float
+    scale_upper: float
+    notes: tuple[str, ...]
+    measure: Measure
+    rtol: float
+
+    schema: ClassVar[str] = "heatess.density/1"
+    columns: ClassVar[tuple[str, ...]] = ("scales", "cv")
+    facts: ClassVar[tuple[str, ...]] = (
+        *("time", "angle", "scale_lower", "scale_upper", "error", "n", "ess", "space", "known"),
+    )
+
+    @property
+    def space(self) -> Space:
+        """The manifold."""
+        return self.measure.space
+
+    @property
+    def known(self) -> Known:
+        """What was known of the measure."""
+        return self.measure.known.of_all
+
+    @property
+    def n(self) -> int:
+        """Number of atoms."""
+        return self.measure.n
+
+    @property
+    def ess(self) -> float:
+        """Ordinary effective sample size of the atoms."""
+        return self.measure.ess
+
+    @cached_property
+    def _smoother(self) -> Smoother:
+        return Smoother(self.measure, self.rtol)
+
+    @cached_property
+    def error(self) -> float:
+        """Bound on the numerical error of `at`: *rtol* of the mean of the density over the atoms, A(t / 2)."""
+        from ..engines import plan
+        from .smoothing import log_kernel_at_zero
+
+        modes = self.space.modes
+        if modes is not None:
+            own = float(modes.discretisation_error(np.array([self.time / 2]))[0])
+            rows = np.linspace(0, self.n - 1, min(self.n, 200)).astype(int)
+            return max(self.rtol, own) * float(self._smoother.at(self.time, self.measure.points[rows]).mean())
+        overlap = plan.overlap(self.measure, self.time / 2, 1e-3)
+        return self.rtol * 1.01 * overlap * math.exp(min(log_kernel_at_zero(self.space, self.time), 700.0))
+
+    def _checked(self, points: Any) -> NDArray[Any]:
+        with part_named("points"):
+            return Measure.of(points, space=self.space).points
+
+    def at(self, points: Any, *, error: bool = False) -> Any:
+        """The density at each of some points: against uniform, or per unit of volume where that is infinite.
+
+        With *error* a pair of arrays: the density, and its standard error by the jackknife, atoms left out in turn. It
+        says how far the smoothed density of the sample is from the smoothed density of the law; what smoothing itself
+        takes from peaks is not in it.
+
+        >>> import heatess as he
+        >>> law = he.density(he.samplers.uniform(1000, rng=0), angle=40)
+        >>> value, deviation = law.at([[0, 0, 1]], error=True)
+        >>> value.round(2), deviation.round(2)
+        (array([0.96]), array([0.08]))
+        """
+        return self._at(self._checked(points), error)
+
+    def _at(self, where: NDArray[Any], error: bool = False) -> Any:
+        values = self._smoother.at(self.time, where)
+        return (values, self._deviations(where, values)) if error else values
+
+    def _deviations(self, where: NDArray[Any], values: FloatArray) -> FloatArray:
+        """sqrt(sum_i w_i^2 (k_i - f)^2 / (1 - S)): the jackknife of a mean, for equal weights exactly."""
+        weights = self.measure.weights
+        own = float(weights @ weights)
+        if own >= 1:
+            return np.full(len(values), np.inf)
+        doubled = Measure.trusted(self.space, self.measure.points, np.asarray(weights**2 / own))
+        cross = Smoother(doubled, self.rtol).at(self.time, where) if np.ptp(weights) else values
+        spread = squares(self.measure, self.time, where) + own * values * (values - 2 * cross)
+        return np.sqrt(np.maximum(spread, 0.0) / (1 - own))
+
+    def log_at(self, points: Any) -> FloatArray:
+        """The logarithm of `at`; minus infinity where the density is below its numerical `error`.
+
+        >>> import heatess as he
+        >>> he.density([[0, 0, 1], [0, 1, 0]], angle=60).log_at([[0, 0, 1], [0, 0, -1]]).round(3)
+        array([ 1.354, -2.932])
+        """
+        values = self.at(points)
+        with np.errstate(divide="ignore"):
+            return np.where(values > self.error, np.log(values), -np.inf)
+
+    def per_area(self, points: Any, unit: str | None = None) -> FloatArray:
+        """The density per unit of volume of the space, radians and steradians where distances are angles.
+
+        *unit* may be "sr", "deg2" or "km2" (on the Earth) on the sphere S^2.
+
+        >>> import heatess as he
+        >>> law = he.density(he.samplers.fibonacci(500), angle=90)
+        >>> law.per_area([[0, 0, 1]], "deg2").round(9), round(1 / 41252.96, 9)
+        (array([2.4241e-05]), 2.4241e-05)
+        """
+        values, factor = self.at(points), self._unit_of_area(unit)
+        return np.asarray(values / factor if not self.space.compact else values / (factor * self.space.volume))
+
+    def _unit_of_area(self, unit: str | None) -> float:
+        """How many of the *unit* are in a unit of volume of the space."""
+        if unit is None:
+            return 1.0
+        one_of(unit, "unit", tuple(UNITS))
+        if not (self.space.directional and self.space.dim == 2):
+            raise InputError(
+                f"unit={unit!r} is for the sphere S^2, but this density is on {self.space!r}; leave it out"
+            )
+        return UNITS[unit]
+
+    def sample(self, n: int, *, rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """*n* independent draws from the density, as checked points; nodes, by their number, on meshes and graphs.
+
+        An atom is drawn by its weight, and heat takes it from there for time t: at a distance by inverting its
+        distribution function, in a random direction. On nodes they are drawn from the density there.
+
+        >>> import heatess as he
+        >>> law = he.density([[0, 0, 1]], angle=20)
+        >>> draws = law.sample(1000, rng=0)
+        >>> draws.shape, round(float(draws[:, 2].mean()), 2), round(float(np.exp(-2 * law.time)), 2)
+        ((1000, 3), 0.97, 0.97)
+        """
+        n, rng = whole(n, "n", 1), generator(rng)
+        modes = self.space.modes
+        if modes is not None:
+            shares = self._at(self.space.check(np.arange(len(modes.node_volumes)))) * modes.node_volumes
+            return rng.choice(len(shares), size=n, p=shares / shares.sum())
+        rows = rng.choice(self.n, size=n, p=self.measure.weights)
+        return self.space.heated(self.measure.points[rows], self.time, rng)
+
+    def plot_cv(self, ax: Axes | None = None, **style: Any) -> Axes:
+        """Draw the cross-validated error against the scale, with the chosen scale and its range; return the Axes.
+
+        >>> import heatess as he
+        >>> ax = he.density(he.samplers.von_mises_fisher(200, [0, 0, 1], 20.0, rng=0)).plot_cv()
+        >>> ax.get_xscale()
+        'log'
+        """
+        from ..plot import GREY, draw_line, log_ticks, new_axes
+
+        if not len(self.scales):
+            raise InputError("the scale was given, so there is no curve of cross-validation; leave the scale out")
+        ax = new_axes(ax)
+        line = draw_line(ax, np.array(self.scales), np.array(self.cv), **style)
+        ax.axvline(self.angle, color=str(line.get_color()), linewidth=1, linestyle=(0, (5, 3)))
+        ax.axvspan(self.scale_lower, self.scale_upper, color=GREY, alpha=0.12, linewidth=0)
+        least = float(self.cv.min())
+        ax.set_ylim(1.1 * least if least < 0 else None, max(-0.5 * least, 0.2 * abs(least)))
+        unit = " (degrees)" if self.space.angular else ""
+        ax.set(xscale="log", xlabel=f"scale $\\sqrt{{8t}}${unit}", ylabel="squared error, less that of uniform")
+        log_ticks(ax.xaxis, *ax.get_xlim())
+        return ax
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values: the scale, its curve and the notes, but not the atoms.
+
+        >>> import heatess as he
+        >>> found = he.density(he.samplers.fibonacci(50), angle=30).to_dict()
+        >>> found["schema"], found["angle"], found["cv"]
+        ('heatess.density/1', 30.0, [])
+        """
+        return super().to_dict() | {"notes": list(self.notes)}
+
+    def __repr__(self) -> str:
+        unit = " degrees" if self.space.angular else ""
+        name = "angle" if unit else "sqrt(8 t)"
+        how = f", by cross-validation ({self.scale_lower:.3g} to {self.scale_upper:.3g})" if len(self.scales) else ""
+        told = f"; {'; '.join(self.notes)}" if self.notes else ""
+        return f"Density({self.space!r}, n={self.n}: {name} {self.angle:.3g}{unit}{how}{told})"
+
+
+def density(
+    points: Any,
+    weights: ArrayLike | None = None,
+    *,
+    log_weights: ArrayLike | None = None,
+    space: Space | None = None,
+    angle: float | None = None,
+    time: float | None = None,
+    resolution: float | None = None,
+    rtol: float = 1e-8,
+) -> Density:
+    """The heat-smoothed density of weighted points, at a given scale or at the one that the data support.
+
+        p_t(y) = sum_j w_j k_t(y, x_j)
+
+    Without a scale it is that of least cross-validated squared error,
+
+        A(t) - 2 (A(t/2) - S k_t(x, x)) / (1 - S),    A(t) = sum w_i w_j k_2t(x_i, x_j),    S = sum w_i^2,
+
+    which estimates the integral of (p_t - p)^2, but for a constant, without bias for independent draws from p, at all
+    scales from one heat profile. Exact copies count as one place. Chains are thinned for it; a map or grid of cells is
+    smoothed at the size of a cell.
+
+    Parameters
+    ----------
+    points, weights, log_weights, space
+        As for `heat_profile`.
+    angle, time, resolution : float, optional
+        At most one of them: the scale.
+    rtol : float
+        Accuracy of the density, as a share of its mean over the atoms.
+
+    Examples
+    --------
+    Two clusters, with densities of 66.7 and 33.3 times uniform at their centres:
+
+    >>> import heatess as he
+    >>> north = he.samplers.von_mises_fisher(200, [0, 0, 1], 50.0, rng=1)
+    >>> east = he.samplers.von_mises_fisher(100, [1, 0, 0], 50.0, rng=2)
+    >>> law = he.density(np.concatenate([north, east]))
+    >>> round(law.angle, 1), law.at([[0, 0, 1], [1, 0, 0], [-1, 0, 0]]).round(1)
+    (7.3, array([44.6, 32.9,  0. ]))
+    """
+    check_rtol(rtol)
+    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    if angle is not None or time is not None or resolution is not None:
+        check_one_scale(angle, time, resolution)
+        at = scales.resolve(measure.space, angle, time, resolution)
+        scales.warn_below_cell(measure.known.cell, at.angles)
+        return _at_scale(measure, at, (), rtol)
+    if measure.known.kind == "cells" and measure.known.cell is not None:
+        cell, own = measure.known.cell, measure.space
+        at = scales.resolve(own, angles=cell) if own.angular else scales.resolve(own, times=cell**2 / 8)
+        return _at_scale(measure, at, ("cells of a map or grid, smoothed at the size of a cell",), rtol)
+    found = choose(measure, rtol)
+    at = scales.resolve(measure.space, times=[found.time, found.lower, found.upper, *found.times])
+    chosen, lower, upper = at.angles[:3].tolist()
+    curve = np.asarray(at.angles[3:]), found.cv
+    return Density(found.time, chosen, *curve, lower, upper, found.notes, measure, rtol)
+
+
+def _at_scale(measure: Measure, at: scales.Scales, notes: tuple[str, ...], rtol: float) -> Density:
+    angle = float(at.angles[0])
+    return Density(float(at.times[0]), angle, np.empty(0), np.empty(0), angle, angle, notes, measure, rtol)

@@ -1,0 +1,239 @@
+"""Densities integrate to one, agree with direct sums, choose the scale that cross-validation says, and can be drawn."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import heatess as he
+import meshes
+from heatess.spaces.heated import radial_draws
+
+RNG = np.random.default_rng(0)
+
+
+class Even:
+    """Uniform numbers without chance: the middles of n equal parts."""
+
+    def random(self, n):
+        return (np.arange(n) + 0.5) / n
+
+
+def kernel(space, time, r):
+    """k_t at distances r with respect to normalised volume, from the series."""
+    levels = space.series.levels(200)
+    terms = np.exp(levels.log_multiplicities - time * levels.eigenvalues)
+    return np.tensordot(terms, space.series.zonal(200, r), axes=1)
+
+
+def sphere_grid(count=120):
+    z, weights = np.polynomial.legendre.leggauss(count)
+    lon = 2 * np.pi * np.arange(2 * count) / (2 * count)
+    flat = np.sqrt(1 - z**2)
+    x = np.stack([np.outer(flat, np.cos(lon)), np.outer(flat, np.sin(lon)), np.outer(z, np.ones_like(lon))], axis=-1)
+    return x.reshape(-1, 3), np.repeat(weights / (4 * count), 2 * count)
+
+
+def test_a_density_on_the_sphere_integrates_to_one_and_is_the_direct_sum():
+    cloud, weights = he.samplers.von_mises_fisher(60, [0.6, 0, 0.8], 8.0, rng=1), RNG.random(60)
+    law = he.density(cloud, weights, angle=12)
+    where, volumes = sphere_grid()
+    assert volumes @ law.at(where) == pytest.approx(1, abs=1e-8)
+    direct = kernel(law.space, law.time, law.space.distance(where[::97, None], cloud)) @ (weights / weights.sum())
+    np.testing.assert_allclose(law.at(where[::97]), direct, atol=law.error)
+    same = he.potential(cloud, weights, at=where[::97], angle=12, kind="density")
+    np.testing.assert_allclose(law.at(where[::97]), same, atol=law.error)
+    assert law.per_area(where[:1])[0] == pytest.approx(law.at(where[:1])[0] / (4 * math.pi))
+    assert law.per_area(where[:1], "km2")[0] * 6371.0088**2 == pytest.approx(law.per_area(where[:1], "sr")[0])
+
+
+def test_a_density_of_rotations_integrates_to_one():
+    from scipy.spatial.transform import Rotation
+
+    cloud = Rotation.random(20, random_state=0)
+    law = he.density(cloud, angle=70)
+    z, weights = np.polynomial.legendre.leggauss(16)
+    turns = 2 * np.pi * np.arange(24) / 24
+    a, b, c = (part.ravel() for part in np.meshgrid(turns, np.arccos(z), turns, indexing="ij"))
+    volumes = np.broadcast_to(weights[None, :, None] / (2 * 24 * 24), (24, 16, 24)).ravel()
+    where = Rotation.from_euler("ZYZ", np.stack([a, b, c], axis=1))
+    assert volumes @ law.at(where) == pytest.approx(1, abs=1e-8)
+
+
+def test_densities_of_flat_and_hyperbolic_space_are_per_unit_of_volume():
+    from scipy.integrate import simpson
+
+    step = np.linspace(-6, 6, 241)
+    grid = np.stack(np.meshgrid(step, step), axis=-1).reshape(-1, 2)
+    law = he.density(RNG.normal(size=(30, 2)) / 3, space=he.Euclidean(2), resolution=1.0)
+    assert law.at(grid).sum() * (step[1] - step[0]) ** 2 == pytest.approx(1, abs=1e-8)
+    r = np.linspace(0, 9, 1801)
+    for dim, area in ((2, 2 * np.pi), (3, 4 * np.pi)):
+        where = np.zeros((len(r), dim + 1))
+        where[:, 0], where[:, 1] = np.cosh(r), np.sinh(r)
+        law = he.density(where[:1], space=he.Hyperbolic(dim), time=0.25)
+        ring = law.at(where) * area * np.sinh(r) ** (dim - 1)
+        assert simpson(ring, x=r) == pytest.approx(1, abs=1e-8)
+    pose = he.Product(he.Euclidean(1), he.Circle(), scales=(1, 0.5))
+    law = he.density((RNG.normal(size=5) / 3, RNG.random(5)), space=pose, time=0.1)
+    x, turn = (part.ravel() for part in np.meshgrid(step, 2 * np.pi * np.arange(40) / 40))
+    assert law.at((x, turn)).sum() * (step[1] - step[0]) * 0.5 * 2 * np.pi / 40 == pytest.approx(1, abs=1e-8)
+
+
+def test_densities_on_nodes_integrate_to_one_and_can_be_drawn():
+    ring = np.roll(np.eye(40), 1, axis=1)
+    for space, time in ((he.Graph(ring + ring.T), 2.0), (he.Mesh(*meshes.icosphere(2)), 0.3)):
+        law = he.density([3, 3, 5], space=space, time=time)
+        where = np.arange(space.node_count)
+        values = law.at(where)
+        assert space.node_volumes @ values == pytest.approx(1, abs=1e-8)
+        drawn = np.bincount(law.sample(20_000, rng=0), minlength=len(where)) / 20_000
+        assert np.abs(drawn - space.node_volumes * values).max() < 0.02
+
+
+def test_the_curve_is_the_error_but_for_a_constant():
+    """Against the direct sum over pairs, with unequal weights and a copy, which counts once."""
+    cloud, weights = he.samplers.von_mises_fisher(80, [0, 0, 1], 6.0, rng=3), RNG.random(80)
+    law = he.density(np.concatenate([cloud, cloud[:1]]), [*weights, 0.0])
+    assert law.notes == ()
+    law = he.density(np.concatenate([cloud, cloud[:1]]), [*weights, 0.7])
+    assert "1 of 81 atoms are exact copies" in law.notes[0]
+    weights[0] += 0.7
+    w = weights / weights.sum()
+    distances, own = law.space.distance(cloud[:, None], cloud), w @ w
+    for place in (4, 20, 35):
+        t = np.radians(law.scales[place]) ** 2 / 8
+        alone = w @ kernel(law.space, t, distances) @ w - own * kernel(law.space, t, np.zeros(1))[0]
+        expected = w @ kernel(law.space, 2 * t, distances) @ w - 2 * alone / (1 - own) + 1
+        assert law.cv[place] == pytest.approx(expected, rel=1e-6)
+    best = int(np.argmin(law.cv))
+    assert law.scales[best - 1] < law.angle < law.scales[best + 1]
+    assert law.scale_lower <= law.angle <= law.scale_upper
+
+
+@pytest.mark.parametrize("kind", ["flat", "graph", "rotations", "hyperbolic"])
+def test_the_curve_elsewhere(kind):
+    if kind == "graph":
+        ring = np.roll(np.eye(30), 1, axis=1)
+        space, cloud = he.Graph(ring + ring.T), RNG.permutation(30)[:12]
+        values, vectors = np.linalg.eigh(2 * np.eye(30) - ring - ring.T)
+
+        def own(t):
+            return 30 * (vectors * np.exp(-t * values)) @ vectors.T[:, cloud]
+
+        def pairs(t):
+            return own(t)[cloud]
+    else:
+        space = {"flat": he.Euclidean(2), "rotations": he.Rotations(), "hyperbolic": he.Hyperbolic(3)}[kind]
+        cloud = RNG.normal(size=(12, 2)) if kind == "flat" else he.samplers.uniform(12, 3, rng=1)
+        if kind == "hyperbolic":
+            cloud = np.column_stack([np.full(12, np.cosh(0.5)), np.sinh(0.5) * he.samplers.uniform(12, rng=1)])
+
+        def pairs(t):
+            return np.stack([he.density(cloud[[i]], space=space, time=t).at(cloud) for i in range(12)])
+
+    law = he.density(cloud, space=space)
+    for place in (3, len(law.cv) // 2):
+        t = (np.radians(law.scales[place]) if space.angular else law.scales[place]) ** 2 / 8
+        kernels = pairs(t)
+        alone = (kernels.sum() - np.trace(kernels)) / (12 * 11)
+        expected = pairs(2 * t).mean() - 2 * alone + space.compact
+        assert law.cv[place] == pytest.approx(expected, rel=1e-5)
+
+
+def test_what_is_uniform_or_too_little_is_said():
+    law = he.density(he.samplers.uniform(200, rng=5))
+    assert law.notes == ("not distinguishable from uniform at any scale",)
+    rounded = np.round(RNG.normal(size=(300, 2)), 1)
+    assert "exact copies" in he.density(rounded, space=he.Euclidean(2)).notes[0]
+    with pytest.raises(he.InputError, match="from 1 different place"):
+        he.density([[0, 0, 1], [0, 0, 1]])
+    with pytest.raises(he.KindError, match="no choice of the scale"):
+        he.density(he.Measure(he.samplers.uniform(20, rng=0), kind="complete"))
+    sky = he.from_healpix(np.arange(48.0), order="nested")
+    assert he.density(sky).angle == pytest.approx(sky.known.cell)
+    with pytest.raises(he.ScaleError, match="exactly one scale"):
+        he.density(he.samplers.uniform(20, rng=0), angle=5, time=0.1)
+    with pytest.raises(he.InputError, match=r"for the sphere S\^2"):
+        he.density([0.0, 1.0], space=he.Circle(), angle=30).per_area([0.0], "sr")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_standard_errors_are_those_of_the_jackknife(weighted):
+    cloud, n = he.samplers.uniform(25, rng=2), 25
+    w = RNG.random(n) if weighted else np.ones(n)
+    w /= w.sum()
+    law = he.density(cloud, w, angle=50)
+    value, deviation = law.at(cloud[:3], error=True)
+    kernels = kernel(law.space, law.time, law.space.distance(cloud[:3, None], cloud))
+    expected = np.sqrt((w**2 * (kernels - value[:, None]) ** 2).sum(axis=1) / (1 - w @ w))
+    np.testing.assert_allclose(deviation, expected, rtol=1e-6)
+    if not weighted:
+        left_out = np.stack([np.delete(kernels, i, axis=1).mean(axis=1) for i in range(n)])
+        jackknife = np.sqrt((n - 1) / n * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
+        np.testing.assert_allclose(deviation, jackknife, rtol=1e-6)
+
+
+def test_distances_are_drawn_from_their_distribution():
+    r = radial_draws(lambda r: np.log(np.maximum(r, 1e-300)) - r**2 / 2, 12.0, 2001, Even(), "the plane")
+    np.testing.assert_allclose(r, np.sqrt(-2 * np.log1p(-Even().random(2001))), rtol=1e-6)
+
+
+@pytest.mark.parametrize("time", [1e-4, 0.02, 0.5])
+@pytest.mark.parametrize(
+    "space",
+    [he.Sphere(1), he.Sphere(2), he.Sphere(5), he.Projective(2), he.Rotations(), he.ComplexProjective(2)],
+    ids=repr,
+)
+def test_draws_of_heat_have_the_moments_of_heat(space, time):
+    """The mean of each zonal function over k_t(x, .) is exp(-lambda t), within four standard errors."""
+    start = space.check(space.uniform(1, np.random.default_rng(1)))
+    draws = space.heated(np.repeat(start, 4000, axis=0), time, np.random.default_rng(2))
+    distances = space.distance(start, space.check(draws))
+    count = 8 if time > 0.01 else 40
+    zonal = space.series.zonal(count, distances)[1:]
+    expected = np.exp(-time * space.series.levels(count).eigenvalues[1:])
+    assert (np.abs(zonal.mean(axis=1) - expected) < 4.5 * zonal.std(axis=1) / math.sqrt(4000)).all()
+
+
+def test_draws_elsewhere_have_the_distances_of_heat():
+    rng, root = np.random.default_rng(0), math.sqrt(20_000)
+    pose = he.Product(he.Euclidean(2), he.Torus(1, periods=24), scales=(1, 2))
+    start = pose.check(([[1.0, 2.0]], [23.0]))
+    drawn = pose.heated(np.repeat(start, 20_000, axis=0), 0.5, rng)
+    np.testing.assert_allclose(drawn[:, :2].var(axis=0), 1.0, rtol=6 / root)
+    assert np.var(np.mod(drawn[:, 2] + 13, 24) - 12) == pytest.approx(0.25, rel=6 / root)
+    r = np.linspace(1e-3, 20, 4000)
+    for dim in (2, 3):
+        space = he.Hyperbolic(dim)
+        start = space.check([[math.cosh(2), *([0] * (dim - 1)), math.sinh(2)]])
+        found = space.distance(start, space.heated(np.repeat(start, 20_000, axis=0), 0.7, rng))
+        where = np.column_stack([np.cosh(r), np.sinh(r), *np.zeros((dim - 1, len(r)))])
+        ring = he.density([[1.0, *([0] * dim)]], space=space, time=0.7).at(where) * np.sinh(r) ** (dim - 1)
+        assert found.mean() == pytest.approx(ring @ r / ring.sum(), abs=5 * found.std() / root)
+    with pytest.raises(he.InputError, match="would not be accurate"):
+        he.density(he.samplers.uniform(3, 300, rng=0), time=1e-3).sample(3)
+
+
+def test_draws_of_a_density_come_back_to_it():
+    law = he.density([[0, 0, 1], [1, 0, 0]], [3, 1], angle=30)
+    draws = law.sample(4000, rng=1)
+    heat = kernel(law.space, 0.01, law.space.distance(np.eye(3)[:, None], draws))  # at the ends of the axes
+    wider = he.density([[0, 0, 1], [1, 0, 0]], [3, 1], time=law.time + 0.01)
+    off = heat.mean(axis=1) - wider.at(np.eye(3))
+    assert (np.abs(off) < 4 * heat.std(axis=1) / math.sqrt(4000) + 1e-3).all()
+
+
+def test_results_have_the_manners_of_results():
+    law = he.density(he.samplers.von_mises_fisher(100, [0, 0, 1], 9.0, rng=0))
+    found = law.to_dict()
+    assert (found["schema"], found["cv"]) == ("heatess.density/1", law.cv.tolist())
+    assert (found["angle"], found["notes"], found["error"]) == (law.angle, [], law.error)
+    assert len(law.to_frame()) == len(law.scales)
+    assert "by cross-validation" in repr(law)
+    with pytest.raises(ValueError, match="read-only"):
+        law.cv[0] = 0
+    with pytest.raises(he.InputError, match="the scale was given"):
+        he.density(he.samplers.uniform(10, rng=0), angle=30).plot_cv()
