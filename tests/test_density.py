@@ -237,3 +237,48 @@ def test_results_have_the_manners_of_results():
         law.cv[0] = 0
     with pytest.raises(he.InputError, match="the scale was given"):
         he.density(he.samplers.uniform(10, rng=0), angle=30).plot_cv()
+
+
+def test_the_region_of_one_atom_is_a_cap_of_known_size():
+    """The mass of heat within r of its source is known in closed form in the plane, and by quadrature on the sphere."""
+    cap = he.density([[0.6, 0, 0.8]], angle=25).region([0.5, 0.9])
+    z = np.linspace(1, -1, 40_001)
+    density = kernel(cap.space, cap.density.time, np.arccos(z))
+    mass = np.append(0.0, np.cumsum(density[1:] + density[:-1])) * (z[0] - z[1]) / 4
+    np.testing.assert_allclose(cap.area, np.interp(cap.level, mass, (1 - z) / 2), rtol=3e-3)
+    np.testing.assert_allclose(cap.threshold, np.interp(cap.level, mass, density), rtol=3e-3)
+    assert (cap.accuracy < 0.02 * cap.area).all()
+    assert cap.area_in("sr") == pytest.approx(4 * np.pi * cap.area)
+    disc = he.density([[1.0, 2.0]], space=he.Euclidean(2), time=0.5).region(0.9)
+    exact = np.pi * 4 * 0.5 * math.log(10)  # of the disc with r^2 = 4 t log 10
+    assert disc.area == pytest.approx(exact, abs=4 * disc.accuracy)
+    assert disc.accuracy < 0.02 * exact
+    assert disc.contains([[1.0, 2.0], [1.0, 2.0 + 1.01 * math.sqrt(exact / np.pi)]]).tolist() == [True, False]
+
+
+def test_a_region_of_nodes_is_that_of_the_sorted_nodes():
+    ring = np.roll(np.eye(40), 1, axis=1)
+    found = he.density([3, 9, 20], space=he.Graph(ring + ring.T), time=4.0).region(0.8)
+    values = np.sort(found.density.at(np.arange(40)))[::-1]
+    count = int(np.searchsorted(np.cumsum(values) / 40, 0.8))
+    assert abs(40 * found.area - count) <= 1
+    assert values[count + 1] <= found.threshold <= values[max(count - 1, 0)]
+    assert found.accuracy == 0
+
+
+def test_the_uncertainty_of_an_area_is_that_of_new_samples():
+    """Thirty samples of one law: the spread of their areas, and the mean of what each says of itself."""
+    clouds = [he.samplers.von_mises_fisher(200, [0, 0, 1], 10.0, rng=k) for k in range(12)]
+    found = [he.density(cloud, angle=20).region(0.9) for cloud in clouds]
+    spread = np.std([one.area for one in found], ddof=1)
+    said = np.sqrt(np.mean([one.area_error**2 for one in found]))
+    assert 0.5 < said / spread < 2
+
+
+def test_wrong_levels_are_refused():
+    law = he.density([[0, 0, 1]], angle=30)
+    for level in (90, 0.0, [0.5, 1.0], []):
+        with pytest.raises(he.InputError, match="shares between 0 and 1"):
+            law.region(level)
+    found = law.region([0.5, 0.9]).to_dict()
+    assert (found["schema"], found["level"], found["angle"]) == ("heatess.region/1", [0.5, 0.9], pytest.approx(30))

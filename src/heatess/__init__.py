@@ -59,6 +59,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import asymptotics, baselines, plot, samplers
     from .accumulate import Accumulator
+    from .densities.region import Region
     from .densities.result import Density, density
     from .directions import from_decinc, from_euler, from_lonlat, from_spherical
     from .errors import (
@@ -154,6 +155,7 @@ __all__ = [
     "Product",
     "ProfilePoint",
     "Projective",
+    "Region",
     "ResamplingCriterion",
     "Rotations",
     "ScaleError",
@@ -203,6 +205,7 @@ __all__ = [
 #: Modules by what they bring; each is imported when one of its names is first asked for. No module has a public name.
 _MODULES = {
     "accumulate": ("Accumulator",),
+    "densities.region": ("Region",),
     "densities.result": ("Density", "density"),
     "directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
     "healpix": ("from_healpix",),

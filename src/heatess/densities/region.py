@@ -1,0 +1,211 @@
+"""The smallest region that holds a share of the mass of a density: where it is above a threshold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import FloatArray, numeric_array
+from ..errors import InputError
+from ..measure import Measure
+from ..results import Result
+from .smoothing import Smoother
+
+if TYPE_CHECKING:
+    from .result import Density
+
+#: Rows of a grid on the sphere for each scale sqrt(8 t), at least and at most; with fewer for a scale, draws are used.
+ROWS, LEAST_ROWS, MOST_ROWS, FEW_ROWS = 10.0, 180, 1400, 6.0
+
+#: Draws from the density where there is no grid, at most, at least, and pairs of them with atoms.
+DRAWS, FEWEST, MOST_PAIRS = 20_000, 2_000, 2e8
+
+#: Parts of the places whose areas tell the accuracy, and groups of atoms that are left out in turn.
+PARTS, GROUPS = 8, 10
+
+#: Places at which densities without a group are looked at, at most.
+MOST_PLACES = 200_000
+
+
+class Places(NamedTuple):
+    """Checked points that stand for the space, and the volume that each one stands for, as a share where it is one."""
+
+    points: NDArray[Any]
+    volumes: FloatArray
+    values: FloatArray  #: of the density
+    exact: bool  #: whether they are all there is, as nodes are
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Region(Result):
+    """The smallest region that holds a share of the mass, or several of them; see `Density.region`.
+
+    Attributes
+    ----------
+    level : float or ndarray
+        The share of the mass, one or several; each of the others has its shape.
+    threshold : float or ndarray
+        The region is where the density, as `Density.at` has it, is at least this.
+    area : float or ndarray
+        The share of the space that the region is; its volume where the space is infinite.
+    accuracy : float or ndarray
+        Standard error of `area` from the places where the density was looked at; zero on nodes.
+    area_error : float or ndarray
+        Standard error of `area` from the sample being finite: a tenth of the atoms left out in turn.
+    """
+
+    level: Any
+    threshold: Any
+    area: Any
+    accuracy: Any
+    density: Density
+    _places: Places
+
+    schema: ClassVar[str] = "heatess.region/1"
+    columns: ClassVar[tuple[str, ...]] = ("level", "threshold", "area", "accuracy", "area_error")
+    facts: ClassVar[tuple[str, ...]] = ("space", "angle")
+    row_name: ClassVar[str] = "level"
+
+    def _column(self, name: str) -> Any:
+        return np.atleast_1d(getattr(self, name))
+
+    @property
+    def space(self) -> Any:
+        """The manifold."""
+        return self.density.space
+
+    @property
+    def angle(self) -> float:
+        """The scale of the density."""
+        return self.density.angle
+
+    def area_in(self, unit: str | None = None) -> Any:
+        """The area in "sr", "deg2" or "km2" (on the Earth) on the sphere S^2; by default in the unit of the space.
+
+        >>> import heatess as he
+        >>> half = he.density(he.samplers.fibonacci(500), angle=90).region(0.5)
+        >>> round(half.area, 2), round(half.area_in("deg2"), -3)
+        (0.5, 21000.0)
+        """
+        factor = self.density._unit_of_area(unit)
+        return self.area * factor * (self.space.volume if self.space.compact else 1.0)
+
+    def contains(self, points: Any) -> NDArray[np.bool_]:
+        """Whether each of some points is in the region; with several levels one row for each.
+
+        >>> import heatess as he
+        >>> cap = he.density([[0, 0, 1]], angle=30).region(0.9)
+        >>> cap.contains([[0, 0, 1], [1, 0, 0]])
+        array([ True, False])
+        """
+        values = self.density.at(points)
+        return np.asarray(values >= np.asarray(self.threshold)[..., None])
+
+    @cached_property
+    def area_error(self) -> Any:
+        """By the jackknife over groups of atoms, the scale as it is."""
+        measure, places = self.density.measure, self._places
+        if measure.support().n < 2:
+            return _shaped(np.full(np.size(self.level), np.inf), np.shape(self.level))
+        step = max(1, math.ceil(len(places.volumes) / MOST_PLACES))
+        points, volumes = places.points[::step], places.volumes[::step]
+        areas = []
+        for rows in _groups(measure):
+            share = float(measure.weights[rows].sum())
+            if not 0 < share < 1:
+                continue
+            part = Smoother(measure[rows], self.density.rtol).at(self.density.time, points)
+            rest = np.maximum(places.values[::step] - share * part, 0.0) / (1 - share)
+            areas.append(_level_set(rest, volumes, np.atleast_1d(self.level)).area)
+        found = np.array(areas)
+        spread = np.sqrt((len(found) - 1) / len(found) * np.square(found - found.mean(axis=0)).sum(axis=0))
+        # Places that were thinned out have a larger volume each.
+        return _shaped(spread * step, np.shape(self.level))
+
+    def __repr__(self) -> str:
+        what = "of the space" if self.space.compact else "in volume"
+        rows = zip(*(self._column(name) for name in ("level", "area", "threshold")), strict=True)
+        parts = [f"{100 * level:g} % in {area:.3g} {what}, density from {least:.3g}" for level, area, least in rows]
+        return f"Region({self.space!r}: {'; '.join(parts)})"
+
+
+def region(density: Density, level: ArrayLike) -> Region:
+    """See `Density.region`."""
+    levels = numeric_array(level, "level").astype(np.float64)
+    if levels.ndim > 1 or not levels.size or not ((levels > 0) & (levels < 1)).all():
+        raise InputError(f"level must be one or several shares between 0 and 1, such as 0.9, but is {level!r}")
+    places = places_of(density)
+    wanted = np.atleast_1d(levels)
+    whole = _level_set(places.values, places.volumes, wanted)
+    accuracy = np.zeros(len(wanted))
+    if not places.exact:
+        parts = [slice(k, None, PARTS) for k in range(PARTS)]
+        areas = [_level_set(places.values[part], PARTS * places.volumes[part], wanted).area for part in parts]
+        accuracy = np.std(areas, axis=0, ddof=1) / math.sqrt(PARTS)
+    threshold, area, spread = (_shaped(values, levels.shape) for values in (*whole, accuracy))
+    return Region(_shaped(wanted, levels.shape), threshold, area, spread, density, places)
+
+
+def _shaped(values: FloatArray, shape: tuple[int, ...]) -> Any:
+    """A number for one level, else an array."""
+    return values if shape else float(values[0])
+
+
+def places_of(density: Density) -> Places:
+    """Nodes; a grid on S^2; or draws from the density itself, each of which stands for the volume 1 / (n p)."""
+    space = density.space
+    if space.modes is not None:
+        points = space.check(np.arange(len(space.modes.node_volumes)))
+        return Places(points, space.modes.node_volumes, density._at(points), exact=True)
+    if space.directional and space.dim == 2 and 180 / density.angle * FEW_ROWS < MOST_ROWS:
+        points, volumes = sphere_places(min(MOST_ROWS, max(LEAST_ROWS, math.ceil(180 / density.angle * ROWS))))
+        return Places(points, volumes, density._at(points), exact=False)
+    count = DRAWS
+    if space.transform is None:
+        count = int(np.clip(MOST_PAIRS / density.n, FEWEST, DRAWS))
+    points = density.sample(count, rng=0)
+    values = density._at(points)
+    return Places(points, 1 / (count * np.maximum(values, 1e-300)), values, exact=False)
+
+
+def sphere_places(rows: int) -> tuple[FloatArray, FloatArray]:
+    """Unit vectors on circles of latitude at Gauss's places, and the share of the sphere that each one stands for."""
+    from scipy.special import roots_legendre
+
+    z, weights = roots_legendre(rows)
+    around = PARTS * math.ceil(2 * rows / PARTS)
+    longitude = 2 * np.pi * (np.arange(around) + 0.5) / around
+    flat = np.sqrt((1 - z) * (1 + z))
+    places = np.empty((rows, around, 3))
+    places[..., 0], places[..., 1] = np.outer(flat, np.cos(longitude)), np.outer(flat, np.sin(longitude))
+    places[..., 2] = z[:, None]
+    return places.reshape(-1, 3), np.repeat(weights / (2 * around), around)
+
+
+class _LevelSet(NamedTuple):
+    threshold: FloatArray
+    area: FloatArray
+
+
+def _level_set(values: FloatArray, volumes: FloatArray, levels: FloatArray) -> _LevelSet:
+    """The thresholds above which densities hold shares of their mass, and the volumes there."""
+    order = np.argsort(-values, kind="stable")
+    sizes = volumes[order]
+    masses = values[order] * sizes
+    total = np.cumsum(masses)
+    inner = (total - masses / 2) / total[-1]  # half of a place is on either side of its own value
+    area = np.cumsum(sizes) - sizes / 2
+    return _LevelSet(np.interp(levels, inner, values[order]), np.interp(levels, inner, area))
+
+
+def _groups(measure: Measure) -> list[NDArray[np.int64]]:
+    """Rows of each group: every tenth of independent draws, and blocks of what follows from each other."""
+    count, rows = min(GROUPS, measure.n), np.arange(measure.n)
+    if measure.known.kind in ("chains", "trajectory"):
+        return [np.asarray(part) for part in np.array_split(rows, count)]
+    return [rows[k::count] for k in range(count)]
