@@ -732,6 +732,7 @@ class Nodes:
         decayed = functions * np.exp(-2 * float(time.mid()) * self.values[1:])
         kernel = decayed @ functions.T
         own = kernel.diagonal()
-        doubt = 1e-11 * np.sqrt(np.outer(own, own)) + 1e-300
+        noise = 1e-11 + 2 * float(time.mid()) * 8 * np.finfo(float).eps * self.values[-1]  # of eigenvalues
+        doubt = noise * np.sqrt(np.outer(own, own)) + 1e-300
         excess = [[arb(kernel[i, j], doubt[i, j]) for j in range(i + 1)] for i in range(len(kernel))]
         return uneven(excess, masses)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 if __name__ == "__main__":  # the folder of tests, instead of this one
     sys.path[0] = str(Path(__file__).parent.parent)
@@ -88,8 +89,8 @@ def merged(reports: list[Report]) -> Report:
     return Report(dict(tallies), [check for report in reports for check in report.outside])
 
 
-def _one_thread() -> None:
-    os.environ["HEATESS_NUM_THREADS"] = "1"  # of a process of the search only
+#: Of a process of the search.
+ONE_THREAD = {"HEATESS_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def search(cases: int, seed: int, families: tuple[str, ...] = (), processes: int = 2, chunk: int = 20) -> Report:
@@ -98,7 +99,7 @@ def search(cases: int, seed: int, families: tuple[str, ...] = (), processes: int
     if processes == 1:
         return merged([examine(seed, part, families) for part in parts])
     # Spawned, because a fork of a process with threads may hang.
-    with ProcessPoolExecutor(processes, get_context("spawn"), _one_thread) as pool:
+    with patch.dict(os.environ, ONE_THREAD), ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         jobs = [pool.submit(examine, seed, part, families) for part in parts]
         for done, _ in enumerate(as_completed(jobs), start=1):
             if done % max(1, len(jobs) // 10) == 0 and sys.stderr.isatty():
