@@ -298,3 +298,12 @@ def test_scales_that_eigenpairs_do_not_resolve_are_refused():
     case = next(case for case in spaces.DISCRETE if case.name == "Mesh")
     with pytest.raises(he.PrecisionError, match="resolves times down to"):
         mmd2([0, 1], [5], times=1e-9, space=case.space())
+
+
+def test_weight_moved_by_one_digit_of_a_place_is_warned_of_not_called_nothing():
+    circle, places = he.Circle(units="rad"), np.array([-1.308826699111833, -1.3088266991118327])
+    one, other = (he.Measure(places, [1 - w, w], space=circle) for w in (0.00387712, 0.00389026))
+    with pytest.warns(he.PrecisionWarning, match="mmd2 may be off by 1e\\+00"):
+        assert mmd2(one, other, times=[2.0])[0] < 1e-30
+    far = he.Measure([0.0], space=circle), he.Measure([2.0], space=circle)
+    assert mmd2(*far, times=[1e3])[0] == 0  # it underflows, and zero is right

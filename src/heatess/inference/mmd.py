@@ -312,11 +312,13 @@ def log_excess(measure: Measure, times: FloatArray, rtol: float) -> FloatArray:
 def _moved(root_error: FloatArray | float, log_room: FloatArray, values: FloatArray) -> FloatArray:
     """What an error of the coefficients per unit of weight does to MMD^2, relatively.
 
-    It moves MMD by at most that times sqrt(k_2t(x, x) - 1), the MMD of one atom: the triangle inequality.
+    It moves MMD by at most that times sqrt(k_2t(x, x) - 1), the MMD of one atom: the triangle inequality. Where the
+    square of that underflows, zero is the right number.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.exp(np.minimum(np.log(root_error) + (log_room - values) / 2, 300.0))
-    return np.where(np.isneginf(values), 0.0, 2 * share + share**2)
+        moved = np.log(root_error) + log_room / 2
+        share = np.exp(np.minimum(moved - values / 2, 300.0))
+    return np.where(2 * moved < -745.0, 0.0, 2 * share + share**2)
 
 
 class Transformed(NamedTuple):
