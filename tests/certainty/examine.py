@@ -334,8 +334,8 @@ class Examiner:
         truth = self.exact[time]
         kernel = space.compact and space.modes is None
         true = truth.square(reference.differences(self.masses, kept), of_kernel=kernel)
-        off = math.sqrt(max(0.0, float(true.lower())))
-        size = math.sqrt(float(truth.excess[0][0].mid()) + 1) if kernel else 1.0
+        off = float(true.lower().sqrt().mid()) if true > 0 else 0.0
+        size = float((1 + truth.excess[0][0]).sqrt().mid()) if kernel else 1.0
         stated = found.mmd + rounded * size + 1e-3 * math.sqrt(self.discretised(time))
         self.note("thin", "mmd", time, true, found.mmd, stated, off, family=self.family)
 
