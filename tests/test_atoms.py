@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import heatess as he
 import reference
 import spaces
-from heatess.engines import plan
+from heatess.engines import columns
 from heatess.inference import atoms
 from heatess.inference.atoms import gradient, redundancy
 from heatess.progress import Progress
@@ -156,7 +156,7 @@ def test_redundancy_is_one_less_the_own_share_of_the_potential(case):
     measure = he.Measure(case.points(15, rng), rng.random(15), space=space)
     found = redundancy(measure, time=time)
     single = [he.Measure.trusted(space, measure.points[[j]], np.ones(1)) for j in range(15)]
-    overlaps = np.array([plan.potential(one, time, 1e-8, measure.points, Progress(False)) for one in single])
+    overlaps = np.array([columns.potential(one, time, 1e-8, measure.points, Progress(False)) for one in single])
     sums = measure.weights @ overlaps
     assert_allclose(found, 1 - measure.weights / sums, atol=1e-9)
     assert ((found >= 0) & (found < 1)).all()

@@ -248,7 +248,7 @@ def test_outliers_beyond_all_reason_do_not_crowd_the_cells() -> None:
     np.testing.assert_allclose(1 / both.gess, expected, rtol=1e-9)
     radius = neighbours.cutoff(he.Euclidean(3), float(times.max()), 4025.0, 1e-8)
     assert radius is not None
-    frame = neighbours._Frame.of(np.concatenate([tight, far]), np.full(3, np.inf), radius)
+    frame = neighbours.Frame.of(np.concatenate([tight, far]), np.full(3, np.inf), radius)
     crowd = Grid.of(frame.points, np.ones(4025), radius / frame.unit).candidates().sum()
     assert crowd < 0.1 * 4000**2 / 2
 

@@ -15,7 +15,11 @@ from numpy.testing import assert_allclose
 
 import heatess as he
 import spaces
-from heatess.inference import forms, resampling, two_sample
+from heatess.engines import columns
+from heatess.engines.base import FormsQuestion
+from heatess.engines.pairs import Pairs
+from heatess.engines.spectral import Spectral
+from heatess.inference import contrasts, forms, resampling
 from heatess.progress import Progress
 
 NORTH = np.array([0.0, 0.0, 1.0])
@@ -44,18 +48,11 @@ def statistic_of(roots: np.ndarray) -> np.ndarray:
 
 
 def all_forms(space: he.Space, points: np.ndarray, times: np.ndarray, weights: np.ndarray, way: str) -> np.ndarray:
-    """Forms of the columns of *weights* by one way."""
-    if way == "transform":
-        found = forms._by_transform(space.transform, points, times, weights.shape[1])
-    else:
-        found = forms._by_pairs(space, points, times, weights.shape[1])
-    assert found is not None
-    given = iter(range(weights.shape[1]))
-
-    def draw(count: int) -> np.ndarray:
-        return weights[:, [next(given) for _ in range(count)]]
-
-    return found.run(draw, weights.shape[1], Progress(False))
+    """Forms of the columns of *weights* by one engine."""
+    measure = he.Measure.trusted(space, points, np.full(len(points), 1 / len(points)))
+    question = FormsQuestion(measure, times, forms.TRUNCATION, columns=weights.shape[1])
+    engine = {"transform": Spectral(), "pairs": Pairs()}[way]
+    return columns.forms(question, lambda _: weights, Progress(False), str, (engine,))
 
 
 def balanced(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -121,7 +118,7 @@ def test_blocks_of_draws_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     for space, (a, b) in clouds.items():
         whole = he.two_sample_test(a, b, space=space, draws=50, rng=5)
         with monkeypatch.context() as patch:
-            patch.setattr(forms, "MOST", 16)
+            patch.setattr(columns, "MOST", 16)
             parts = he.two_sample_test(a, b, space=space, draws=50, rng=5)
         assert whole.pvalue == parts.pvalue
         assert_allclose(whole.statistics, parts.statistics, rtol=1e-6)
@@ -212,7 +209,7 @@ def test_many_points_at_few_places_tie_in_transforms_too() -> None:
     weights = np.where(rng.random(400) < 0.5, 1.0, -1.0) / 400
     same = np.stack([weights, -weights, weights], axis=1)
     found = all_forms(he.Sphere(2), places, np.array([0.01, 0.1]), same, "transform")
-    assert (two_sample._shares(two_sample._standardised(found)) == 1).all()
+    assert (contrasts.share_beyond(contrasts.standardised(found)) == 1).all()
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12), m=st.integers(1, 12))

@@ -104,7 +104,7 @@ def _affordable(measure: Measure, first: float, last: float, rtol: float) -> flo
 
 
 def _seconds(measure: Measure, first: float, last: float, rtol: float) -> float:
-    return plan.plan(Question(measure, _grid(measure, first, last).times, rtol), "auto")[1]
+    return plan.estimate(Question(measure, _grid(measure, first, last).times, rtol))
 
 
 def _grid(measure: Measure, first: float, last: float) -> Scales:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from . import scales
 from .arrays import FloatArray, one_of
-from .engines import plan
+from .engines import columns
 from .engines.flows import density
 from .errors import InputError
 from .measure import Measure, in_frame_of
@@ -76,7 +76,7 @@ def potential(
     t = float(scales.resolve(measure.space, angle, time, resolution).times[0])
     bar = Progress(progress)
     if kind == "overlap":
-        return np.maximum(plan.potential(measure, t, rtol, where, bar), 0.0)
+        return np.maximum(columns.potential(measure, t, rtol, where, bar), 0.0)
     if measure.space.modes is not None:
         return density(measure, t, where)
     kernel = measure.space.pair_kernel
@@ -85,6 +85,6 @@ def potential(
         raise InputError(f"the density on {measure.space!r} {why}; use kind='overlap'")
     # k_t is the overlap at half the time, times k_t(x, x).
     log_diagonal = float(kernel.fitted(measure.points, np.array([t / 2]), rtol).log_diagonal(np.array([t / 2]))[0])
-    overlaps = np.maximum(plan.potential(measure, t / 2, rtol, where, bar), 0.0)
+    overlaps = np.maximum(columns.potential(measure, t / 2, rtol, where, bar), 0.0)
     with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(np.exp(np.log(overlaps) + log_diagonal))  # inf where it overflows

@@ -89,3 +89,14 @@ class Progress:
 
         with self.meter(_STEPS, label) as advance:
             yield reach
+
+
+def in_time(seconds: float) -> str:
+    """Seconds in the words of a message.
+
+    >>> in_time(12.0), in_time(300.0), in_time(9000.0)
+    ('12 s', '5 minutes', '2.5 hours')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 3600:.1f} hours" if seconds > 7200 else f"{seconds / 60:.0f} minutes"

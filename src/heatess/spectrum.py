@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .arrays import FloatArray, IntArray, whole
 from .blocks import slices
 from .engines import pairs, plan, spectral
-from .errors import CostError, InputError
+from .errors import InputError
 from .measure import Measure
 from .progress import Progress
 from .results import Result
@@ -183,15 +183,12 @@ def _refuse_pairs(measure: Measure, kernel: ZonalPairs, count: int) -> None:
     if count > most:
         raise InputError(f"max_degree may be {most - 1} at most on {space!r}, but is {count - 1}; give less")
     seconds = pairs.level_seconds(measure.n, kernel, count)
-    if seconds > plan.PATIENCE:
-        way_out = "give m of them, drawn by weight, which adds about multiplicities / m to the energies"
-        if isinstance(transform, LevelTransform):
-            way_out = f"max_degree={int(transform.most)} or less takes a fast transform instead"
-        raise CostError(
-            f"max_degree={count - 1} of {measure.n:,} atoms on {space!r} would take about {seconds / 60:.0f} minutes "
-            f"on two cores; {way_out}",
-            seconds=seconds,
-        )
+    way_out = "give m of them, drawn by weight, which adds about multiplicities / m to the energies"
+    if isinstance(transform, LevelTransform):
+        way_out = f"max_degree={int(transform.most)} or less takes a fast transform instead"
+    plan.afford(
+        seconds, lambda wait: f"max_degree={count - 1} of {measure.n:,} atoms on {space!r} would take {wait}; {way_out}"
+    )
 
 
 def _of_torus(measure: Measure, transform: TorusTransform, count: int) -> _Levels:

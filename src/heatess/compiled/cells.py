@@ -176,6 +176,75 @@ def _add_near(  # type: ignore[no-untyped-def]
             row[3] += odd * even
 
 
+@compiled(nogil=True)
+def list_pairs(points, ranks, periods, starts, owned, first, low, high, square, left, right, squares):  # type: ignore[no-untyped-def]
+    """Write the places and squared distances of close pairs of the cells from *first* on, and return their number.
+
+    There must be room for all candidates and one more.
+    """
+    rows, count, axes = low.shape[0], low.shape[1], len(points)
+    kept = 0
+    for cell in range(count):
+        if not owned[first + cell]:
+            continue
+        for i in range(starts[first + cell], starts[first + cell + 1]):
+            x, y, z = points[0, i], points[1, i], points[2, i]
+            for row in range(rows):
+                for j in range(i + 1 if row == 0 else low[row, cell], high[row, cell]):
+                    apart = (points[0, j] - x) ** 2 + (points[1, j] - y) ** 2 + (points[2, j] - z) ** 2
+                    for axis in range(3, axes):
+                        gap = abs(points[axis, j] - points[axis, i])
+                        gap = min(gap, periods[axis] - gap)
+                        apart += gap * gap
+                    left[kept] = i
+                    right[kept] = j
+                    squares[kept] = apart
+                    if apart < square and (len(ranks) == 0 or ranks[i] + ranks[j] > 0.0):
+                        kept += 1
+    return kept
+
+
+@numba.njit(inline="always")
+def _overlap(table, scale, square):  # type: ignore[no-untyped-def]
+    """The overlap at a squared distance, from a row of cubic polynomials on even intervals."""
+    place = square * scale
+    row = table[np.uint64(place)]
+    place -= np.float64(np.uint64(place))
+    return row[0] + place * (row[1] + place * (row[2] + place * row[3]))
+
+
+@compiled(nogil=True)
+def add_potentials(left, right, squares, tables, cuts, weights, second, total, sums):  # type: ignore[no-untyped-def]
+    """Add to each place of a pair the weight of the other, times their overlap at each scale, shape (places, scales).
+
+    Sums over pairs of twice the product of *second*, times the overlap and times its square, go to the rows of *sums*.
+    """
+    scales, last = tables.shape[1] / cuts, len(cuts) - 1
+    for k in range(len(left)):
+        i, j, scale = left[k], right[k], last
+        both = 2.0 * second[i] * second[j]
+        while scale >= 0 and squares[k] < cuts[scale]:
+            value = _overlap(tables[scale], scales[scale], squares[k])
+            total[i, scale] += weights[j] * value
+            total[j, scale] += weights[i] * value
+            sums[0, scale] += both * value
+            sums[1, scale] += both * value * value
+            scale -= 1
+
+
+@compiled(nogil=True, fastmath=True)
+def add_forms(left, right, squares, tables, cuts, columns, total):  # type: ignore[no-untyped-def]
+    """Add twice the overlap of each pair at each scale, times both rows of *columns*, to *total*, (scales, columns)."""
+    scales, last = tables.shape[1] / cuts, len(cuts) - 1
+    for k in range(len(left)):
+        one, other, scale = columns[left[k]], columns[right[k]], last
+        while scale >= 0 and squares[k] < cuts[scale]:
+            value, found = 2.0 * _overlap(tables[scale], scales[scale], squares[k]), total[scale]
+            for column in range(len(found)):
+                found[column] += value * one[column] * other[column]
+            scale -= 1
+
+
 @compiled(nogil=True, fastmath=True)
 def add_tile(squares, left, right, base, found):  # type: ignore[no-untyped-def]
     """Add every pair of a tile to *found*."""

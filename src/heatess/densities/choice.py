@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray
+from ..engines.centred import log_excess
 from ..engines.diagonals import SOON, diagonals
 from ..errors import InputError
 from ..fitting import fitting_scales
-from ..inference.mmd import log_excess
 from ..inference.policy import independent
 from ..measure import Measure
 from ..profile import HeatProfile, heat_profile

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..blocks import slices
-from ..engines import plan, spectral
+from ..engines import columns, plan, spectral
 from ..engines.flows import density as density_on_nodes
-from ..errors import CostError
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import Space
@@ -66,7 +65,7 @@ class Smoother:
             epsilon, threads = spectral.accuracy(self.rtol), spectral.threads_for(len(points), degree)
             overlaps = transform.potential(coefficients, degree, time / 2, points, epsilon, threads)
         else:
-            overlaps = plan.potential(self.measure, time / 2, self.rtol, points, Progress(False))
+            overlaps = columns.potential(self.measure, time / 2, self.rtol, points, Progress(False))
         with np.errstate(over="ignore"):
             return np.asarray(np.maximum(overlaps, 0.0) * np.exp(log_kernel_at_zero(space, time)))
 
@@ -85,16 +84,12 @@ def squares(measure: Measure, time: float, points: NDArray[Any]) -> FloatArray:
         raise TypeError(f"{space!r} has no overlaps of pairs")
     kernel = space.pair_kernel.fitted(measure.points, np.array([time / 2]), 1e-8)
     seconds = kernel.seconds(float(measure.n) * len(points), 1)
-    if seconds > plan.PATIENCE:
-        raise CostError(
-            f"standard errors at {len(points):,} places from {measure.n:,} atoms would take about {seconds / 60:.0f} "
-            "minutes on two cores; give fewer places",
-            seconds=seconds,
-        )
+    what = f"standard errors at {len(points):,} places from {measure.n:,} atoms"
+    plan.afford(seconds, lambda wait: f"{what} would take {wait}; give fewer places")
     side = math.isqrt(TILE)
-    for columns in slices(measure.n, max(side, TILE // len(points))):
-        right = kernel.rows(measure.points, columns)
+    for part in slices(measure.n, max(side, TILE // len(points))):
+        right = kernel.rows(measure.points, part)
         for rows in slices(len(points), side):
             overlaps = kernel.terms(kernel.rows(points, rows), right)(time / 2).overlap
-            found[rows] += np.square(overlaps) @ measure.weights[columns] ** 2
+            found[rows] += np.square(overlaps) @ measure.weights[part] ** 2
     return np.asarray(found * math.exp(2 * log_kernel_at_zero(space, time)))

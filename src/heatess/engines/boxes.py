@@ -13,20 +13,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..errors import InputError
 from ..heat.bounds import exponent_for, log_share, truncation
 from ..heat.sums import HeatSums
+from ..measure import Measure
 from ..progress import Progress
 from ..transforms.torus import TorusTransform, diagonals
-from .base import Answer, Engine, Offer, PotentialOffer, Question
+from .base import (
+    Answer,
+    Engine,
+    FormsOffer,
+    FormsQuestion,
+    Offer,
+    PotentialOffer,
+    PotentialQuestion,
+    Potentials,
+    Question,
+)
 from .neighbours import without_gaps
-from .spectral import accuracy, threads_for
+from .spectral import accuracy, column_forms, threads_for
 
 
 class Boxes(Engine):
@@ -44,25 +54,13 @@ class Boxes(Engine):
             f"{question.measure.space!r} has no fast transform at these scales; use method='pairwise' or 'auto'"
         )
 
-    def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
-        """On a torus that holds the atoms and the points *at*."""
-        if not _open(question):
-            return None
-        measure, time, epsilon = question.measure, float(question.times[0]), accuracy(question.rtol)
-        box = _Box.around(np.concatenate([_corners(measure.points), _corners(at)]), question, gaps=False)
-        seconds = box.seconds(measure.n + len(at), time, time)
-        if seconds == math.inf:
-            return None
-        torus = box.torus(time)
-        degree = torus.degree_of(time, box.exponent) or 2.0
+    def forms(self, question: FormsQuestion) -> FormsOffer | None:
+        """On a torus that holds the points."""
+        return BoxForms(question) if _open(question) else None
 
-        def run(progress: Progress) -> FloatArray:
-            threads = threads_for(measure.n, degree)
-            found = torus.coefficients(measure.points - box.centre, measure.weights, degree, epsilon, threads)
-            values = torus.potential(found, degree, time, at - box.centre, epsilon, threads_for(len(at), degree))
-            return values * math.exp(float(box.images(torus, np.array([time]))[0][0]))
-
-        return PotentialOffer(seconds, 8 * epsilon, run)
+    def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
+        """On a torus that holds the atoms and the points where it is wanted."""
+        return BoxPotentials(question) if _open(question) else None
 
 
 def _open(question: Question) -> bool:
@@ -109,9 +107,10 @@ class _Box:
     gaps: list[Gaps | None]  # along each axis; None where they are not worth closing
 
     @classmethod
-    def around(cls, points: FloatArray, question: Question, *, gaps: bool = True) -> _Box:
+    def around(cls, points: FloatArray, question: Question, *, gaps: bool = True, least: float = 1.0) -> _Box:
+        """For sums that may be as small as *least*, the share of the whole that one atom has."""
         low, high = points.min(axis=0), points.max(axis=0)
-        share = truncation(question.rtol, question.measure.ess) / points.shape[1]
+        share = least * truncation(question.rtol, question.measure.ess) / points.shape[1]
         with np.errstate(over="ignore"):
             centre, extents = low / 2 + high / 2, high - low
             found = [Gaps.of(x, *ends) if gaps else None for x, *ends in zip(points.T, low, high, strict=True)]
@@ -148,6 +147,14 @@ class _Box:
         lengths = [self.length(axis, coarsest) for axis in range(len(self.extents))]
         return TorusTransform(tuple(length * (1 + 1e-9) + self.reach(coarsest) for length in lengths))
 
+    def torus_for(self, times: FloatArray, question: Question) -> tuple[TorusTransform, float]:
+        """The torus of a range of scales, and the degree that the finest of them needs."""
+        torus = self.torus(float(times[-1]))
+        degree = torus.degree_of(float(times[0]), self.exponent)
+        if degree is None:
+            raise Boxes().refusal(question)
+        return torus, degree
+
     def seconds(self, n: int, finest: float, coarsest: float) -> float:
         """Rough seconds of a range of scales."""
         torus = self.torus(coarsest)
@@ -181,10 +188,7 @@ class BoxOffer(Offer):
         """The sums on the torus, without what images add to them."""
         times = self._question.times[part]
         atoms, box, rtol = self._atoms, self._box, self._question.rtol
-        torus = box.torus(float(times[-1]))
-        degree = torus.degree_of(float(times[0]), box.exponent)
-        if degree is None:
-            raise Boxes().refusal(self._question)
+        torus, degree = box.torus_for(times, self._question)
         points, closed = box.moved(atoms.points, float(times[-1]))
         threads = threads_for(atoms.n, degree)
         sums = torus.spectrum_of(points, atoms.weights, degree, accuracy(rtol), rtol, threads).heat_sums(times)
@@ -192,3 +196,70 @@ class BoxOffer(Offer):
         added = (3 if closed else 1) * len(box.extents) * np.exp(log_share(1, box.exponent * times[-1] / times))
         slope = sums.slope + rate + len(box.extents) / 2
         return Answer(HeatSums.of_overlap(sums.overlap * np.exp(images), slope, sums.error + added, None))
+
+
+class BoxForms(FormsOffer):
+    """The forms on a torus around the points, which is a kernel as good as that of flat space for all columns."""
+
+    name = "spectral"
+
+    def __init__(self, question: FormsQuestion) -> None:
+        self._question = question
+        self._box = _Box.around(question.measure.points, question)
+
+    def seconds(self, first: int, end: int) -> float:
+        """Those of the transforms on the torus of the coarsest scale."""
+        question, times = self._question, self._question.times
+        each = self._box.seconds(question.measure.n, float(times[first]), float(times[end - 1]))
+        return question.columns * each / TorusTransform.together
+
+    def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
+        """With k = 0, which is a part of the overlap in flat space."""
+        question, box, times = self._question, self._box, self._question.times[part]
+        torus, degree = box.torus_for(times, question)
+        points, _ = box.moved(question.measure.points, float(times[-1]))
+        flat = diagonals(times, torus.periods)[0] - box.images(torus, times)[0]
+        found = column_forms(torus, question, points, degree, times, flat, columns, progress)
+        return np.asarray(found + np.multiply.outer(columns.sum(axis=0) ** 2, np.exp(-flat)))
+
+
+class BoxPotentials(PotentialOffer):
+    """Potentials on a torus around atoms and places; s_t^2 is the overlap at half the time."""
+
+    name = "spectral"
+
+    def __init__(self, question: PotentialQuestion) -> None:
+        self._question, self.error = question, 8 * accuracy(question.rtol)
+        points, at = question.measure.points, question.places
+        corners = points if at is points else np.concatenate([_corners(points), _corners(at)])
+        self._box = _Box.around(corners, question, gaps=at is points, least=1 / question.measure.ess)
+
+    def seconds(self, first: int, end: int) -> float:
+        """A transform, and one for each scale; with squares, for all of them one more to half the time."""
+        times, n, places = self._question.times, self._question.measure.n, len(self._question.places)
+        finest, coarsest = float(times[first]), float(times[end - 1])
+        total = self._box.seconds(n, finest, coarsest) + (end - first) * self._box.seconds(places, finest, coarsest)
+        return total + (self._box.seconds(n, finest / 2, coarsest) if self._question.centred else 0.0)
+
+    def run(self, part: slice, progress: Progress) -> Potentials:
+        """Without what images add."""
+        question, box, times = self._question, self._box, self._question.times[part]
+        measure, epsilon = question.measure, accuracy(question.rtol)
+        torus, degree = box.torus_for(times, question)
+        points, _ = box.moved(measure.points, float(times[-1]))
+        at = points if question.places is measure.points else question.places - box.centre
+        how = epsilon, threads_for(measure.n, degree)
+        found = torus.coefficients(points, measure.weights, degree, *how)
+        values = torus.potentials(found, degree, times, at, epsilon, threads_for(len(at), degree))
+        values *= np.exp(box.images(torus, times)[0])[:, None]
+        squares = self._squares(part) if question.centred else None
+        return Potentials(values, self.error, squares)
+
+    def _squares(self, part: slice) -> FloatArray:
+        """sum over i != j of w_i^2 w_j^2 s_t(x_i, x_j)^2."""
+        measure, times = self._question.measure, self._question.times[part] / 2
+        squares = np.square(measure.weights)
+        own = float(squares.sum())
+        weighted = Measure.trusted(measure.space, measure.points, squares / own)
+        sums = BoxOffer(Question(weighted, times, self._question.rtol)).run(slice(None), Progress(False)).sums
+        return np.asarray(own**2 * sums.overlap - float(squares @ squares))

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray
-from ..blocks import map_rows, share_out, thread_count
+from ..blocks import in_lanes, map_rows, share_out, thread_count
 from ..compiled.cells import (
     BUFFER,
     REACH,
     SHIFT,
     add_tile,
     counting_order,
+    list_pairs,
     neighbour_runs,
     number_cells,
     pair_moments,
@@ -40,6 +41,9 @@ _WORTH_THREADS = 1_000_000
 
 #: Pairs that a thread looks at, roughly, before it looks whether they are still wanted.
 _PIECE = 1e8
+
+#: Pairs to look at whose list is kept at once.
+_LISTED = 2**18
 
 #: Cells whose neighbours are counted together, in the second-level cache.
 _CELLS = 4096
@@ -64,6 +68,7 @@ class Grid:
     owned: NDArray[np.bool_]  # cells of points rather than of their images across the faces of a torus
     periods: FloatArray  # of each coordinate, used for those that cells are not made of
     ranks: FloatArray  # empty, or (n,), sorted: a pair counts if the sum of its ranks is positive
+    rows: IntArray  # (n,): which of the points that were given each is, or is an image of
 
     @classmethod
     def of(
@@ -83,10 +88,10 @@ class Grid:
         Where points are *antipodal*, unit vectors of which x and -x are one, the nearer of the two counts; then the
         radius must be less than sqrt(2), so that both are never within it.
         """
-        ranks = np.empty(0)
+        ranks, rows = np.empty(0), np.arange(len(points))
         if antipodal:
             points, copied, ranks = _hemisphere(points, radius)
-            weights = np.concatenate([weights, weights[copied]])
+            weights, rows = np.concatenate([weights, weights[copied]]), np.concatenate([rows, copied])
         points = np.ascontiguousarray(points)  # loops are compiled for every memory order they meet
         count, columns = points.shape
         axes = min(columns, _GRID_AXES)
@@ -106,7 +111,8 @@ class Grid:
         number = np.empty(count, dtype=np.int64)
         map_rows(lambda rows: number_cells(points[rows], low, 1 / sides, counts, per_axis, number[rows]), count)
         if periodic.any():
-            points, weights, number = _with_images(points, weights, number, counts, per_axis, closing[:axes])
+            points, rows, number = _with_images(points, number, counts, per_axis, closing[:axes])
+            weights = weights[rows]
         dense = per_axis**axes <= _DENSE * len(points)
         kind = np.int32 if len(points) < 2**31 else np.int64
         if dense:
@@ -122,7 +128,8 @@ class Grid:
         neighbours = _rows(axes, per_axis)
         ranks = ranks[order] if antipodal else ranks
         mine = order[first] < count
-        return cls(sorted_columns, np.take(weights, order), number[first], starts, *neighbours, mine, closing, ranks)
+        found = number[first], starts, *neighbours, mine, closing, ranks, np.take(rows, order)
+        return cls(sorted_columns, np.take(weights, order), *found)
 
     @classmethod
     def whole(cls, points: FloatArray, weights: FloatArray) -> Grid:
@@ -133,7 +140,8 @@ class Grid:
         cells, owned = np.arange(len(starts) - 1), np.ones(len(starts) - 1, dtype=bool)
         neighbours = np.zeros(1, dtype=np.int64), np.array([len(cells)])
         closing, no_ranks = np.full(len(columns), _OPEN), np.empty(0)
-        return cls(columns, np.ascontiguousarray(weights), cells, starts, *neighbours, owned, closing, no_ranks)
+        every = np.arange(len(points))
+        return cls(columns, np.ascontiguousarray(weights), cells, starts, *neighbours, owned, closing, no_ranks, every)
 
     def candidates(self) -> IntArray:
         """Pairs of points in neighbouring cells, for each cell: what a sum over close pairs has to look at."""
@@ -198,6 +206,30 @@ def distance_moments(grid: Grid, least: float, radius: float) -> DistanceMoments
     # Threads of our own rather than the compiler's, which do not survive a fork.
     share_out(range(chunks), add, thread_count() if chunks > 1 else 1)
     return _moments(base, found.sum(axis=0))
+
+
+def each_close_pair(
+    grid: Grid, radius: float, add: Callable[[int, IntArray, IntArray, FloatArray], None], lanes: int
+) -> None:
+    """Call `add(lane, i, j, squares)` for all pairs of places of the grid closer than *radius*, some at a time.
+
+    Each lane has its pairs in order, so that the number of threads changes no digit.
+    """
+    cost = np.cumsum(grid.candidates() + 1)
+    chunks = int(cost[-1] // _LISTED) + 1
+    bounds = np.searchsorted(cost, np.linspace(0, cost[-1], chunks + 1)[1:-1])
+    bounds = np.unique(np.concatenate([[0], bounds, [len(grid.cells)]]).astype(np.int64))
+    atoms = (grid.points, grid.ranks, grid.periods, grid.starts, grid.owned)
+
+    def take(lane: int, chunk: int) -> None:
+        first, last = bounds[chunk], bounds[chunk + 1]
+        room = int(cost[last - 1] - (cost[first - 1] if first else 0)) + 1
+        i, j = np.empty((2, room), dtype=np.int64)
+        squares = np.empty(room)
+        count = list_pairs(*atoms, first, *grid.runs(first, last), radius**2, i, j, squares)
+        add(lane, i[:count], j[:count], squares[:count])
+
+    in_lanes(range(len(bounds) - 1), take, lanes, thread_count())
 
 
 class TileMoments:
@@ -269,9 +301,11 @@ def _rows(axes: int, per_axis: int) -> tuple[IntArray, IntArray]:
 
 
 def _with_images(
-    points: FloatArray, weights: FloatArray, number: IntArray, counts: IntArray, per_axis: int, periods: FloatArray
-) -> tuple[FloatArray, FloatArray, IntArray]:
+    points: FloatArray, number: IntArray, counts: IntArray, per_axis: int, periods: FloatArray
+) -> tuple[FloatArray, IntArray, IntArray]:
     """Add the images of points near a face of a torus that lie near the opposite face, outside.
+
+    Returns all points, which of the given ones each is or is an image of, and the numbers of their cells.
 
     If an image of j is near i then so is an image of i near j, as many cells ahead as the other is behind. Half of the
     neighbourhood of the cells that are not images therefore has each pair once.
@@ -280,7 +314,7 @@ def _with_images(
     strides = [per_axis**axis for axis in range(axes)]
     places = [number // stride % per_axis - REACH for stride in strides]
     near = [{1: place < REACH, -1: place >= count - REACH} for place, count in zip(places, counts, strict=True)]
-    found = [(points, weights, number)]
+    found = [(points, np.arange(len(points)), number)]
     for shift in product(*((-1, 0, 1) if period < _OPEN else (0,) for period in periods)):
         moved = [axis for axis in range(axes) if shift[axis]]
         if moved:
@@ -288,7 +322,7 @@ def _with_images(
             step = sum(shift[axis] * int(counts[axis]) * strides[axis] for axis in moved)
             images = points[rows]
             images[:, moved] += [shift[axis] * periods[axis] for axis in moved]
-            found.append((images, weights[rows], number[rows] + step))
+            found.append((images, rows, number[rows] + step))
     return (
         np.concatenate([part[0] for part in found]),
         np.concatenate([part[1] for part in found]),

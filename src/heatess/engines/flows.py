@@ -15,7 +15,7 @@ w e the vector of all w_i e_i, w'K w + 2 (w e)'K w is 1 / gESS but for a share o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ from ..measure import Measure
 from ..progress import Progress
 from ..spaces.capabilities import Modes
 from ..spaces.flow import ROWS, Flow
-from .base import Answer, Engine, Offer, PotentialOffer, Question
+from .base import Answer, Engine, Offer, PotentialOffer, PotentialQuestion, Potentials, Question
 from .diagonals import (
     LOOKS,
     MOST_STEPS,
@@ -84,14 +84,13 @@ class Flows(Engine):
         refuse_finer(question, space.modes)
         return FlowOffer(question, space.flow, space.modes)
 
-    def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
+    def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
         """One run from the measure, and self-overlaps of the atoms and of the points, where eigenpairs take longer."""
         space = question.measure.space
-        if space.flow is None or space.modes is None or not runs_are_sooner(question, at):
+        if space.flow is None or space.modes is None or not runs_are_sooner(question, question.places):
             return None
         refuse_finer(question, space.modes)
-        found, error = _potential(space.flow, space.modes, question, at)
-        return PotentialOffer(0.0, error, lambda _: found)
+        return FlowPotentials(question, space.flow, space.modes)
 
     def refusal(self, question: Question) -> Exception:
         """Only for spaces of other kinds."""
@@ -315,6 +314,28 @@ def _potential(flow: Flow, modes: Modes, question: Question, at: NDArray[Any]) -
     mean = float(weights @ (rows[0] @ warm.vector / roots[0]))
     error = float(lengths.max()) * warm.error + (doubt * float(np.abs(found).max()) if doubt > discretised else 0.0)
     return found, error / mean + 64 * EPS
+
+
+@dataclass(frozen=True, eq=False)
+class FlowPotentials(PotentialOffer):
+    """The error is known afterwards."""
+
+    question: PotentialQuestion
+    flow: Flow
+    modes: Modes
+    name = "lanczos"
+
+    def seconds(self, first: int, end: int) -> float:
+        """There is no other way that is as soon."""
+        return 0.0
+
+    def run(self, part: slice, progress: Progress) -> Potentials:
+        """Scale after scale."""
+        found = []
+        for time in self.question.times[part]:
+            one = replace(self.question, times=np.array([float(time)]))
+            found.append(_potential(self.flow, self.modes, one, self.question.places))
+        return Potentials(np.stack([values for values, _ in found]), max(error for _, error in found))
 
 
 def density(measure: Measure, time: float, at: Any) -> FloatArray:

@@ -17,7 +17,17 @@ from ..heat.sums import HeatSums, log_sum
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.capabilities import Modes
-from .base import Answer, Engine, Offer, PotentialOffer, Question
+from .base import (
+    Answer,
+    Engine,
+    FormsOffer,
+    FormsQuestion,
+    Offer,
+    PotentialOffer,
+    PotentialQuestion,
+    Potentials,
+    Question,
+)
 from .diagonals import SOON, runs_are_sooner
 from .energies import Energies, blur_of
 from .runs import Power
@@ -55,14 +65,21 @@ class Eigenmodes(Engine):
         """Never for lack of trying."""
         return InputError(f"{question.measure.space!r} is known by its eigenpairs; use method='auto'")
 
-    def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
-        """Sums over eigenfunctions at the atoms and at the points."""
+    def forms(self, question: FormsQuestion) -> FormsOffer | None:
+        """Sums of eigenfunctions, the same for all columns."""
         modes = question.measure.space.modes
-        if modes is None or runs_are_sooner(question, at):
+        if modes is None:
             return None
         refuse_finer(question, modes)
-        found, error = _potential(question.measure, modes, float(question.times[0]), at)
-        return PotentialOffer(0.0, error, lambda _: found)
+        return ModesForms(question, modes)
+
+    def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
+        """Sums over eigenfunctions at the atoms and at the points."""
+        modes = question.measure.space.modes
+        if modes is None or runs_are_sooner(question, question.places):
+            return None
+        refuse_finer(question, modes)
+        return ModesPotentials(question, modes)
 
 
 def refuse_finer(question: Question, modes: Modes) -> None:
@@ -210,6 +227,48 @@ def share_left_out(space: Modes, rates: FloatArray) -> FloatArray:
     if space.dim:
         return np.asarray(gammaincc(space.dim / 2, rates[:, -1]))
     return np.asarray(2 * space.volume * np.exp(-rates[:, -1]) * (rates.shape[1] < space.volume))
+
+
+@dataclass(frozen=True, eq=False)
+class ModesForms(FormsOffer):
+    """sum_r exp(-2 (lambda_r - lambda_1) t) (sum_i v_i phi_r(x_i))^2 over the eigenfunctions but the constant."""
+
+    question: FormsQuestion
+    modes: Modes
+    name = "spectral"
+
+    def seconds(self, first: int, end: int) -> float:
+        """There is no other way."""
+        return 0.0
+
+    def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
+        """Block after block of points."""
+        points, times = self.question.measure.points, self.question.times[part]
+        pairs = self.modes.resolved(float(times[0]))
+        values, total = pairs.values, np.zeros((len(pairs.values), columns.shape[1]))
+        for rows in progress.track(list(slices(len(points), BLOCK_ENTRIES // len(values) + 1)), "places"):
+            total += pairs.at(points[rows]).T @ columns[rows]
+        decay = np.exp(-2 * np.multiply.outer(times, values[1:] - values[1]))
+        return np.asarray((decay @ total[1:] ** 2).T)
+
+
+@dataclass(frozen=True, eq=False)
+class ModesPotentials(PotentialOffer):
+    """The error is known afterwards."""
+
+    question: PotentialQuestion
+    modes: Modes
+    name = "spectral"
+
+    def seconds(self, first: int, end: int) -> float:
+        """There is no other way."""
+        return 0.0
+
+    def run(self, part: slice, progress: Progress) -> Potentials:
+        """Scale after scale."""
+        times, at = self.question.times[part], self.question.places
+        found = [_potential(self.question.measure, self.modes, float(time), at) for time in times]
+        return Potentials(np.stack([values for values, _ in found]), max(error for _, error in found))
 
 
 def _potential(measure: Measure, modes: Modes, time: float, at: NDArray[Any]) -> tuple[FloatArray, float]:

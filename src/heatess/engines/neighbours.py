@@ -10,10 +10,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray, IntArray
 from ..errors import InputError, PrecisionError
@@ -26,10 +25,13 @@ from ..pool import apart
 from ..progress import Progress
 from ..spaces.base import Space
 from ..spaces.capabilities import Embedding
-from .base import Answer, Engine, Offer, PotentialOffer, Question
+from .base import Answer, Engine, FormsOffer, FormsQuestion, Offer, PotentialOffer, PotentialQuestion, Question
 from .counts import PairCounts
 from .half_space import COINCIDENT, MOMENT_ERROR, HalfSpaceOffer
 from .tiles import BATCH, close_pairs, zonal_pairs
+
+if TYPE_CHECKING:
+    from .cells import Grid
 
 #: A tighter rtol than this is asked of nobody: what the expansion leaves out is in `error`.
 EXPANSION_TOLERANCE = 1e-11
@@ -93,31 +95,27 @@ class Neighbours(Engine):
             f"rtol={question.rtol:g}; use method='auto' or a larger rtol"
         )
 
-    def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
-        """By a tree, where the cut-off holds at every point."""
-        measure, time = question.measure, float(question.times[0])
-        embedding = measure.space.embedding
-        if embedding is None or embedding.columns > FEW_COLUMNS:
-            return None
-        reach = cutoff(measure.space, time, measure.ess, question.rtol, mmd2=False, everywhere=True)
-        if reach is None or (embedding.open and float(np.abs(measure.points).max()) > 1e100):
-            return None
-        close = PairCounts.of(measure, embedding).within(float(embedding.chord(reach))) * 2 * len(at) / measure.n
-        seconds = 1e-3 + 1e-6 * (measure.n + len(at)) + close * (_TREE_PAIR + _TREE_SCALE)
-        small = embedding.small_time(time)
+    def forms(self, question: FormsQuestion) -> FormsOffer | None:
+        """Over close pairs, where there are coordinates."""
+        from .close import NeighbourForms
 
-        def run(progress: Progress) -> FloatArray:
-            atoms, total, chord = measure.coalesced(), np.zeros(len(at)), float(embedding.chord(reach))
-            left, right = (embedding.coordinates(points) for points in (at, atoms.points))
-            for i, j, gaps in _found_by_tree(left, right, embedding, chord, progress):
-                overlap = np.exp(small.log_overlap(embedding.distance(gaps) ** 2))
-                total += np.bincount(i, atoms.weights[j % atoms.n] * overlap, len(total))
-            return total
+        embedding = _few_columns(question)
+        return None if embedding is None else NeighbourForms(question, embedding)
 
-        rounded = (
-            16 * EPS * embedding.size / math.sqrt(8 * time) if embedding.periods is None else 0.0
-        )  # flat coordinates are exact
-        return PotentialOffer(seconds, small.error + 32 * EPS + rounded, run)
+    def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
+        """Over close pairs, where the cut-off holds at every point."""
+        from .close import NeighbourPotentials
+
+        embedding = _few_columns(question)
+        return None if embedding is None else NeighbourPotentials(question, embedding)
+
+
+def _few_columns(question: Question) -> Embedding | None:
+    embedding = question.measure.space.embedding
+    if embedding is None or embedding.columns > FEW_COLUMNS:
+        return None
+    far = embedding.open and float(np.abs(question.measure.points).max()) > 1e100
+    return None if far else embedding
 
 
 def cutoff(
@@ -307,12 +305,12 @@ def _tree_pairs(
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Squared distances and products of weights of all pairs i < j closer than *reach*, in batches."""
     points, n = embedding.coordinates(atoms.points), atoms.n
-    for i, j, chord in _found_by_tree(points, points, embedding, float(embedding.chord(reach)), progress):
+    for i, j, chord in found_by_tree(points, points, embedding, float(embedding.chord(reach)), progress):
         upper = i < j % n
         yield embedding.distance(chord[upper]) ** 2, atoms.weights[i[upper]] * atoms.weights[j[upper] % n]
 
 
-def _found_by_tree(
+def found_by_tree(
     left: FloatArray, right: FloatArray, embedding: Embedding, chord: float, progress: Progress
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
     """Pairs of rows closer than *chord*, and how close; rows of *right* from len(right) on are its negatives."""
@@ -350,29 +348,18 @@ def sum_cells(
 
     With *every_pair*, in flat space, cells are not looked at: all pairs are taken.
     """
-    from .cells import Grid, distance_moments  # compiles, so only when it is needed
+    from .cells import distance_moments  # compiles, so only when it is needed
 
     radius = float(embedding.chord(cutoffs.max()))
-
-    def grid_of(atoms: Measure) -> tuple[Grid, _Frame]:
-        points = embedding.coordinates(atoms.points)
-        if embedding.periods is None:
-            return Grid.of(points, atoms.weights, radius, antipodal=embedding.antipodal), _Frame(
-                points, None, 1.0, embedding.size
-            )
-        frame = _Frame.of(points, embedding.periods, radius)
-        if every_pair:
-            return Grid.whole(frame.points, atoms.weights), frame
-        return Grid.of(frame.points, atoms.weights, radius / frame.unit, periods=frame.periods), frame
 
     atoms = measure.support()
     if embedding.periods is not None:
         radius = min(radius, max(extent(atoms.points), math.sqrt(8 * float(times.min()))))
-    grid, frame = apart(grid_of, atoms)
+    grid, frame = apart(gridded, atoms, embedding, radius, every_pair=every_pair)
     if grid.candidates().sum() > CROWDED * atoms.n:
         merged = atoms.coalesced()
         if merged.n < 0.9 * atoms.n:
-            atoms, (grid, frame) = merged, apart(grid_of, merged)
+            atoms, (grid, frame) = merged, apart(gridded, merged, embedding, radius, every_pair=every_pair)
     least = (
         COINCIDENT * float(embedding.chord(min(math.sqrt(8 * float(times.min())), float(cutoffs.max())))) / frame.unit
     )
@@ -391,6 +378,20 @@ def sum_cells(
     )
 
 
+def gridded(atoms: Measure, embedding: Embedding, radius: float, *, every_pair: bool = False) -> tuple[Grid, Frame]:
+    """Atoms in cells for pairs closer than *radius*, and the frame of their coordinates."""
+    from .cells import Grid  # compiles, so only when it is needed
+
+    points = embedding.coordinates(atoms.points)
+    if embedding.periods is None:
+        grid = Grid.of(points, atoms.weights, radius, antipodal=embedding.antipodal)
+        return grid, Frame(points, None, 1.0, embedding.size)
+    frame = Frame.of(points, embedding.periods, radius)
+    if every_pair:
+        return Grid.whole(frame.points, atoms.weights), frame
+    return Grid.of(frame.points, atoms.weights, radius / frame.unit, periods=frame.periods), frame
+
+
 def extent(points: FloatArray) -> float:
     """No pair is further apart than this."""
     with np.errstate(over="ignore"):
@@ -402,7 +403,7 @@ _CLOSE = 2.0**17
 
 
 @dataclass(frozen=True, eq=False)
-class _Frame:
+class Frame:
     """Flat coordinates around zero, the most spread out first, in a unit that is a power of two."""
 
     points: FloatArray
@@ -411,7 +412,7 @@ class _Frame:
     extent: float
 
     @classmethod
-    def of(cls, points: FloatArray, periods: FloatArray, radius: float) -> _Frame:
+    def of(cls, points: FloatArray, periods: FloatArray, radius: float) -> Frame:
         """Where a coordinate does not close, gaps of more than twice *radius* shrink to that: no pair sees them."""
         low, high = points.min(axis=0), points.max(axis=0)
         order = np.argsort(low / 2 - high / 2, kind="stable")

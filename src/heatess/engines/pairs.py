@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray
-from ..blocks import in_lanes, map_rows, one_blas_thread, share_out, slices, thread_count
+from ..blocks import in_lanes, map_rows, one_blas_thread, slices, thread_count
 from ..errors import InputError, PrecisionError
 from ..heat.lookup import LoopFactor
 from ..heat.series import SERIES_LIMIT, Series, level_count
@@ -26,10 +24,11 @@ from ..measure import Measure
 from ..progress import Progress
 from ..spaces.capabilities import FlatEmbedding, PairKernel, ZonalPairs
 from ..transforms.levels import LevelSpectrum, LevelTransform
-from .base import Answer, Engine, Offer, PotentialOffer, Question
+from .base import Answer, Engine, FormsOffer, FormsQuestion, Offer, PotentialOffer, PotentialQuestion, Question
 from .cosines import ERROR, CosineSums, lanes_that_fit
 from .half_space import COINCIDENT, MOMENT_ERROR
 from .neighbours import LEAST_RTOL, NeighboursOffer, sum_cells
+from .pair_columns import PairForms, PairPotentials
 from .single import BIN_ERROR, Plan, SingleRows, certain, planned
 from .single import TILE as SINGLE_TILE
 from .tiles import TILE, tiles
@@ -94,16 +93,15 @@ class Pairs(Engine):
             "rtol or coarser scales"
         )
 
-    def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
+    def forms(self, question: FormsQuestion) -> FormsOffer | None:
+        """Tile by tile."""
+        kernel = question.measure.space.pair_kernel
+        return None if kernel is None else PairForms(question, kernel)
+
+    def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
         """Row after row."""
         kernel = question.measure.space.pair_kernel
-        if kernel is None:
-            return None
-        measure, time = question.measure, float(question.times[0])
-        kernel = kernel.fitted(measure.points, question.times, question.rtol)
-        seconds = kernel.seconds(float(measure.n) * len(at), 1)
-        error = float(kernel.errors(question.times, np.array([1 / measure.ess]))[0])
-        return PotentialOffer(seconds, error, partial(_rows, kernel, measure, time, at))
+        return None if kernel is None else PairPotentials(question, kernel)
 
 
 class LevelOffer(Offer):
@@ -405,19 +403,3 @@ def _tile_sums(compact: bool, kernel: PairKernel, times: FloatArray, total: Floa
         )
     mmd2_error = np.where(log_power > 1.0, share_of_mmd2(error, log_mmd2), cancelled)
     return HeatSums(overlap, log_mmd2, change / overlap, error, mmd2_error, np.zeros(len(times)))
-
-
-def _rows(kernel: PairKernel, measure: Measure, time: float, at: NDArray[Any], progress: Progress) -> FloatArray:
-    """sum_j w_j s_t(y, x_j) over all atoms x_j, for tiles of points y, some of them side by side."""
-    total, atoms = np.zeros(len(at)), measure.coalesced()
-
-    def fill(_: int, rows: slice) -> None:
-        left = kernel.rows(at, rows)
-        for part in slices(atoms.n, 4 * SMALL_TILE):
-            terms = kernel.terms(left, kernel.rows(atoms.points, part))(time)
-            total[rows] += terms.overlap @ atoms.weights[part]
-
-    work = list(slices(len(at), SMALL_TILE))
-    for batch in progress.track([work[part] for part in slices(len(work), BATCH)], "rows"):
-        share_out(batch, fill, thread_count() if kernel.parallel else 1)
-    return total

@@ -7,18 +7,19 @@ for which the total is least.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import FloatArray, one_of
-from ..errors import CostError, PrecisionError, PrecisionWarning, warn
+from ..errors import CostError, PrecisionWarning, warn
 from ..heat.sums import HeatSums
 from ..measure import Measure
-from ..progress import Progress, announce
+from ..progress import Progress, announce, in_time
 from ..transforms.base import Spectrum
-from .base import Engine, Offer, PotentialOffer, Question
+from .base import Costed, Engine, Offer, PotentialQuestion, Question
 from .boxes import Boxes
 from .flows import Flows
 from .modes import Eigenmodes
@@ -28,6 +29,9 @@ from .spectral import Spectral, quick_overlap
 
 #: In order of preference: the first offer that is cheap is taken at once.
 ENGINES: tuple[Engine, ...] = (Spectral(), Boxes(), Eigenmodes(), Flows(), Neighbours(), Pairs())
+
+#: The one whose sums are good to rounding.
+EXACT: tuple[Engine, ...] = (ENGINES[-1],)
 
 METHODS = ("auto", "spectral", "pairwise", "local")
 
@@ -43,14 +47,19 @@ PATIENCE = 1800.0
 #: Seconds that whoever waits is told of.
 WORTH_A_WORD = 4.0
 
+#: What a message says to who would have to wait that long.
+Words = Callable[[str], str]
+
+C = TypeVar("C", bound=Costed)
+
 #: Numbers of a spectrum up to which a result keeps it.
 KEPT = 2**21
 
 
-class Step(NamedTuple):
+class Step(NamedTuple, Generic[C]):
     """One range of scales and the offer that sums it."""
 
-    offer: Offer
+    offer: C
     part: slice
 
 
@@ -70,13 +79,13 @@ def run(
     progress: Progress,
     *,
     mmd2: bool = True,
-    engines: tuple[Engine, ...] = ENGINES,
+    engines: tuple[Engine, ...] | None = None,
 ) -> Outcome:
     """Heat sums at all *times*."""
     order = np.argsort(times, kind="stable")
     steps, seconds = plan(Question(measure, times[order], rtol, mmd2), method, engines)
     if seconds > WORTH_A_WORD:
-        announce(f"{measure.n:,} atoms on {measure.space!r}: about {_wait(seconds)}")
+        announce(f"{measure.n:,} atoms on {measure.space!r}: about {in_time(seconds)}")
     answers = [step.offer.run(step.part, progress) for step in steps]
     sums = HeatSums.joined([answer.sums for answer in answers])[np.argsort(order)]
     spectrum = answers[-1].spectrum
@@ -84,8 +93,19 @@ def run(
     return Outcome(sums, "+".join(dict.fromkeys(step.offer.name for step in steps)), kept)
 
 
-def plan(question: Question, method: str = "auto", engines: tuple[Engine, ...] = ENGINES) -> tuple[list[Step], float]:
-    """The steps for the scales of a question, and their estimated seconds on two cores."""
+def plan(
+    question: Question, method: str = "auto", engines: tuple[Engine, ...] | None = None
+) -> tuple[list[Step[Offer]], float]:
+    """The steps for the scales of a question, and their estimated seconds on two cores; or a `CostError`."""
+    steps, seconds = _planned(question, method, engines or ENGINES)
+    if seconds == math.inf:
+        raise question.unserved()
+    if method == "auto":
+        afford(seconds, question.too_long)
+    return steps, seconds
+
+
+def _planned(question: Question, method: str, engines: tuple[Engine, ...]) -> tuple[list[Step[Offer]], float]:
     one_of(method, "method", METHODS)
     count, cheap = len(question.times), CHEAP_PROFILE if question.mmd2 else CHEAP_GESS
     cheap += CHEAP_ATOM * question.measure.n
@@ -97,20 +117,47 @@ def plan(question: Question, method: str = "auto", engines: tuple[Engine, ...] =
             offered.append((engine, offer))
             if method == "auto" and offer.cost(0, count) < cheap:
                 return [Step(offer, slice(0, count))], offer.seconds(0, count)
-    offers = [offer for _, offer in offered]
+    steps, seconds = cut([offer for _, offer in offered], count)
+    if seconds == math.inf and method != "auto":
+        raise (offered[0][0] if offered else chosen[0]).refusal(question)
+    return steps, seconds
+
+
+def estimate(question: Question) -> float:
+    """Rough seconds on two cores of what is asked; inf where no engine serves it."""
+    if not isinstance(question, PotentialQuestion):
+        return _planned(question, "auto", ENGINES)[1]
+    found = [engine.potentials(question) for engine in ENGINES]
+    return cut([offer for offer in found if offer is not None], len(question.times))[1]
+
+
+def afford(seconds: float, words: Words) -> None:
+    """A `CostError` for what would take longer than anybody waits, in the *words* of the caller."""
+    if seconds > PATIENCE:
+        refuse(words(f"about {in_time(seconds)} on two cores"), seconds)
+
+
+def refuse(message: str, seconds: float | None = None) -> NoReturn:
+    """Raise the `CostError` of the whole library."""
+    raise CostError(message, seconds=seconds)
+
+
+@contextmanager
+def advising(words: Words) -> Iterator[None]:
+    """Other *words* for what takes too long in this block."""
+    try:
+        yield
+    except CostError as error:
+        afford(error.seconds or 0.0, words)
+        raise
+
+
+def cut(offers: Sequence[C], count: int) -> tuple[list[Step[C]], float]:
+    """The ranges of least total cost, and their seconds; inf where there are none."""
     steps, cost = _cheapest(offers, _seams(count, FEW_SEAMS))
     if cost > WORTH_SEARCH:
         steps, cost = _cheapest(offers, _seams(count, MANY_SEAMS))
-    if cost == math.inf and method != "auto":
-        raise (offered[0][0] if offered else chosen[0]).refusal(question)
-    if cost == math.inf:
-        raise PrecisionError(
-            f"no engine reaches rtol={question.rtol:g} at {question.scale(0)} on {question.measure.space!r}; give a "
-            "larger rtol or coarser scales"
-        )
-    seconds = sum(step.offer.seconds(step.part.start, step.part.stop) for step in steps)
-    if method == "auto" and seconds > PATIENCE:
-        raise CostError(_too_expensive(question, seconds), seconds=seconds)
+    seconds = math.inf if cost == math.inf else sum(offer.seconds(part.start, part.stop) for offer, part in steps)
     return steps, seconds
 
 
@@ -119,7 +166,7 @@ def _seams(count: int, most: int) -> list[int]:
     return sorted({round(place) for place in np.linspace(0, count, min(count, most) + 1)})
 
 
-def _cheapest(offers: list[Offer], seams: list[int]) -> tuple[list[Step], float]:
+def _cheapest(offers: Sequence[C], seams: list[int]) -> tuple[list[Step[C]], float]:
     """The ranges of least total cost: best[j] is the least cost of the scales before seam j."""
     if not offers:
         return [], math.inf
@@ -130,34 +177,13 @@ def _cheapest(offers: list[Offer], seams: list[int]) -> tuple[list[Step], float]
                 total = best[first] + offer.cost(seams[first], seams[end])
                 if total < best[end]:
                     best[end], last[end] = total, (first, offer)
-    steps: list[Step] = []
+    steps: list[Step[C]] = []
     end = len(seams) - 1 if best[-1] < math.inf else 0
     while end:
         first, offer = last[end]
         steps.insert(0, Step(offer, slice(seams[first], seams[end])))
         end = first
     return steps, best[-1]
-
-
-def _too_expensive(question: Question, seconds: float) -> str:
-    space = question.measure.space
-    what = (
-        f"{question.measure.n:,} atoms on {space!r} at these scales would take about {_wait(seconds)} on two cores; "
-        "give coarser or fewer scales"
-    )
-    if space.pair_kernel is None:
-        return what
-    number = "20_000_000" if space.series is not None else "1_000_000"
-    return (
-        f"{what}, or call heat_profile: with pairs={number} and rng= it estimates from random pairs, with "
-        "method='pairwise' it takes its time"
-    )
-
-
-def _wait(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 3600:.1f} hours" if seconds > 7200 else f"{seconds / 60:.0f} minutes"
 
 
 def overlap(measure: Measure, time: float, rtol: float) -> float:
@@ -169,25 +195,3 @@ def overlap(measure: Measure, time: float, rtol: float) -> float:
     if sums.error[0] > 10 * rtol and measure.space.certified:  # that of a mesh is known to be larger
         warn(f"gESS is certain only to {sums.error[0]:.1e}, not to rtol={rtol:g}", PrecisionWarning)
     return float(sums.overlap[0])
-
-
-def potential(measure: Measure, time: float, rtol: float, at: NDArray[Any], progress: Progress) -> FloatArray:
-    """sum_j w_j s_t(y, x_j) at points *at*: the cheapest offer whose error is small beside the mean, 1 / gESS."""
-    question = Question(measure, np.array([time]), rtol, mmd2=False)
-    found = [engine.potential(question, at) for engine in ENGINES]
-    offers = [offer for offer in found if offer is not None]
-    good = [offer for offer in offers if offer.error <= rtol] or offers
-    best: PotentialOffer = min(good, key=lambda offer: offer.seconds)
-    if best.seconds > WORTH_A_WORD:
-        announce(f"{len(at):,} potentials of {measure.n:,} atoms: about {_wait(best.seconds)}")
-    if best.seconds > PATIENCE:
-        raise CostError(
-            f"potentials of {measure.n:,} atoms on {measure.space!r} at {len(at):,} points would take about "
-            f"{_wait(best.seconds)} on two cores; give fewer points, or fewer atoms, chosen at random",
-            seconds=best.seconds,
-        )
-    modes = measure.space.modes
-    known = 0.0 if modes is None else float(modes.discretisation_error(question.times)[0])  # of a mesh, larger
-    if best.error > max(10 * rtol, known):
-        warn(f"the potential is certain only to {best.error:.1e} of its mean, not to rtol={rtol:g}", PrecisionWarning)
-    return best.run(progress)

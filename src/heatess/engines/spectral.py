@@ -6,17 +6,29 @@ import math
 from functools import cache
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
-from ..blocks import thread_count
+from ..blocks import one_blas_thread, share_out, slices, thread_count, threads
 from ..errors import InputError, PrecisionError
 from ..heat.series import level_probabilities
 from ..measure import Measure
 from ..progress import Progress
 from ..transforms.base import Transform
 from ..transforms.levels import LevelTransform
-from .base import Answer, Engine, Offer, PotentialOffer, Question
+from .base import (
+    Answer,
+    Engine,
+    FormsOffer,
+    FormsQuestion,
+    Offer,
+    PotentialOffer,
+    PotentialQuestion,
+    Potentials,
+    Question,
+)
+from .centred import diagonal_of, log_excess
 
 #: A transform may be repeated with a higher degree, for a balanced cloud, if it takes so many seconds at most.
 AGAIN = 1.0
@@ -47,23 +59,15 @@ class Spectral(Engine):
             finest=_finest(space.transform, question),
         )
 
-    def potential(self, question: Question, at: NDArray[Any]) -> PotentialOffer | None:
+    def forms(self, question: FormsQuestion) -> FormsOffer | None:
+        """One transform a column serves all scales."""
+        transform = question.measure.space.transform
+        return None if transform is None else SpectralForms(question, transform)
+
+    def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
         """By the adjoint transform."""
         transform = question.measure.space.transform
-        if transform is None:
-            return None
-        time, measure, epsilon = float(question.times[0]), question.measure, accuracy(question.rtol)
-        degree = transform.degree_for(time, measure.ess, question.rtol, mmd2=False)
-        if degree is None:
-            return None
-
-        def run(progress: Progress) -> FloatArray:
-            threads = threads_for(measure.n, degree)
-            found = transform.coefficients(measure.points, measure.weights, degree, epsilon, threads)
-            return transform.potential(found, degree, time, at, epsilon, threads_for(len(at), degree))
-
-        seconds = transform.seconds(measure.n, degree) + transform.seconds(len(at), degree)
-        return PotentialOffer(seconds, 8 * epsilon, run)
+        return None if transform is None else SpectralPotentials(question, transform)
 
 
 def _finest(transform: Transform, question: Question) -> float:
@@ -133,6 +137,110 @@ class SpectralOffer(Offer):
             if enough or more > transform.most or transform.seconds(measure.n, more) > AGAIN:
                 return Answer(sums, spectrum)
             degree = float(int(more))
+
+
+class SpectralForms(FormsOffer):
+    """Columns side by side, each on one thread; some transforms take several at the cost of one."""
+
+    name = "spectral"
+
+    def __init__(self, question: FormsQuestion, transform: Transform) -> None:
+        self._question, self._transform = question, transform
+        self._degree = cache(lambda place: transform.degree_for(float(question.times[place]), 1.0, question.rtol))
+
+    def seconds(self, first: int, end: int) -> float:
+        """Those of the transforms."""
+        degree = self._degree(first)
+        return math.inf if degree is None else column_seconds(self._transform, self._question, degree)
+
+    def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
+        """v' C_t v from the coefficients of v."""
+        question, times, degree = self._question, self._question.times[part], self._degree(part.start)
+        if degree is None:
+            raise Spectral().refusal(question)
+        log_room = log_excess(question.measure, times, question.rtol)
+        return column_forms(
+            self._transform, question, question.measure.points, degree, times, log_room, columns, progress
+        )
+
+
+def column_seconds(transform: Transform, question: FormsQuestion, degree: float) -> float:
+    """Rough seconds on two cores of `column_forms`, of which some transforms take two at the cost of one."""
+    return question.columns * transform.seconds(question.measure.n, degree) / transform.together
+
+
+def column_forms(
+    transform: Transform,
+    question: FormsQuestion,
+    points: NDArray[Any],
+    degree: float,
+    times: FloatArray,
+    log_room: FloatArray,
+    columns: FloatArray,
+    progress: Progress,
+) -> FloatArray:
+    """Forms of signed weights in units of one atom's, less the mean, shape (columns, times)."""
+    epsilon = min(max(1e-6 * question.rtol, 1e-11), 1e-9)
+    found = np.empty((columns.shape[1], len(times)))
+
+    def fill(_: int, some: slice) -> None:
+        sizes = np.abs(columns[:, some]).sum(axis=0)
+        scaled = columns[:, some] / np.where(sizes > 0, sizes, 1.0)
+        with threads(1):
+            coefficients = transform.of_columns(points, scaled, degree, epsilon)
+            for row, (own, size) in enumerate(zip(coefficients, sizes, strict=True), some.start):
+                found[row] = size**2 * transform.form(own, degree, times, log_room)
+
+    work = list(slices(columns.shape[1], transform.together))
+    with one_blas_thread(), progress.meter(len(work), "columns") as advance:
+        for batch in slices(len(work), 16):
+            share_out(work[batch], fill, thread_count())
+            advance(batch.stop - batch.start)
+    return found
+
+
+class SpectralPotentials(PotentialOffer):
+    """One transform of the weights, one of their squares if these are wanted, and a synthesis for each scale."""
+
+    name = "spectral"
+
+    def __init__(self, question: PotentialQuestion, transform: Transform) -> None:
+        self._question, self._transform = question, transform
+        self.error = 8 * accuracy(question.rtol)
+        self._degree = cache(self._needed)
+
+    def _needed(self, place: int) -> float | None:
+        question = self._question
+        time = float(question.times[place])
+        return self._transform.degree_for(time, question.measure.ess, question.rtol, mmd2=question.centred)
+
+    def seconds(self, first: int, end: int) -> float:
+        """Of all transforms and syntheses."""
+        degree, question = self._degree(first), self._question
+        if degree is None:
+            return math.inf
+        more = int(question.centred)
+        return self._transform.potential_seconds(question.measure.n, len(question.places), degree, end - first + more)
+
+    def run(self, part: slice, progress: Progress) -> Potentials:
+        """f_t, and for squares the energies of w^2."""
+        question, times, degree = self._question, self._question.times[part], self._degree(part.start)
+        if degree is None:
+            raise Spectral().refusal(question)
+        measure, transform, epsilon = question.measure, self._transform, accuracy(question.rtol)
+        w, at = np.ascontiguousarray(measure.weights), question.places
+        how = epsilon, threads_for(measure.n, degree)
+        found = transform.coefficients(measure.points, w, degree, *how)
+        plain = found if not question.centred else transform.without_mean(found)
+        values = transform.potentials(plain, degree, times, at, epsilon, threads_for(len(at), degree))
+        if not question.centred:
+            return Potentials(values, self.error)
+        diagonal, own = diagonal_of(measure, times, question.rtol), float(w @ w)
+        values /= diagonal.rest[:, None]
+        if float(np.ptp(w)) > 0:
+            found = transform.coefficients(measure.points, w * w / own, degree, *how)
+        total, single = transform.square_sums(found, degree, times, diagonal.log_excess)
+        return Potentials(values, self.error, own**2 * total - float((w * w) @ (w * w)) * single)
 
 
 def quick_overlap(measure: Measure, time: float, rtol: float) -> float | None:

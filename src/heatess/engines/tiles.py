@@ -9,13 +9,16 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from ..arrays import FloatArray
-from ..blocks import slices
+from ..blocks import in_lanes, one_blas_thread, slices, thread_count
 from ..errors import InputError
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.capabilities import ZonalPairs
 
 TILE = 1024
+
+#: Tiles of each lane between two steps of a progress bar.
+BATCH_TILES = 8
 
 #: Values of a function at an array of distances, in a new array.
 OfDistance = Callable[[FloatArray], FloatArray]
@@ -27,6 +30,20 @@ BATCH = 2_000_000
 def tiles(n: int, size: int = TILE) -> Iterator[tuple[slice, slice]]:
     """The tiles on and above the diagonal."""
     return combinations_with_replacement(list(slices(n, size)), 2)
+
+
+def over_tiles(
+    n: int, add: Callable[[int, slice, slice], None], *, size: int, lanes: int, parallel: bool, progress: Progress
+) -> None:
+    """Call `add(lane, rows, columns)` for every tile on and above the diagonal: the one loop over all pairs.
+
+    Each lane has its tiles in order and sums of its own, so that the number of threads changes no digit.
+    """
+    work = list(tiles(n, size))
+    with one_blas_thread(), progress.meter(len(work), "pairs") as advance:  # idle BLAS threads would spin
+        for batch in slices(len(work), BATCH_TILES * lanes):
+            in_lanes(work[batch], lambda lane, tile: add(lane, *tile), lanes, thread_count() if parallel else 1)
+            advance(batch.stop - batch.start)
 
 
 def zonal_pairs(measure: Measure) -> ZonalPairs:

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from .. import scales
 from ..arrays import FloatArray
 from ..blocks import share_out, slices, thread_count
-from ..engines import plan
-from ..engines.base import Question
-from ..engines.pairs import SMALL_TILE, Pairs
+from ..engines import columns, plan
+from ..engines.base import PotentialQuestion
+from ..engines.pairs import SMALL_TILE
 from ..engines.spectral import AGAIN, accuracy, threads_for
-from ..errors import CostError, PrecisionWarning, warn
+from ..errors import PrecisionWarning, warn
 from ..heat.series import SERIES_LIMIT, gess_level_count, level_count, level_probabilities
 from ..heat.spherical import SphereSeries
 from ..measure import Measure
@@ -251,15 +251,14 @@ def _checked(
 
 def _potential(measure: Measure, time: float, rtol: float) -> FloatArray:
     """sum_j w_j s_t(x_i, x_j) at each atom; its own overlap of one is a part of it."""
-    return np.maximum(plan.potential(measure, time, rtol, measure.points, Progress(False)), measure.weights)
+    return np.maximum(columns.potential(measure, time, rtol, measure.points, Progress(False)), measure.weights)
 
 
 def _by_rows(measure: Measure, time: float, rtol: float, rows: NDArray[np.bool_]) -> tuple[FloatArray, float] | None:
     """The same at some atoms by all pairs with them, and its accuracy; None where that is no better or takes long."""
-    offer = Pairs().potential(Question(measure, np.array([time]), rtol, mmd2=False), measure.points[rows])
-    if offer is None or offer.error >= rtol or offer.seconds > AGAIN:
-        return None
-    return np.maximum(offer.run(Progress(False)), measure.weights[rows]), offer.error
+    question = PotentialQuestion(measure, np.array([time]), rtol, mmd2=False, at=measure.points[rows])
+    found = columns.potentials_within(question, AGAIN, plan.EXACT)
+    return None if found is None else (np.maximum(found.values[0], measure.weights[rows]), found.error)
 
 
 def _slopes(measure: Measure, time: float, rtol: float, mean: float) -> FloatArray | None:
@@ -287,13 +286,14 @@ def _slopes(measure: Measure, time: float, rtol: float, mean: float) -> FloatArr
         vectors = _by_transform(transform, measure, rows, time, degree, accuracy(rtol))
         error = 8 * accuracy(rtol) * max(1.0, math.sqrt(steepness))
     else:
-        if seconds > plan.PATIENCE:
-            raise CostError(
-                f"the gradient by {measure.n:,} points on {space!r} at {scales.in_words(space, time)} would take about "
-                f"{seconds / 60:.0f} minutes on two cores; give fewer points or a coarser scale, or take that by "
-                "weights, 2 G (1 - G f) with G = gESS, from f = potential(...) alone",
-                seconds=seconds,
-            )
+        where = f"{measure.n:,} points on {space!r} at {scales.in_words(space, time)}"
+        instead = "take that by weights, 2 G (1 - G f) with G = gESS, from f = potential(...) alone"
+        plan.afford(
+            seconds,
+            lambda wait: (
+                f"the gradient by {where} would take {wait}; give fewer points or a coarser scale, or {instead}"
+            ),
+        )
         vectors = steepness * _by_pairs(kernel, measure, time)
         error = float(kernel.errors(np.array([time]), np.array([mean]))[0])
     if error > 10 * rtol:

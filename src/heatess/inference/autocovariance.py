@@ -8,9 +8,9 @@ import numpy as np
 
 from ..arrays import EPS, FloatArray, IntArray
 from ..blocks import slices
-from ..engines import plan
+from ..engines import columns, plan
 from ..engines.modes import BLOCK_ENTRIES
-from ..errors import CostError, PrecisionError
+from ..errors import PrecisionError
 from ..heat.sums import HeatSums
 from ..measure import Measure, distinct_rows
 from ..progress import Progress
@@ -23,8 +23,8 @@ FIRST_LAGS, MOST_LAGS = 8, 256
 #: Pairs of draws held at once.
 BLOCK = 2**16
 
-#: Most overlaps, which take about ten minutes; rough seconds for one.
-MOST, SECONDS = 3e10, 2e-8
+#: Seconds on two cores of one overlap at one lag.
+SECONDS = 2e-8
 
 #: Accuracy of sums where it costs little, and number of draws up to which it does.
 SHARP, LESS_SHARP, FEW = 1e-11, 1e-9, 20_000
@@ -149,7 +149,7 @@ class Autocovariances:
         for chain, part in zip(self._chains, self._parts, strict=True):
             where = self._measure.points[np.concatenate([chain[lags - 1], chain[-lags]])]
             for column, place in enumerate(running):
-                found = plan.potential(part, float(self._times[place]), self._rtol, where, Progress(False))
+                found = columns.potential(part, float(self._times[place]), self._rtol, where, Progress(False))
                 total[:, column] += found[: len(lags)] + found[len(lags) :]
         return total / len(self._chains)
 
@@ -167,13 +167,14 @@ class Autocovariances:
         return plan.run(measure, self._times, rtol, "auto", Progress(False), mmd2=False).sums
 
     def _refuse_cost(self, spent: float, lags: int) -> None:
-        if spent > MOST:
-            raise CostError(
+        plan.afford(
+            SECONDS * spent,
+            lambda wait: (
                 f"autocorrelations of {self._chains.size:,} draws have not vanished after {lags:,} lags, and to go on "
-                f"would take more than {SECONDS * MOST / 60:.0f} minutes; draws next to each other are then almost the "
-                "same, so give every tenth of them, for instance, or fewer or finer scales",
-                seconds=SECONDS * spent,
-            )
+                f"would take {wait}; draws next to each other are then almost the same, so give every tenth of them, "
+                "for instance, or fewer or finer scales"
+            ),
+        )
 
 
 def _vanished(rho: FloatArray) -> bool:

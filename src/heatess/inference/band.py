@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, Frozen
+from ..engines.centred import Diagonal
 from ..spaces.base import Space
 from .interval import Interval
-from .jackknife import Diagonal
 
 QUANTITIES = ("places", "volume", "divergence", "mmd2")
 ENDS = ("lower", "upper", "simultaneous_lower", "simultaneous_upper")

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import EPS, FloatArray
-from ..engines import plan
-from ..engines.base import Question
-from ..engines.pairs import Pairs
+from ..engines import columns, plan
+from ..engines.base import PotentialQuestion
 from ..heat.sums import HeatSums
 from ..measure import Measure
 from ..progress import Progress
@@ -88,6 +87,10 @@ def _scales_are_free(space: Space) -> bool:
 
 def _sums(measure: Measure, times: FloatArray, rtol: float) -> HeatSums:
     return plan.run(measure, times, rtol, "auto", Progress(False), mmd2=False).sums
+
+
+def _too_long(measure: Measure) -> plan.Words:
+    return lambda wait: f"overlaps of all {measure.n:,} atoms with those kept would take {wait}; keep fewer of them"
 
 
 def _counts(one: Measure, other: Measure, sums: list[HeatSums]) -> FloatArray:
@@ -178,12 +181,11 @@ def _at_one_scale(one: Measure, other: Measure, time: float, rtol: float, square
 
 def _direct(one: Measure, other: Measure, time: float, sums: list[HeatSums]) -> float:
     """sum_ij (w - v)_i (w - v)_j s_t(x_i, x_j), or more, from the three sums of its square."""
-    offer = Pairs().potential(Question(one, np.array([time]), 1e-8, mmd2=False), other.points)
-    if offer is None:
-        raise TypeError("a homogeneous space has a pair kernel")
+    question = PotentialQuestion(one, np.array([time]), 1e-8, mmd2=False, at=other.points)
+    found = columns.potentials(question, Progress(False), _too_long(one), plan.EXACT)
     own, new = (float(part.overlap[0]) for part in sums)
-    mixed = float(other.weights @ offer.run(Progress(False)))
-    doubt = own * float(sums[0].error[0]) + new * float(sums[1].error[0]) + 2 * max(own, mixed) * offer.error
+    mixed = float(other.weights @ found.values[0])
+    doubt = own * float(sums[0].error[0]) + new * float(sums[1].error[0]) + 2 * max(own, mixed) * found.error
     return max(own - 2 * mixed + new, 0.0) + doubt + 64 * EPS * (own + 2 * mixed + new)
 
 

@@ -15,17 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
-from ..engines import pairs, plan
-from ..engines.base import Question
+from ..engines import columns, pairs, plan
+from ..engines.base import FormsQuestion, Question
+from ..engines.centred import log_excess
+from ..engines.columns import Draw
 from ..engines.spectral import accuracy, threads_for
-from ..errors import CostError, InputError
+from ..errors import InputError
 from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..measure import Measure
 from ..progress import Progress
 from ..spaces.base import Space
-from ..spaces.capabilities import PairKernel, ZonalPairs
+from ..spaces.capabilities import ZonalPairs
 from ..transforms.levels import LevelTransform
-from .forms import Draw, Way, heat_sums, pair_forms, pair_seconds, transform_way
+from .forms import Way, pair_forms, pair_seconds, transform_way
 from .sobolev import Sobolev
 
 #: Single degrees that are tested besides the scales.
@@ -80,51 +82,18 @@ class Family(ABC):
         """Rough seconds on two cores of `values`."""
 
     @abstractmethod
-    def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
-        """For each statistic h with T = ESS sum_ij w_i w_j h(x_i, x_j), for all pairs of two tiles."""
-
     def signed(self, measure: Measure, draw: Draw, count: int) -> FloatArray:
         """sum_ij v_i v_j h(x_i, x_j) for each statistic and each of *count* drawn v, shape (count, size).
 
-        The weights v may be negative.
+        T = ESS sum_ij w_i w_j h(x_i, x_j). The weights v may be negative.
         """
-        ways = [self.by_transform(measure, count), self.by_pairs(measure, count)]
-        way = min((way for way in ways if way is not None), key=lambda way: way.seconds)
-        if way.seconds > plan.PATIENCE:
-            raise too_long(measure, count - 1, way.seconds)
-        return way.run(draw, count, Progress(False))
-
-    @abstractmethod
-    def by_transform(self, measure: Measure, count: int) -> Way | None:
-        """One transform for each v; None where the space has none that serves."""
-
-    def by_pairs(self, measure: Measure, count: int) -> Way:
-        """All pairs, each once for all v."""
-        kernel = self._kernel(measure.points)
-
-        def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
-            forms = partial(self.forms, kernel)
-            return pair_forms(kernel, forms, self.size, measure.points, draw(count), progress)
-
-        return Way(pair_seconds(kernel, measure.n, self.size, count) + self._form_seconds(measure.n), run)
-
-    def _kernel(self, points: NDArray[Any]) -> PairKernel:
-        kernel = self.space.pair_kernel
-        if kernel is None:
-            raise TypeError("a homogeneous space has a pair kernel")
-        return kernel
-
-    def _form_seconds(self, n: int) -> float:
-        """What `forms` of all pairs takes beyond overlaps."""
-        return 0.0
 
 
-def too_long(measure: Measure, draws: int, seconds: float) -> CostError:
-    """The error for more draws than anybody would wait for."""
-    return CostError(
-        f"{draws:,} draws of {measure.n:,} points on {measure.space!r} would take about {seconds / 60:.0f} minutes on "
-        "two cores; give fewer draws=, coarser scales, or fewer points chosen at random",
-        seconds=seconds,
+def too_long(measure: Measure, draws: int, wait: str) -> str:
+    """The words for more draws than anybody would wait for."""
+    return (
+        f"{draws:,} draws of {measure.n:,} points on {measure.space!r} would take {wait}; give fewer draws=, coarser "
+        "scales, or fewer points chosen at random"
     )
 
 
@@ -163,17 +132,40 @@ class LevelFamily(Family):
             return transform.spectrum_of(points, weights, degree, epsilon, rtol, threads).moments.values[1:count]  # type: ignore[attr-defined, no-any-return]
         if not isinstance(kernel, ZonalPairs):
             raise TypeError("a space with a series has pairs by their distance")
-        seconds = self.seconds(measure)
-        if seconds > plan.PATIENCE:
-            raise CostError(
-                f"the levels of {measure.n:,} points on {self.space!r} would take about {seconds / 60:.0f} minutes on "
-                "two cores; give fewer points, chosen at random",
-                seconds=seconds,
-            )
+        plan.afford(
+            self.seconds(measure),
+            lambda wait: (
+                f"the levels of {measure.n:,} points on {self.space!r} would take {wait}; give fewer points, chosen at "
+                "random"
+            ),
+        )
         return pairs.pair_moments(measure, kernel, max(count, 3), rtol, Progress(False)).values[1:count]
 
+    def signed(self, measure: Measure, draw: Draw, count: int) -> FloatArray:
+        """By the transform, or over all pairs, each once for all v."""
+        ways = [self.by_transform(measure, count), self.by_pairs(measure, count)]
+        way = min((way for way in ways if way is not None), key=lambda way: way.seconds)
+        plan.afford(way.seconds, partial(too_long, measure, count - 1))
+        return way.run(draw, count, Progress(False))
+
+    def by_pairs(self, measure: Measure, count: int) -> Way:
+        """All pairs, each once for all v."""
+        kernel = self._kernel()
+
+        def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
+            forms = partial(self.forms, kernel)
+            return pair_forms(kernel, forms, self.size, measure.points, draw(count), progress)
+
+        return Way(pair_seconds(kernel, measure.n, self.size, count) + self._form_seconds(measure.n), run)
+
+    def _kernel(self) -> ZonalPairs:
+        kernel = self.space.pair_kernel
+        if not isinstance(kernel, ZonalPairs):
+            raise TypeError("a space with a series has pairs by their distance")
+        return kernel
+
     def by_transform(self, measure: Measure, count: int) -> Way | None:
-        """sum_l c_l N_l b_l."""
+        """sum_l c_l N_l b_l; None where the space has no transform that serves."""
         transform, levels = self.space.transform, self._factors.shape[1]
         if not isinstance(transform, LevelTransform) or levels > transform.most:
             return None
@@ -188,10 +180,8 @@ class LevelFamily(Family):
         """All zonal functions of half the pairs."""
         return float(_ZONAL * self._factors.shape[1] * n**2 / 2)
 
-    def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
-        """sum_l c_l N_l P_l(d)."""
-        if not isinstance(kernel, ZonalPairs):
-            raise TypeError("a space with a series has pairs by their distance")
+    def forms(self, kernel: ZonalPairs, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+        """h = sum_l c_l N_l P_l(d) of each statistic for all pairs of two tiles; see `signed`."""
         zonal = self._series.zonal(self._factors.shape[1] + 1, kernel.distances(left, right))[1:]
         return list(np.tensordot(self._factors, zonal, axes=1))
 
@@ -210,10 +200,8 @@ class HeatLevelFamily(LevelFamily):
     def _form_seconds(self, n: int) -> float:
         return 0.0
 
-    def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+    def forms(self, kernel: ZonalPairs, left: FloatArray, right: FloatArray) -> list[FloatArray]:
         """k_2t - 1 from tables, and N_l P_l."""
-        if not isinstance(kernel, ZonalPairs):
-            raise TypeError("a space with a series has pairs by their distance")
         terms = kernel.terms(left, right)
         excess = [terms(float(time)).excess for time in self._times]
         low = self._series.zonal(LOW_DEGREES + 1, kernel.distances(left, right))[1:]
@@ -256,10 +244,8 @@ class PsiFamily(LevelFamily):
         """Those of the distances of all pairs, or of the levels."""
         return 4e-8 * measure.n**2 if measure.n <= PAIR_ATOMS else super().seconds(measure)
 
-    def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+    def forms(self, kernel: ZonalPairs, left: FloatArray, right: FloatArray) -> list[FloatArray]:
         """psi(d)."""
-        if not isinstance(kernel, ZonalPairs):
-            raise TypeError("a space with a series has pairs by their distance")
         return [self._psi(kernel.distances(left, right))]
 
 
@@ -284,23 +270,14 @@ class HeatFamily(Family):
         """As the plan says."""
         return plan.plan(Question(measure, np.sort(self._times), 1e-6))[1]
 
-    def by_transform(self, measure: Measure, count: int) -> Way | None:
-        """By the transform of a torus or a product."""
-        transform = self.space.transform
-        degree = None if transform is None else transform.degree_for(float(self._times.min()), measure.ess, RTOL)
-        if transform is None or degree is None:
-            return None
-        sums = heat_sums(transform, measure.points, degree, self._times, EPSILON)
-        return transform_way(transform, measure.points, degree, sums, count, EPSILON)
-
-    def _kernel(self, points: NDArray[Any]) -> PairKernel:
-        return super()._kernel(points).fitted(points, self._times, RTOL)
-
-    def forms(self, kernel: PairKernel, left: FloatArray, right: FloatArray) -> list[FloatArray]:
-        """k_2t - 1."""
-        terms = kernel.terms(left, right)
-        found = [terms(float(time)).excess for time in self._times]
-        return [form for form in found if form is not None]
+    def signed(self, measure: Measure, draw: Draw, count: int) -> FloatArray:
+        """v' (K_t - 1) v, by whatever engine is cheapest."""
+        order = np.argsort(self._times)
+        times = self._times[order]
+        question = FormsQuestion(measure, times, RTOL, columns=count)
+        found = columns.forms(question, draw, Progress(False), partial(too_long, measure, count - 1))
+        found *= np.exp(log_excess(measure, times, RTOL))
+        return np.asarray(found[:, np.argsort(order)])
 
 
 def heat_family(measure: Measure, times: FloatArray) -> Family:

@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import FloatArray, IntArray
+from ..engines.base import Potentials
+from ..engines.centred import Diagonal
 from ..measure import Measure
 from ..spaces.base import Space
-from .jackknife import Diagonal, Jackknife, jackknife
+from .jackknife import Jackknife, jackknife, potentials_of
 
 #: Scales at which atoms are left out in turn; between them variances are interpolated.
 NODES = 16
@@ -48,9 +50,11 @@ def moments_of(measure: Measure, times: FloatArray, excess: FloatArray, rtol: fl
     """Moments at *times* of any order, where the excess of the sample is *excess*."""
     distinct, first, place = np.unique(times, return_index=True, return_inverse=True)
     excess, count = excess[first], NODES
+    known: dict[int, tuple[FloatArray, float]] = {}
     while True:
         nodes, at = nodes_of(distinct, count)
-        found = _moments(measure, excess[nodes], jackknife(measure, at, excess[nodes], rtol))
+        fields = _fields(measure, distinct, nodes, known, rtol)
+        found = _moments(measure, excess[nodes], jackknife(measure, excess[nodes], fields))
         if len(nodes) == len(distinct):
             break
         error = _spline_error(np.log(at), found)
@@ -60,6 +64,19 @@ def moments_of(measure: Measure, times: FloatArray, excess: FloatArray, rtol: fl
         count = 2 * count - 1
     unbiased, jackknifed, variance, paired = (column[place] for column in found[:4])
     return Moments(unbiased, jackknifed, variance, paired, found.correlation, found.interpolated)
+
+
+def _fields(
+    measure: Measure, times: FloatArray, nodes: IntArray, known: dict[int, tuple[FloatArray, float]], rtol: float
+) -> Potentials:
+    """Potentials and squares at the *nodes* among the times; those that are *known* are not worked out again."""
+    new = [node for node in nodes.tolist() if node not in known]
+    if new:
+        values, _, squares = potentials_of(measure, times[new], rtol)
+        sums = np.zeros(len(new)) if squares is None else squares
+        known |= {node: (row, float(square)) for node, row, square in zip(new, values, sums, strict=True)}
+    rows = [known[node] for node in nodes.tolist()]
+    return Potentials(np.stack([values for values, _ in rows]), 0.0, np.array([square for _, square in rows]))
 
 
 def nodes_of(times: FloatArray, count: int) -> tuple[IntArray, FloatArray]:

@@ -9,9 +9,10 @@ import numpy as np
 from ..arrays import FloatArray
 from ..engines import plan
 from ..engines.base import Question
+from ..engines.centred import Diagonal, diagonal_of
 from ..engines.spectral import AGAIN
 from ..measure import Measure
-from .jackknife import Diagonal, diagonal_of, excess_of, excesses
+from .jackknife import excess_of, excesses
 
 
 def resolution_limit(

@@ -14,14 +14,14 @@ from ..arrays import EPS, FloatArray, shown
 from ..blocks import slices
 from ..engines import plan
 from ..engines.base import Question
+from ..engines.centred import log_excess
 from ..engines.diagonals import SOON
 from ..engines.energies import Energies, blur_of
 from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, share_missing
 from ..engines.runs import log_energy, rounding_of
 from ..engines.spectral import AGAIN, accuracy, threads_for
-from ..errors import CostError, InputError, PrecisionError, PrecisionWarning, ScaleError, warn
-from ..heat.series import SERIES_LIMIT, level_count, log_terms
-from ..heat.sums import LevelMoments, log_excess_of_power, log_sum
+from ..errors import InputError, PrecisionWarning, ScaleError, warn
+from ..heat.sums import LevelMoments, log_sum
 from ..measure import Measure, distinct_rows, in_frame_of
 from ..parts import part_named
 from ..profile import check_rtol, mmd2_doubt
@@ -33,7 +33,7 @@ from ..transforms.base import Coefficients, LowSums, Spectrum, Transform
 from ..transforms.levels import LevelSpectrum, LevelTransform
 
 #: Longest estimate of a transform, in seconds, before other ways are asked; and before they are tried, if as quick.
-PATIENCE, QUICK = 60.0, 0.05
+LONG, QUICK = 60.0, 0.05
 
 
 class LogMmd2(NamedTuple):
@@ -252,7 +252,7 @@ def log_mmd2_of(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
     if space.modes is not None:
         return _by_modes(parts, times, space.modes, rtol)
     transform = space.transform
-    seam = len(times) if transform is None else _served(transform, parts, times, rtol, PATIENCE)
+    seam = len(times) if transform is None else _served(transform, parts, times, rtol, LONG)
     found = []
     if seam:
         found.append(_by_powers(parts, times[:seam], rtol))
@@ -286,27 +286,7 @@ def _quick_powers(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2 | Non
 
 def _powers_seconds(parts: Apart, times: FloatArray, rtol: float) -> float:
     """Rough seconds of `_by_powers`: its third measure takes at most twice what the others take together."""
-    try:
-        return 3 * sum(plan.plan(Question(part, times, rtol))[1] for part in (parts.left, parts.right))
-    except (CostError, PrecisionError):
-        return math.inf
-
-
-def log_excess(measure: Measure, times: FloatArray, rtol: float) -> FloatArray:
-    """log(k_2t(x, x) - 1) of a homogeneous space: MMD^2 of one atom to the uniform law."""
-    kernel, series = measure.space.pair_kernel, measure.space.series
-    count = None if series is None else level_count(series, float(times.min()), 1.0, 1e-15, SERIES_LIMIT)
-    if series is not None and count is not None:
-        return log_sum(log_terms(series, times, count)[:, 1:])
-    if kernel is None:
-        raise TypeError("a space without eigenpairs of its own has a pair kernel")
-    kernel = kernel.fitted(measure.points, times, rtol)
-    row = kernel.rows(measure.points, slice(0, 1))
-    terms = kernel.terms(row, row)
-    excess = np.array([np.asarray(terms(float(time)).excess).item() for time in times])
-    log_power = kernel.log_diagonal(times)
-    with np.errstate(divide="ignore"):
-        return np.where(log_power > 1.0, log_excess_of_power(log_power), np.log(np.maximum(excess, 0.0)))
+    return 3 * sum(plan.estimate(Question(part, times, rtol)) for part in (parts.left, parts.right))
 
 
 def _moved(root_error: FloatArray | float, log_room: FloatArray, values: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from .. import scales
 from ..arrays import FloatArray, generator, is_dask, shown
+from ..engines.centred import Diagonal, diagonal_of
 from ..engines.plan import Outcome
 from ..errors import CalibrationWarning, InputError, PrecisionWarning, warn
 from ..fitting import scales_for
@@ -19,7 +20,7 @@ from ..profile import check_one_scale, check_rtol
 from ..spaces.base import Space
 from .band import ENDS, QUANTITIES, Band, bands_of
 from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_of, quantiles, score_interval
-from .jackknife import Diagonal, degree_of_transform, diagonal_of, excesses, refuse_one_footprint
+from .jackknife import excesses, refuse_cost, refuse_one_footprint
 from .limit import resolution_limit
 from .pareto import tail_index
 from .policy import independent
@@ -279,7 +280,7 @@ def population_profile(
     refuse_one_footprint(measure, at.times)
     tail = tail_index(measure.weights)
     atoms = measure.support()
-    degree_of_transform(atoms, nodes_of(np.unique(at.times), NODES)[1], rtol)  # refuses what takes too long
+    refuse_cost(atoms, nodes_of(np.unique(at.times), NODES)[1], rtol)
     diagonal = diagonal_of(atoms, at.times, rtol)
     outcome, excess = excesses(atoms, at.times, rtol, diagonal)
     moments = moments_of(atoms, at.times, excess, rtol)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray, shown
+from ..engines.columns import Draw
 from ..errors import InputError, PrecisionWarning, warn
 from ..measure import Measure, distinct_rows
-from .forms import Draw
 from .pareto import tail_index
 from .weights import WeightsAre, origin_of_weights
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,8 +13,8 @@ from numpy.typing import ArrayLike
 from .. import scales
 from ..arrays import FloatArray, IntArray, positive, whole
 from ..blocks import one_blas_thread
-from ..engines import plan
-from ..errors import CostError, InputError
+from ..engines import columns, plan
+from ..errors import InputError
 from ..measure import Measure, distinct_rows
 from ..profile import check_one_scale, check_rtol
 from ..progress import Progress
@@ -267,7 +265,7 @@ class _Task:
     @cached_property
     def _own(self) -> float:
         """1 / gESS of the whole measure."""
-        with _thinning(self):
+        with plan.advising(_words(self)):
             return plan.overlap(self.atoms, self.time, self._sharp)
 
     @property
@@ -282,7 +280,7 @@ class _Task:
     def _candidates(self, size: int) -> tuple[IntArray, Candidates]:
         """Atoms to choose from: all, or some that are evenly spaced by weight."""
         if size > MOST:
-            raise CostError(
+            plan.refuse(
                 f"thinning keeps at most {MOST:,} atoms, but {size:,} are asked for or needed at "
                 f"{scales.in_words(self.atoms.space, self.time)}; give a smaller size, a larger error or a coarser "
                 "scale, or thin parts of the rows on their own and join them, each with its share of the weight"
@@ -301,8 +299,8 @@ class _Task:
 
     def _prepared(self, places: IntArray) -> Candidates:
         space, points = self.atoms.space, self.atoms.points[places]
-        with _thinning(self), one_blas_thread():
-            potential = plan.potential(self.atoms, self.time, self._sharp, points, Progress(False))
+        with plan.advising(_words(self)), one_blas_thread():
+            potential = columns.potential(self.atoms, self.time, self._sharp, points, Progress(False))
         if space.modes is not None:
             return FeatureCandidates(potential, features_of(space.modes.resolved(self.time), points, self.time))
         if space.pair_kernel is None:
@@ -320,7 +318,7 @@ class _Task:
         if len(places) < self.atoms.n:
             known = replace(known, thinned=True)
         kept = Measure.trusted(self.atoms.space, points, np.array(weights), known)
-        with _thinning(self):
+        with plan.advising(_words(self)):
             found: Certificate = certify(self.atoms, kept, self.time, self.rtol)
         numbers = found.mmd, found.bound
         if len(places) == self.atoms.n:
@@ -328,16 +326,10 @@ class _Task:
         return Thinned(self.rows[places], kept.weights, *numbers, kept, self.n, self.time, found.times, found.gess)
 
 
-@contextmanager
-def _thinning(task: _Task) -> Iterator[None]:
+def _words(task: _Task) -> plan.Words:
     """Advice for who thins, in place of advice for who asks for a profile."""
-    try:
-        yield
-    except CostError as error:
-        raise CostError(
-            f"thinning sums overlaps of all pairs of the {task.atoms.n:,} distinct atoms on {task.atoms.space!r}, "
-            f"which would take about {(error.seconds or 0) / 60:.0f} minutes on two cores; draw fewer of them first, "
-            "20,000 for instance, or thin parts of the rows on their own and join them, each with its share of the "
-            "weight",
-            seconds=error.seconds,
-        ) from None
+    return lambda wait: (
+        f"thinning sums overlaps of all pairs of the {task.atoms.n:,} distinct atoms on {task.atoms.space!r}, which "
+        f"would take {wait}; draw fewer of them first, 20,000 for instance, or thin parts of the rows on their own and "
+        "join them, each with its share of the weight"
+    )

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from .. import scales
 from ..arrays import FloatArray, generator, whole
-from ..errors import CostError
 from ..fitting import fitting_scales
 from ..measure import Measure
 from ..profile import check_rtol
@@ -288,13 +287,7 @@ def scales_of_places(measure: Measure, given: tuple[Any, Any, Any]) -> Scales:
     space = measure.space
     if any(value is not None for value in given):
         return scales.resolve(space, *given)
-    try:
-        fitting = fitting_scales(measure)
-    except CostError as error:
-        raise CostError(
-            f"{measure.n:,} places on {space!r} are too many for a test; give a random subset of each sample",
-            seconds=error.seconds,
-        ) from None
+    fitting = fitting_scales(measure)
     high = space.dim > ANGLE_DIMENSION and fitting.resolutions is not None
     closest = measure.ess ** (-1 / max(space.dim, 1))
     finer = 3.0 if high else max(closest, 0.02) / max(closest / 3, 0.02)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -107,9 +108,7 @@ def _by_limit(measure: Measure, family: Family, law: LimitLaw) -> Found:
 
 def _by_draws(measure: Measure, family: Family, draws: int, rng: np.random.Generator) -> Found:
     """Uniform points with the same weights, again and again."""
-    seconds = draws * family.seconds(measure)
-    if seconds > plan.PATIENCE:
-        raise too_long(measure, draws, seconds)
+    plan.afford(draws * family.seconds(measure), partial(too_long, measure, draws))
     drawn = np.empty((draws, family.size))
     for row in drawn:
         row[:] = family.values(uniform_measure(measure, rng), DRAW_RTOL)

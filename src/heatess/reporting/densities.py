@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
-from ..engines import plan, spectral
-from ..engines.base import Question
+from ..engines import columns, plan, spectral
+from ..engines.base import PotentialQuestion
 from ..engines.flows import density as density_on_nodes
 from ..errors import InputError, PrecisionError
 from ..measure import Measure
@@ -162,15 +162,14 @@ def _by_plan(measure: Measure, times: FloatArray) -> _Density | None:
     """Whatever engine is cheapest, at the times where it is cheap enough for a thousand cells."""
     cells = measure.points[np.arange(1000) % measure.n]
     for time in times:
-        question = Question(measure, np.array([float(time) / 2]), RTOL, mmd2=False)
-        offers = [offer for engine in plan.ENGINES if (offer := engine.potential(question, cells)) is not None]
-        if offers and min(offer.seconds for offer in offers) < SECONDS:
+        question = PotentialQuestion(measure, np.array([float(time) / 2]), RTOL, mmd2=False, at=cells)
+        if plan.estimate(question) < SECONDS:
             break
     else:
         return None
 
     def at(time: float, points: NDArray[Any]) -> FloatArray:
-        return _scaled(measure, time, plan.potential(measure, time / 2, RTOL, points, Progress(False)))
+        return _scaled(measure, time, columns.potential(measure, time / 2, RTOL, points, Progress(False)))
 
     return _Density(float(time), at)
 

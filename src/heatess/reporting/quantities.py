@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import FloatArray, IntArray
-from ..engines import plan
+from ..engines import columns
 from ..errors import CostError, InputError, PrecisionError
 from ..inference.families import space_levels
 from ..inference.maximum_entropy import maximum_entropy
@@ -219,7 +219,7 @@ def atoms_of(measure: Measure, time: float, in_words: str, reasons: Reasons) -> 
     if measure.n > 1 and _is_few(measure, "redundancy", reasons):
         with _or_reason(reasons, "redundancy"):
             rows = np.flatnonzero(measure.weights >= LEAST_WEIGHT / measure.n)
-            sums = plan.potential(measure, time, 1e-8, measure.points[rows], Progress(False))
+            sums = columns.potential(measure, time, 1e-8, measure.points[rows], Progress(False))
             values = np.clip(1 - measure.weights[rows] / sums, 0.0, 1.0)
             redundant = rows[_largest(values)]
             known = dict(zip(rows.tolist(), values.tolist(), strict=True))

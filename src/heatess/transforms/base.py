@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
@@ -88,3 +89,50 @@ class Transform(ABC):
         self, coefficients: Coefficients, degree: float, time: float, points: NDArray[Any], epsilon: float, threads: int
     ) -> FloatArray:
         """f_t(y) = sum_j w_j s_t(y, x_j) at *points* y, by the adjoint transform."""
+
+    def potentials(
+        self,
+        coefficients: Coefficients,
+        degree: float,
+        times: FloatArray,
+        points: NDArray[Any],
+        epsilon: float,
+        threads: int,
+    ) -> FloatArray:
+        """`potential` at several times, shape (times, points)."""
+        given = coefficients, degree
+        return np.stack([self.potential(*given, float(time), points, epsilon, threads) for time in times])
+
+    def potential_seconds(self, n: int, places: int, degree: float, times: int) -> float:
+        """Rough seconds on two cores of coefficients of n points, and of potentials at *places* and *times*."""
+        return self.seconds(n, degree) + times * self.seconds(places, degree)
+
+    @abstractmethod
+    def without_mean(self, coefficients: Coefficients) -> Coefficients:
+        """The same without the coefficient of the constant function."""
+
+    def of_columns(
+        self, points: NDArray[Any], columns: FloatArray, degree: float, epsilon: float
+    ) -> Iterator[Coefficients]:
+        """Coefficients of several columns of signed weights, shape (points, columns), on one thread."""
+        for column in columns.T:
+            yield self.coefficients(points, np.ascontiguousarray(column), degree, epsilon, 1)
+
+    #: Columns that `of_columns` takes together at the cost of one.
+    together: int = 1
+
+    @abstractmethod
+    def form(self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray) -> FloatArray:
+        """sum of exp(-2 lambda t) |a|^2 over all modes but the constant, over k_2t(x, x) - 1 with that logarithm.
+
+        The weights are signed, and their absolute values sum to one.
+        """
+
+    @abstractmethod
+    def square_sums(
+        self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """sum_ij w_i w_j c_t(x_i, x_j)^2, with c_t = (k_2t - 1) / (k_2t(x, x) - 1), and the same of one atom.
+
+        Both leave out the levels of c_t^2 beyond the degree.
+        """

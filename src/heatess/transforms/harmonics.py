@@ -20,6 +20,7 @@ from ..heat.spherical import SphereSeries
 from .levels import CircleTransform, HarmonicTransform, LevelTransform
 from .low_moments import AngleMoments, AxisMoments, VectorMoments
 from .spin import SpinTransform
+from .squares import factor_squares, ways_to_square
 from .wigner import WignerTransform
 
 #: Entries of one table of eigenfunctions at a block of points.
@@ -346,19 +347,54 @@ def energies(factors: list[Harmonics], limit: float, coefficients: FloatArray) -
 
 
 def product_synthesis(
-    factors: list[Harmonics], limit: float, coefficients: FloatArray, time: float, points: FloatArray
+    factors: list[Harmonics], limit: float, coefficients: FloatArray, times: FloatArray, points: FloatArray
 ) -> FloatArray:
-    """sum of exp(-2 lambda t) a f(y) g(y) over all products, at points y."""
+    """sum of exp(-2 lambda t) a f(y) g(y) over all products, at points y, shape (times, points)."""
     first, second, parts = _layout(factors, limit)
     decays = [
-        np.repeat(np.exp(-2 * modes.eigenvalues * time), np.diff(modes.starts))[:, None] for modes in (first, second)
+        [np.repeat(np.exp(-2 * modes.eigenvalues * time), np.diff(modes.starts)) for modes in (first, second)]
+        for time in times
     ]
     blocks = _blocks(parts, coefficients)
-    found = np.zeros(len(points))
+    found = np.zeros((len(times), len(points)))
     for rows in slices(len(points), max(64, min(4096, BLOCK_ENTRIES // (first.size + second.size)))):
-        left, right = first.values(points[rows]) * decays[0], second.values(points[rows]) * decays[1]
-        for part, block in zip(parts, blocks, strict=True):
-            found[rows] += np.einsum("kn,kn->n", block.T @ left[part.rows], right[: part.columns])
+        left, right = first.values(points[rows]), second.values(points[rows])
+        for total, (mine, its) in zip(found, decays, strict=True):
+            decayed = right * its[:, None]
+            for part, block in zip(parts, blocks, strict=True):
+                near = (block * mine[part.rows, None]).T @ left[part.rows]
+                total[rows] += np.einsum("kn,kn->n", near, decayed[: part.columns])
+    return found
+
+
+def product_squares(
+    factors: list[Harmonics], limit: float, coefficients: FloatArray, time: float
+) -> tuple[float, float]:
+    """sum_ij w_i w_j (k_2t(x_i, x_j) - 1)^2 within the limit, and the same of one atom."""
+    first, second, parts = _layout(factors, limit)
+    squares = [block**2 for block in _blocks(parts, coefficients)]
+    order = first.factors + second.factors
+    functions = [
+        factor_squares(SphereSeries(factor.dim, factor.step, factor.scale), time, len(factor.degrees(limit)))
+        for factor in order
+    ]
+    own = total = 0.0
+    for powers, often in ways_to_square(len(order)):
+        chosen = [table[power] for table, power in zip(functions, powers, strict=True)]
+        cut = len(first.factors)
+        left, right = _per_mode(first, limit, chosen[:cut]), _per_mode(second, limit, chosen[cut:])
+        for part, square in zip(parts, squares, strict=True):
+            mine, its = left[part.rows], right[: part.columns]
+            total += often * float(mine @ square @ its)
+            own += often * float(mine.sum() * its.sum())
+    return total, own
+
+
+def _per_mode(modes: Modes, limit: float, functions: list[FloatArray]) -> FloatArray:
+    """The product over the factors of the coefficient of each mode."""
+    found = np.ones(modes.size)
+    for factor, function, places in zip(modes.factors, functions, modes.places, strict=True):
+        found *= np.repeat(function, factor.multiplicities(limit))[places]
     return found
 
 

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray
 from ..blocks import map_rows, slices
-from ..heat.series import Series, gess_level_count, level_count, level_probabilities
+from ..heat.series import Series, gess_level_count, level_count, level_probabilities, log_terms
 from ..heat.sums import HeatSums, LevelMoments, sum_levels
 from . import backend
 from .base import Coefficients, LowSums, Spectrum, Transform
 from .double_fourier import at_places
 from .low_moments import LowMoments, Rows
+from .squares import level_squares
 
 #: Points transformed at once, at least and at most: few enough to stay in the cache and to bound the memory.
 BLOCK = (2**19, 2**22)
@@ -77,6 +78,24 @@ class LevelTransform(Transform):
         """sum_l p_l sum_j w_j P_l(d(y, x_j)), with p_l the share of level l in k_2t(x, x)."""
         shares = level_probabilities(self.series, time, int(degree) + 1)
         return self.synthesis(coefficients, shares, points, epsilon, threads)
+
+    def without_mean(self, coefficients: Coefficients) -> Coefficients:
+        """Level zero comes first."""
+        found = coefficients.copy()
+        found[0] = 0
+        return found
+
+    def form(self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray) -> FloatArray:
+        """sum_l q_l b_l over l >= 1, with q_l the share of level l in k_2t(x, x) - 1."""
+        logs = log_terms(self.series, times, int(degree) + 1)[:, 1:] - log_excess[:, None]
+        return np.asarray(np.exp(logs) @ self.moments(coefficients)[1 : int(degree) + 1])
+
+    def square_sums(
+        self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """From the shares of the levels in c_t^2."""
+        shares = level_squares(self.series, times, int(degree) + 1)[1]
+        return shares @ self.moments(coefficients)[: shares.shape[1]], shares.sum(axis=1)
 
     @abstractmethod
     def synthesis(

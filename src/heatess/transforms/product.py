@@ -27,6 +27,7 @@ from .harmonics import (
     coefficient_size,
     energies,
     product_coefficients,
+    product_squares,
     product_synthesis,
     transformed,
 )
@@ -204,8 +205,50 @@ class ProductTransform(Transform):
         self, coefficients: Coefficients, degree: float, time: float, points: NDArray[Any], epsilon: float, threads: int
     ) -> FloatArray:
         """sum over products of eigenfunctions of exp(-2 lambda t) a phi(y) / k_2t(x, x)."""
-        diagonal = math.exp(float(self._log_diagonal(np.array([time]))[0]))
-        return product_synthesis(self.factors, self.limit(degree), coefficients, time, points) / diagonal
+        return np.asarray(self.potentials(coefficients, degree, np.array([time]), points, epsilon, threads)[0])
+
+    def potentials(
+        self,
+        coefficients: Coefficients,
+        degree: float,
+        times: FloatArray,
+        points: NDArray[Any],
+        epsilon: float,
+        threads: int,
+    ) -> FloatArray:
+        """With the eigenfunctions evaluated once for all times."""
+        found = product_synthesis(self.factors, self.limit(degree), coefficients, times, points)
+        return np.asarray(found * np.exp(-self._log_diagonal(times))[:, None])
+
+    def potential_seconds(self, n: int, places: int, degree: float, times: int) -> float:
+        """By matrix products."""
+        total = coefficient_count(self.factors, self.limit(degree))
+        if total > MOST_COEFFICIENTS:
+            return math.inf
+        functions = FUNCTION * sum(factor.mode_count(self.limit(degree)) for factor in self.factors)
+        each = PRODUCT * total
+        return 9e-4 + n * (each + functions) + places * (times * each + functions)
+
+    def without_mean(self, coefficients: Coefficients) -> Coefficients:
+        """The constant comes first."""
+        found = coefficients.copy()
+        found[0] = 0.0
+        return found
+
+    def form(self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray) -> FloatArray:
+        """From the energies of all products."""
+        found = energies(self.factors, self.limit(degree), coefficients)
+        scale = np.exp(-2 * float(found.eigenvalues.min()) * times - log_excess)
+        return np.asarray(_decayed(found, times, found.values)[0] * scale)
+
+    def square_sums(
+        self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """c_t^2 is a sum of products of functions of one factor each, see `ways_to_square`."""
+        limit = self.limit(degree)
+        found = np.array([product_squares(self.factors, limit, coefficients, float(time)) for time in times])
+        both = found * np.exp(-2 * log_excess)[:, None]
+        return both[:, 0], both[:, 1]
 
 
 def _log_mmd2(found: Energies, times: FloatArray) -> tuple[FloatArray, FloatArray]:

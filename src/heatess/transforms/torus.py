@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..heat.sums import HeatSums
 from . import backend
 from .base import Coefficients, LowSums, Spectrum, Transform
 from .lattice import lattice_levels
+from .squares import torus_squares
 
 #: Most Fourier modes of a transform, by dimension: frequencies up to 2^18 on the circle; half a gigabyte of memory in
 #: two dimensions, two in three.
@@ -128,7 +129,7 @@ class TorusTransform(Transform):
         return self._transform(points, weights, self._sides(degree), epsilon, threads)
 
     def _transform(
-        self, points: NDArray[Any], weights: FloatArray, sides: Sequence[int], epsilon: float, threads: int
+        self, points: NDArray[Any], weights: NDArray[Any], sides: Sequence[int], epsilon: float, threads: int
     ) -> Coefficients:
         shape = [2 * side + 1 for side in sides]
         parts = (
@@ -168,6 +169,46 @@ class TorusTransform(Transform):
             decay = np.exp(-2 * time * (2 * math.pi * k / period) ** 2 - theta.diagonal_factor(time, period).log)
             grid *= decay.reshape([-1 if i == axis else 1 for i in range(grid.ndim)])
         return backend.values(grid, points, [-(size // 2) for size in grid.shape], epsilon, threads, self._steps)
+
+    together = 2
+
+    def of_columns(
+        self, points: NDArray[Any], columns: FloatArray, degree: float, epsilon: float
+    ) -> Iterator[Coefficients]:
+        """Two columns at a time, one as the imaginary part: coefficients of real weights are conjugate at k and -k."""
+        for part in slices(columns.shape[1], 2):
+            both = columns[:, part]
+            if both.shape[1] == 1:
+                yield self.coefficients(points, np.ascontiguousarray(both[:, 0]), degree, epsilon, 1)
+                return
+            packed = np.ascontiguousarray(both).view(np.complex128)[:, 0]
+            found = self._transform(points, packed, self._sides(degree), epsilon, 1)
+            mirrored = np.conj(np.flip(found))
+            yield (found + mirrored) / 2
+            yield (found - mirrored) / 2j
+
+    def without_mean(self, coefficients: Coefficients) -> Coefficients:
+        """k = 0 is in the middle."""
+        found = coefficients.copy()
+        found[tuple(size // 2 for size in found.shape)] = 0
+        return found
+
+    def form(self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray) -> FloatArray:
+        """Axis by axis."""
+        energies = _folded(np.asarray(coefficients.real**2 + coefficients.imag**2))
+        energies[(0,) * energies.ndim] = 0.0
+        return _decayed_sums(energies, times, self.periods)[0] * np.exp(-log_excess)
+
+    def square_sums(
+        self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """From the Fourier coefficients of c_t^2."""
+        energies = coefficients.real**2 + coefficients.imag**2
+        sums = [
+            [torus_squares(part, self.periods, float(time)) for time in times]
+            for part in (energies, np.ones_like(energies))
+        ]
+        return np.array(sums[0]), np.array(sums[1])
 
     def level_energies(
         self, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 
@@ -40,23 +41,21 @@ def _circle_squares(shares: FloatArray) -> FloatArray:
 
 
 def _quadrature(series: Series, count: int) -> tuple[FloatArray, FloatArray]:
-    """Distances and shares of volume that integrate products of three zonal functions exactly: S^2, S^3 and their axes.
+    """Distances and shares of volume that integrate products of three zonal functions of a sphere or axes exactly.
 
     Zonal functions are polynomials of degree step (count - 1) or less in the cosine of an angle.
     """
-    from scipy.special import roots_legendre
+    from scipy.special import roots_gegenbauer, roots_legendre
 
     if not isinstance(series, SphereSeries):
         raise TypeError("levels with a transform are those of spheres and their axes")
     places = 3 * series.step * (count - 1) // 2 + 2
-    if series.dim == 2:
-        cosines, volumes = roots_legendre(places)
-        angles = np.arccos(cosines)
-    elif series.dim == 3:
+    if series.dim == 3:
         angles = np.arange(1, places + 1) * math.pi / (places + 1)
         volumes = np.sin(angles) ** 2
     else:
-        raise TypeError(f"no quadrature for levels in {series.dim} dimensions")
+        cosines, volumes = roots_legendre(places) if series.dim == 2 else roots_gegenbauer(places, (series.dim - 1) / 2)
+        angles = np.arccos(cosines)
     if series.step == 2:  # a point and its antipode are one
         angles = np.minimum(angles, math.pi - angles)
     return angles * series.radius, volumes / volumes.sum()
@@ -109,3 +108,29 @@ def _by_convolution(energies: FloatArray, axes: list[FloatArray]) -> float:
         places.append(slice(size // 2 - reach, size // 2 + reach + 1))
         parts.append(slice(2 * side - reach, 2 * side + reach + 1))
     return float(np.vdot(energies[tuple(places)], squares[tuple(parts)]))
+
+
+def factor_squares(series: Series, time: float, count: int) -> FloatArray:
+    """Coefficients per mode of 1, of e = k_2t - 1 and of e^2 in *count* levels of one factor, shape (3, count)."""
+    levels = series.levels(count)
+    found = np.zeros((3, count))
+    found[0, 0] = 1.0
+    found[1, 1:] = np.exp(-2 * time * levels.eigenvalues[1:])
+    if count > 1:
+        excess = float(found[1] @ np.exp(levels.log_multiplicities))
+        found[2] = excess**2 * level_squares(series, np.array([time]), count)[1][0] * np.exp(-levels.log_multiplicities)
+    return found
+
+
+def ways_to_square(factors: int) -> list[tuple[tuple[int, ...], int]]:
+    """e^2 = (prod_f (1 + e_f) - 1)^2 as a sum of products with one of 1, e_f, e_f^2 of each factor, and how often.
+
+    >>> ways_to_square(1), [often for _, often in ways_to_square(2)]
+    ([((2,), 1)], [1, 2, 2, 2, 1, 2, 1])
+    """
+    found = []
+    for powers in product(range(3), repeat=factors):
+        often = 2 ** powers.count(1) - (0 if 2 in powers else 2 if 1 in powers else 1)
+        if often > 0:
+            found.append((powers, often))
+    return found

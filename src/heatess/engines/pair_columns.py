@@ -1,0 +1,128 @@
+"""Forms and potentials over all pairs, tile by tile: what a reduction keeps of the centred overlaps of a tile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import FloatArray
+from ..blocks import share_out, slices, thread_count
+from ..measure import Measure
+from ..progress import Progress
+from ..spaces.capabilities import PairKernel
+from .base import FormsOffer, FormsQuestion, PotentialOffer, PotentialQuestion, Potentials
+from .centred import diagonal_of
+from .tiles import over_tiles
+
+#: Rows of a tile whose overlaps are multiplied by columns, and of one whose rows are summed.
+TILE, SMALL_TILE = 512, 128
+
+#: Sums that are kept apart.
+LANES, FEW_LANES = 8, 4
+
+#: Rows of a progress bar between two steps.
+BATCH = 64
+
+# Seconds on two cores.
+_MULTIPLY = 8e-11  # one pair, at one scale, for one column
+
+
+class PairForms(FormsOffer):
+    """Matrix products of each tile with all columns."""
+
+    name = "pairwise"
+
+    def __init__(self, question: FormsQuestion, kernel: PairKernel) -> None:
+        self._question, self._kernel = question, kernel
+
+    def seconds(self, first: int, end: int) -> float:
+        """Overlaps once for each block of columns, and their products with each column."""
+        question, scales = self._question, end - first
+        pairs = float(question.measure.n) ** 2
+        return self._kernel.seconds(pairs / 2, scales) + pairs * scales * question.columns * _MULTIPLY
+
+    def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
+        """Each pair once."""
+        question, times = self._question, self._question.times[part]
+        points, diagonal = question.measure.points, diagonal_of(question.measure, times, question.rtol)
+        kernel = self._kernel.fitted(points, times, question.rtol)
+        total = np.zeros((LANES, len(times), columns.shape[1]))
+
+        def add(lane: int, rows: slice, others: slice) -> None:
+            terms_at = kernel.terms(kernel.rows(points, rows), kernel.rows(points, others))
+            for k, time in enumerate(times):
+                centred = diagonal.of_pairs(k, terms_at(float(time)))
+                found = np.einsum("ij,ij->j", columns[rows], centred @ columns[others])
+                total[lane, k] += found if rows == others else 2 * found
+
+        over_tiles(len(points), add, size=TILE, lanes=LANES, parallel=kernel.parallel, progress=progress)
+        return np.asarray(total.sum(axis=0).T)
+
+
+class PairPotentials(PotentialOffer):
+    """Sums of rows of tiles."""
+
+    name = "pairwise"
+
+    def __init__(self, question: PotentialQuestion, kernel: PairKernel) -> None:
+        self._question, measure = question, question.measure
+        self._kernel = kernel.fitted(measure.points, question.times, question.rtol)
+        self.error = float(self._kernel.errors(question.times, np.full(len(question.times), 1 / measure.ess)).max())
+
+    def seconds(self, first: int, end: int) -> float:
+        """Of all pairs; those of two atoms once."""
+        question = self._question
+        n, places = float(question.measure.n), float(len(question.places))
+        if question.centred:
+            return self._kernel.seconds(n * n / 2, 2 * (end - first))
+        return self._kernel.seconds(n * places, end - first)
+
+    def run(self, part: slice, progress: Progress) -> Potentials:
+        """With squares, where they are centred."""
+        question, times = self._question, self._question.times[part]
+        if not question.centred:
+            return Potentials(_rows(self._kernel, question, times, progress), self.error)
+        return Potentials(*_centred(self._kernel, question.measure, times, question.rtol, progress))
+
+
+def _rows(kernel: PairKernel, question: PotentialQuestion, times: FloatArray, progress: Progress) -> FloatArray:
+    """sum_j w_j s_t(y, x_j) over all atoms x_j, for tiles of points y, some of them side by side."""
+    atoms, at = question.measure.coalesced(), question.places
+    total = np.zeros((len(times), len(at)))
+
+    def fill(_: int, rows: slice) -> None:
+        left = kernel.rows(at, rows)
+        for part in slices(atoms.n, 4 * SMALL_TILE):
+            terms_at = kernel.terms(left, kernel.rows(atoms.points, part))
+            for k, time in enumerate(times):
+                total[k, rows] += terms_at(float(time)).overlap @ atoms.weights[part]
+
+    work = list(slices(len(at), SMALL_TILE))
+    for batch in progress.track([work[part] for part in slices(len(work), BATCH)], "rows"):
+        share_out(batch, fill, thread_count() if kernel.parallel else 1)
+    return total
+
+
+def _centred(
+    kernel: PairKernel, measure: Measure, times: FloatArray, rtol: float, progress: Progress
+) -> tuple[FloatArray, float, FloatArray]:
+    """Centred potentials at the atoms, shape (times, n), their error, and the sums of squares."""
+    diagonal, n, w = diagonal_of(measure, times, rtol), measure.n, np.ascontiguousarray(measure.weights)
+    lanes = 1 if n < 4 * SMALL_TILE else FEW_LANES
+    found, squares = np.zeros((lanes, len(times), n)), np.zeros((lanes, len(times)))
+
+    def add(lane: int, rows: slice, columns: slice) -> None:
+        terms_at = kernel.terms(kernel.rows(measure.points, rows), kernel.rows(measure.points, columns))
+        for k, time in enumerate(times):
+            centred = diagonal.of_pairs(k, terms_at(float(time)))
+            if rows == columns:
+                np.fill_diagonal(centred, 0.0)
+            else:
+                found[lane, k, columns] += w[rows] @ centred
+            found[lane, k, rows] += centred @ w[columns]
+            twice = 1.0 if rows == columns else 2.0
+            squares[lane, k] += twice * (w[rows] ** 2 @ np.square(centred, out=centred) @ w[columns] ** 2)
+
+    over_tiles(n, add, size=SMALL_TILE, lanes=lanes, parallel=kernel.parallel, progress=progress)
+    total = found.sum(axis=0)
+    total += w  # each atom with itself
+    return total, 0.0, squares.sum(axis=0)

@@ -1,0 +1,149 @@
+"""Every statistic is the same whichever engine sums it, and the rules of the engine room hold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heatess as he
+import spaces
+from heatess.engines import plan
+from heatess.engines.base import Engine
+
+#: Engines are asked for what they say takes fewer seconds than this.
+SOON = 0.03
+
+
+def cloud(case: spaces.Case, n: int = 90) -> tuple[he.Measure, he.Measure]:
+    """Two clouds, the first with unequal weights, an atom of no weight and a duplicate."""
+    rng, space = np.random.default_rng(7), case.space()
+    one, other = case.points(n, rng), case.points(n, rng)
+    one = spaces.taken(one, np.append(np.arange(n), 0))
+    return he.Measure(one, np.append(rng.gamma(2.0, size=n), 0.5), space=space), he.Measure(other, space=space)
+
+
+def population(one: he.Measure, other: he.Measure, times: np.ndarray) -> np.ndarray:
+    found = he.population_profile(one, times=times, weights_are="fixed")
+    return np.stack([found.places.estimate, found.places.lower, found.places.upper])
+
+
+def two_samples(one: he.Measure, other: he.Measure, times: np.ndarray) -> np.ndarray:
+    return he.two_sample_test(one, other, times=times, weights_are="fixed", draws=19, rng=1).statistics
+
+
+def uniformity(one: he.Measure, other: he.Measure, times: np.ndarray) -> np.ndarray:
+    return he.uniformity_test(one, times=times, weights_are="importance", draws=19, rng=1).statistics
+
+
+def mmd2(one: he.Measure, other: he.Measure, times: np.ndarray) -> np.ndarray:
+    return he.mmd2(one, other, times=times)
+
+
+def potential(one: he.Measure, other: he.Measure, times: np.ndarray) -> np.ndarray:
+    return np.array([he.potential(one, time=float(time)) for time in times])
+
+
+def redundancy(one: he.Measure, other: he.Measure, times: np.ndarray) -> np.ndarray:
+    return np.array([he.redundancy(one, time=float(time)) for time in times])
+
+
+def by_weights(one: he.Measure, other: he.Measure, times: np.ndarray) -> np.ndarray:
+    return np.array([he.gradient(one, time=float(time)).weights for time in times])
+
+
+#: Each with its accuracy, relative to the largest number: tests leave out a thousandth of the kernel, the same for all
+#: draws; variances are certain to 1e-4, since the squares of overlaps are truncated.
+STATISTICS: list[tuple[Callable[..., np.ndarray], float]] = [
+    (population, 1e-5),
+    (two_samples, 2e-3),
+    (uniformity, 1e-6),
+    (mmd2, 1e-6),
+    (potential, 1e-7),
+    (redundancy, 1e-6),
+    (by_weights, 1e-6),
+]
+
+
+def asked(statistic: Callable[..., np.ndarray], case: spaces.Case, times: np.ndarray) -> np.ndarray | None:
+    """One statistic, or None where the space or the engine does not serve it, or not soon."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return statistic(*cloud(case), times)
+        except (he.InputError, he.PrecisionError, he.CostError):
+            return None
+
+
+@pytest.mark.parametrize(**spaces.named(spaces.EVERY))
+def test_every_statistic_is_the_same_by_every_engine(case: spaces.Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    for statistic, accuracy in STATISTICS:
+        for times in (case.times(3)[1:], case.times(2)[:1] / 16):
+            best = asked(statistic, case, times)
+            for engine in plan.ENGINES:
+                with monkeypatch.context() as forced:
+                    forced.setattr(plan, "ENGINES", (engine,))
+                    forced.setattr(plan, "PATIENCE", SOON)
+                    found = asked(statistic, case, times)
+                if found is not None:
+                    assert best is not None
+                    where = f"{statistic.__name__} by {type(engine).__name__}"
+                    scale = np.nanmax(np.abs(best), axis=-1, keepdims=True)
+                    np.testing.assert_allclose(found / scale, best / scale, atol=accuracy, rtol=0, err_msg=where)
+
+
+class Counted(Engine):
+    """An engine that answers as another does, at no cost, and counts what it is asked to run."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.name, self.runs = engine, engine.name, 0
+
+    def offer(self, question: Any) -> Any:
+        return self._counted(self.engine.offer(question))
+
+    def forms(self, question: Any) -> Any:
+        return self._counted(self.engine.forms(question))
+
+    def potentials(self, question: Any) -> Any:
+        return self._counted(self.engine.potentials(question))
+
+    def refusal(self, question: Any) -> Exception:
+        return self.engine.refusal(question)
+
+    def _counted(self, offer: Any) -> Any:
+        run = offer.run
+
+        def counted(*given: Any) -> Any:
+            self.runs += 1
+            return run(*given)
+
+        object.__setattr__(offer, "run", counted)
+        object.__setattr__(offer, "seconds", lambda first, end: 0.0)
+        return offer
+
+
+@pytest.mark.parametrize(
+    "statistic", [population, two_samples, potential, lambda one, other, times: he.heat_profile(one, times=times).gess]
+)
+def test_a_new_engine_is_used_by_every_statistic(
+    statistic: Callable[..., np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = next(case for case in spaces.HOMOGENEOUS if case.name == "Sphere(9)")
+    expected = statistic(*cloud(case), case.times(2))
+    new = Counted(plan.ENGINES[-1])
+    monkeypatch.setattr(plan, "ENGINES", (new, *plan.ENGINES))
+    np.testing.assert_allclose(statistic(*cloud(case), case.times(2)), expected, rtol=1e-6)
+    assert new.runs > 0
+
+
+def test_one_module_says_that_something_takes_too_long() -> None:
+    """Callers give the words; the Laplacian of a mesh or graph, below the engines, still has its own."""
+    root = Path(he.__file__).parent
+    found = {str(path.relative_to(root)) for path in root.rglob("*.py") if "raise CostError(" in path.read_text()}
+    assert found == {"engines/plan.py", "spaces/discrete/laplacian.py"}
+    waiting = {str(path.relative_to(root)) for path in root.rglob("*.py") if "plan.PATIENCE" in path.read_text()}
+    assert not waiting
