@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -371,7 +372,7 @@ def test_frames_of_votables_are_heard(tmp_path):
     (tmp_path / "g.vot").write_text(form.format(system="galactic", a="lon", b="lat"))
     assert he.read(tmp_path / "g.vot").known.frame == "galactic"
     (tmp_path / "old.vot").write_text(form.format(system="eq_FK4", a="ra", b="dec"))
-    with pytest.raises(he.InputError, match=r"of the equinox B1950 \(FK4\).*or say frame='icrs'"):
+    with pytest.raises(he.InputError, match=r"of the equinox B1950 \(FK4\).*say frame='icrs'"):
         he.read(tmp_path / "old.vot")
     assert he.read(tmp_path / "old.vot", frame="icrs").known.frame == "icrs"
     (tmp_path / "new.vot").write_text(form.format(system="eq_FK5", a="ra", b="dec"))
@@ -388,6 +389,23 @@ def test_rows_that_run_on_in_time_are_asked_about(tmp_path, times):
     he.uniformity_test(he.read(tmp_path / "track.csv", kind="draws"))
     with pytest.raises(he.KindError, match="a trajectory"):
         he.uniformity_test(he.read(tmp_path / "track.csv", kind="trajectory"))
+
+
+def test_rows_close_to_the_next_are_asked_about_without_a_column_of_times(tmp_path):
+    """A path that has no times had a p-value for independent draws; sorted groups and draws in no order have one."""
+    rng = np.random.default_rng(3)
+    groups = [he.samplers.von_mises_fisher(60, axis, 200, rng=rng) for axis in np.eye(3)]
+    for name, rows in (("path", slow_chain(400, rng)), ("groups", np.concatenate(groups)), ("draws", CLOUD)):
+        np.savetxt(tmp_path / f"{name}.csv", rows, delimiter=",", header="x,y,z", comments="")
+    path, other = he.read(tmp_path / "path.csv"), he.read(tmp_path / "draws.csv")
+    for ask in (he.uniformity_test, lambda points: he.two_sample_test(other, points), he.population_profile):
+        with pytest.raises(he.KindError, match=r"rows are in an order: .* say kind='draws' if .* kind='trajectory'"):
+            ask(path)
+    assert he.compare(other, path, angles=[30], draws=19).test is None
+    assert he.uniformity_test(he.read(tmp_path / "path.csv", kind="draws")).pvalue < 1
+    shuffled = path[rng.permutation(path.n)]
+    for found in (other, he.read(tmp_path / "groups.csv"), shuffled):
+        assert he.uniformity_test(found, draws=19).pvalue <= 1
 
 
 def test_times_in_no_order_are_not_asked_about(tmp_path):
@@ -452,6 +470,21 @@ def test_a_header_of_an_old_equinox_is_not_taken_for_icrs(tmp_path, name, header
         assert he.read(source, columns={"ra": "ra", "dec": "dec"}, frame="icrs").known.frame == "icrs"
         assert he.read(source, columns={"ra": "RAJ2000", "dec": "DEJ2000"}).known.frame == "icrs"
         assert he.read(source, columns={"glon": "glon", "glat": "glat"}).known.frame == "galactic"
+
+
+@pytest.mark.parametrize(("name", "a", "b"), [("old.fits", "ra", "dec"), ("old.csv", "RA1950", "DE1950")])
+def test_the_line_that_turns_an_old_equinox_makes_a_file_that_is_read(tmp_path, monkeypatch, name, a, b):
+    coordinates, table = pytest.importorskip("astropy.coordinates"), pytest.importorskip("astropy.table")
+    monkeypatch.chdir(tmp_path)
+    ra, dec = catalogue()
+    table.Table({a: ra, b: dec, "flux": ra}, meta={"RADESYS": "FK4"} if a == "ra" else {}).write(name)
+    with pytest.raises(he.InputError, match="type: python -c") as caught:
+        he.read(name, columns={"ra": a, "dec": b})
+    exec(re.search('python -c "(.*)"$', str(caught.value))[1])
+    turned = coordinates.SkyCoord(ra, dec, unit="deg", frame="fk4").icrs
+    found = he.read("old_icrs.ecsv")
+    assert found.known.frame == "icrs"
+    np.testing.assert_allclose(found.points, he.from_lonlat(turned.ra.deg, turned.dec.deg, units="deg"), atol=1e-12)
 
 
 def test_a_map_of_an_old_equinox_is_not_taken_for_icrs():
@@ -524,7 +557,8 @@ def test_stacked_samples_keep_their_chains():
     found = he.Measure(stacked)
     assert (found.known.kind, found.known.chains) == ("chains", 3)
     np.testing.assert_array_equal(found.points, chains.reshape(-1, 3))
-    alone, whole = he.chain_ess(found, angles=[30]), he.chain_ess(chains, angles=[30])
+    with pytest.warns(he.CalibrationWarning, match="have not mixed"):
+        alone, whole = he.chain_ess(found, angles=[30]), he.chain_ess(chains, angles=[30])
     assert alone.ess[0] == pytest.approx(whole.ess[0], rel=1e-12)
     with pytest.raises(he.InputError, match="not in the order of draw within each chain; sort them"):
         he.chain_ess(he.Measure(stacked.isel(sample=slice(None, None, -1))), angles=[30])

@@ -143,10 +143,20 @@ def test_weights_that_stand_for_missing_ones_are_left_out_as_advised(run, rng):
         assert gess_of(run("a.csv", *advised(sentence))) == pytest.approx(truth, rel=1e-9)
 
 
-def test_a_single_large_weight_is_not_asked_about(run, rng):
+@pytest.mark.parametrize("mark", [9999.0, 1e20, 9.969209968386869e36])
+def test_a_single_weight_that_files_are_filled_with_is_asked_about(run, rng, mark):
     lon, lat, _ = earth(rng)
-    write("a.csv", "lon,lat,weight", [lon, lat, np.where(np.arange(N) == 3, 999, 1.0)])
-    assert gess_of(run("a.csv")) < 2
+    weights, kept = rng.uniform(0, 3, N), np.arange(N) != 3
+    write("a.csv", "lon,lat,weight", [lon, lat, np.where(kept, weights, mark)])
+    truth = he.gess(he.from_lonlat(lon[kept], lat[kept], units="deg"), weights[kept], angle=30)
+    assert gess_of(run("a.csv", *advised(refused(run("a.csv"))))) == pytest.approx(truth, rel=1e-9)
+
+
+@pytest.mark.parametrize("large", [99.0, 998.0, 3.7e20])
+def test_a_single_large_weight_is_not_asked_about(run, rng, large):
+    lon, lat, _ = earth(rng)
+    write("a.csv", "lon,lat,weight", [lon, lat, np.where(np.arange(N) == 3, large, 1.0)])
+    assert gess_of(run("a.csv")) < 3
 
 
 def test_vectors_and_positions_are_looked_at_too(rng):

@@ -16,7 +16,7 @@ from ..known import KINDS
 from ..measure import Measure
 from ..scales import in_words, resolve
 from .chains import mixing
-from .draws import in_chains, step_of
+from .draws import in_chains, share_of_steps, step_of
 
 #: Scales at which the autocorrelation time is looked at, and draws that must be left.
 SCALES, LEAST = 8, 8
@@ -26,6 +26,10 @@ RTOL = 1e-8
 
 #: R-hat from which on chains, or their halves, disagree by more than chance.
 DISAGREE = 1.1
+
+#: Steps from row to row, as a share of the distance of rows at random, below which rows of a file are in an order: that
+#: of a chain with an autocorrelation of 0.75, whose time is 7 draws.
+NEAR = 0.5
 
 #: Why data of a kind have no p-value and no band.
 _REASONS = {
@@ -60,6 +64,12 @@ def independent(measure: Measure, name: str, what: str, instead: str, chains: An
         )
     if known.doubt:
         raise KindError(f"{known.source or name}: {known.doubt}; draws alone have a {what}")
+    if known.kind is None and known.source and (share := share_of_steps(measure)) < NEAR:
+        raise KindError(
+            f"{known.source}: its rows are in an order: from one to the next is {share:.2g} of the distance of rows at "
+            "random, as in a trajectory, a Markov chain or a sorted table; say kind='draws' if they are independent "
+            f"draws that were sorted, or kind='trajectory' or kind='chains'; draws alone have a {what}"
+        )
     if known.kind == "chains":
         return _thinned(f"{name} {verb}", *in_chains(measure, known.chain_labels(measure.n)))
     return measure

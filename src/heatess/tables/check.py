@@ -17,7 +17,7 @@ from ..spaces.shapes import extra_column, is_transposed, matrices_in
 from ..spaces.vectors import EMBEDDING, HALF_TOLERANCE, NORM_TOLERANCE, likely_angles
 from .depths import depth_column
 from .kinds import TURN, Colatitude, Kind, LonLat, Torsions, Vectors
-from .missing import equal_to, is_mark, marks, said_missing, shown_number
+from .missing import equal_to, is_mark, marks, said_missing, shown_number, weight_marks
 from .suggest import sphere_or_rotations
 from .table import Place
 from .units import split_unit
@@ -45,7 +45,7 @@ def refuse_marks(
     weight: tuple[str, FloatArray] | None,
     place: Place,
 ) -> None:
-    """Refuse numbers such as -999 that stand for a missing one; as weights, those above zero that are there twice."""
+    """Refuse numbers such as -999 that stand for a missing one; as weights, those of `weight_marks`."""
     signed = isinstance(kind, Torsions) and any(-180.5 <= low < 0 for low, _ in spans)
     found = {
         name: (values, new)
@@ -54,8 +54,7 @@ def refuse_marks(
     }
     if weight is not None:
         name, values = weight
-        new = [mark for mark in marks(values, span(values)) if mark > 0 and (values == mark).sum() > 1]
-        found |= {name: (values, new)} if new else {}
+        found |= {name: (values, new)} if (new := weight_marks(values)) else {}
     if not found:
         _refuse_nowhere(kind, columns, place)
         return
@@ -181,7 +180,7 @@ def cell_values(
     """Values of a map or grid, nan where they stand for no value; such as are no weights are refused.
 
     *missing* are the numbers that the user says stand for none. If nothing is said, numbers such as 9999 that are far
-    from all others and there twice are refused; *at* gives the place of a cell in words.
+    from all others are refused, see `weight_marks`; *at* gives the place of a cell in words.
     """
     if missing:
         values = np.where(equal_to(values, missing), np.nan, values)
@@ -189,9 +188,7 @@ def cell_values(
         return values
     refuse_cells(source, name, values, at, cells)
     present = values[~np.isnan(values)]
-    new = [] if missing is not None or not present.size else marks(present, span(present))
-    new = [mark for mark in new if (present == mark).sum() > 1]
-    if new:
+    if missing is None and (new := weight_marks(present)):
         bad = np.isin(values, new)
         shown, count = shown_number(new[0]), f"{int(bad.sum()):,} of {len(values):,} {cells}"
         numbers = ", ".join(map(shown_number, new))

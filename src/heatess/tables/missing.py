@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..blocks import span
+
 #: Words that stand for a missing number.
 MISSING = (
     *("", "NA", "N/A", "na", "n/a", "NaN", "nan", "NAN", "NULL", "Null", "null"),
@@ -20,6 +22,9 @@ _MARK = re.compile(r"-?(9{2,}(\.9+)?|999\.25|32767|32768|65535|2147483647|214748
 
 #: Numbers from which on nothing is measured, such as 1e20 and -1.6375e30.
 _HUGE = 1e15
+
+#: Those that files are filled with, to six digits: powers of ten, that of NetCDF, and the ends of floats.
+_FILLED = re.compile(r"1e\+\d+|9\.96921e\+36|3\.40282e\+38|1\.79769e\+308")
 
 #: The angle that DSSP writes for a torsion that is not defined.
 _UNDEFINED = 360.0
@@ -44,6 +49,21 @@ def is_mark(value: Any) -> bool:
     [True, True, True, True, False, False]
     """
     return abs(float(value)) >= _HUGE or _MARK.fullmatch(shown_number(value)) is not None
+
+
+def weight_marks(values: NDArray[Any]) -> list[Any]:
+    """The marks among weights, which may be of any size: those that are there twice, or that no weight has by chance.
+
+    >>> plain = [3.0, 1.0, 2.0, 4.0]
+    >>> [weight_marks(np.array([*plain, *more])) for more in ([1e20], [3.7e20], [3.7e20] * 2, [99.0])]
+    [[np.float64(1e+20)], [], [np.float64(3.7e+20)], []]
+    """
+
+    def alone(mark: Any) -> bool:
+        return bool(_FILLED.fullmatch(f"{mark:.6g}")) if mark >= _HUGE else mark > 100
+
+    found = marks(values, span(values)) if len(values) else []
+    return [mark for mark in found if mark > 0 and (alone(mark) or (values == mark).sum() > 1)]
 
 
 def marks(values: NDArray[Any], ends: tuple[float, float], *, signed: bool = False) -> list[Any]:

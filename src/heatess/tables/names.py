@@ -28,6 +28,9 @@ TIMES = (
     *("counter", "elapsed"),
 )
 
+#: Tables that astropy reads by their names.
+_WITH_ASTROPY = (".fits", ".fit", ".fits.gz", ".vot", ".ecsv", ".csv")
+
 #: A column that says that rows were chosen by `thin`, and are no draws.
 THINNED = "thinned"
 
@@ -79,10 +82,26 @@ def _frame(table: Table, kind: Kind) -> str | None:
         return frame
     words = "of the equinox B1950 (FK4)" if frame == "fk4" else "in a frame that is not known here"
     which = table.cells or f"columns {kind.words}"
+    how = "turn them with astropy's SkyCoord"
+    if frame == "fk4" and not table.cells and len(kind.columns) == 2 and table.source.lower().endswith(_WITH_ASTROPY):
+        how = f"to turn them, if they are degrees, type: {_turned(table.source, kind.columns)}"
     raise InputError(
-        f"{table.source}: {which} are {words}, up to a degree from those of J2000; turn them with "
-        "astropy's SkyCoord, or say frame='icrs' if they are of J2000 after all"
+        f"{table.source}: {which} are {words}, up to a degree from those of J2000; say frame='icrs' if they are of "
+        f"J2000 after all; {how}"
     )
+
+
+def _turned(source: str, columns: Sequence[str]) -> str:
+    """The line that writes a table with right ascension and declination in ICRS in place of two columns of FK4."""
+    out = re.sub(r"\.\w+(\.gz)?$", "", source) + "_icrs.ecsv"
+    ra, dec = columns
+    code = (
+        "from astropy.table import Table; from astropy.coordinates import SkyCoord; "
+        f"t = Table.read({source!r}); s = SkyCoord(t[{ra!r}], t[{dec!r}], frame='fk4', unit='deg').icrs; "
+        f"t.remove_columns([{ra!r}, {dec!r}]); t['ra'], t['dec'] = s.ra.deg, s.dec.deg; "
+        f"t.meta.clear(); t.write({out!r})"
+    )
+    return f'python -c "{code}"'
 
 
 def _labels(table: Table, reading: Reading, n: int) -> Sequence[str] | None:
