@@ -19,6 +19,7 @@ from ..engines.centred import log_excess
 from ..engines.diagonals import SOON, diagonals
 from ..errors import InputError
 from ..fitting import fitting_scales
+from ..heat.sums import log_excess_of_power
 from ..inference.policy import independent
 from ..measure import Measure
 from ..profile import HeatProfile, heat_profile
@@ -31,6 +32,9 @@ STEPS = 4
 
 #: Atoms at which the chance of the curve is looked at, and pairs that may take where there is no transform.
 WITNESSES, MOST_PAIRS = 1000, 2e7
+
+#: Doublings of the time below and above the best one up to which its chance is looked at.
+DOUBLINGS = (3, 6)
 
 #: How many times finer, as a time, the range becomes where the minimum is at its end; and how often.
 FINER, TRIES = 64.0, 3
@@ -111,7 +115,11 @@ def _curve(atoms: Measure, profile: HeatProfile, own: float, rtol: float) -> tup
         power, smoother = profile.mmd2[STEPS:], profile.mmd2[:-STEPS]
         itself = atoms.weights**2 @ (_own_kernels(space, atoms.points, halves) - 1)
     elif space.compact:
-        logs = log_excess(atoms, halves, rtol)
+        logs = np.array([log_kernel_at_zero(space, 2 * half) for half in halves.tolist()])
+        coarse = logs < 1.0
+        logs[~coarse] = log_excess_of_power(logs[~coarse])
+        if coarse.any():
+            logs[coarse] = log_excess(atoms, halves[coarse], rtol)
         kept = logs < MOST_LOG
         times, logs = times[kept], logs[kept]
         power, smoother = profile.mmd2[STEPS:][kept], profile.mmd2[:-STEPS][kept]
@@ -162,9 +170,9 @@ def _deviations(atoms: Measure, times: FloatArray, best: int, own: float, rtol: 
     """
     rows = _witnesses(atoms)
     points, weights = atoms.points[rows], atoms.weights[rows]
-    some = np.arange(best % STEPS, len(times), STEPS)
+    some = np.arange(max(best % STEPS, best - DOUBLINGS[0] * STEPS), len(times), STEPS)
+    some = some[some <= best + DOUBLINGS[1] * STEPS]
     smoother = Smoother(atoms, max(rtol, 1e-6))
-    smoother.prepare(float(times[some[0]]))
     values = [smoother.at(float(time), points) for time in (*times[some], 2 * times[some[-1]])]
     itself = weights * _own_kernels(atoms.space, points, times[some] / 2).T
     found = np.array(values[1:]) - 2 * (np.array(values[:-1]) - itself) / (1 - own)  # (scales, atoms)

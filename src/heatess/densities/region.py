@@ -14,19 +14,20 @@ from ..arrays import FloatArray, numeric_array
 from ..errors import InputError
 from ..measure import Measure
 from ..results import Result
+from ..samplers import fibonacci
 from .smoothing import Smoother
 
 if TYPE_CHECKING:
     from .result import Density
 
-#: Rows of a grid on the sphere for each scale sqrt(8 t), at least and at most; with fewer for a scale, draws are used.
-ROWS, LEAST_ROWS, MOST_ROWS, FEW_ROWS = 10.0, 180, 1400, 6.0
+#: Points all over the sphere for each square of the scale sqrt(8 t), at least and at most; draws, if these are few.
+PER_SCALE, LEAST_POINTS, MOST_POINTS = 130.0, 60_000, 2_500_000
 
 #: Draws from the density where there is no grid, at most, at least, and pairs of them with atoms.
 DRAWS, FEWEST, MOST_PAIRS = 20_000, 2_000, 2e8
 
 #: Parts of the places whose areas tell the accuracy, and groups of atoms that are left out in turn.
-PARTS, GROUPS = 8, 10
+PARTS, GROUPS = 7, 10
 
 #: Places at which densities without a group are looked at, at most.
 MOST_PLACES = 200_000
@@ -157,34 +158,21 @@ def _shaped(values: FloatArray, shape: tuple[int, ...]) -> Any:
 
 
 def places_of(density: Density) -> Places:
-    """Nodes; a grid on S^2; or draws from the density itself, each of which stands for the volume 1 / (n p)."""
+    """Nodes; a spiral on S^2; or draws from the density itself, each of which stands for the volume 1 / (n p)."""
     space = density.space
     if space.modes is not None:
         points = space.check(np.arange(len(space.modes.node_volumes)))
         return Places(points, space.modes.node_volumes, density._at(points), exact=True)
-    if space.directional and space.dim == 2 and 180 / density.angle * FEW_ROWS < MOST_ROWS:
-        points, volumes = sphere_places(min(MOST_ROWS, max(LEAST_ROWS, math.ceil(180 / density.angle * ROWS))))
-        return Places(points, volumes, density._at(points), exact=False)
+    wanted = PER_SCALE * (180 / density.angle) ** 2
+    if space.directional and space.dim == 2 and wanted < 3 * MOST_POINTS:
+        points = fibonacci(int(min(max(wanted, LEAST_POINTS), MOST_POINTS)))
+        return Places(points, np.full(len(points), 1 / len(points)), density._at(points), exact=False)
     count = DRAWS
     if space.transform is None:
         count = int(np.clip(MOST_PAIRS / density.n, FEWEST, DRAWS))
     points = density.sample(count, rng=0)
     values = density._at(points)
     return Places(points, 1 / (count * np.maximum(values, 1e-300)), values, exact=False)
-
-
-def sphere_places(rows: int) -> tuple[FloatArray, FloatArray]:
-    """Unit vectors on circles of latitude at Gauss's places, and the share of the sphere that each one stands for."""
-    from scipy.special import roots_legendre
-
-    z, weights = roots_legendre(rows)
-    around = PARTS * math.ceil(2 * rows / PARTS)
-    longitude = 2 * np.pi * (np.arange(around) + 0.5) / around
-    flat = np.sqrt((1 - z) * (1 + z))
-    places = np.empty((rows, around, 3))
-    places[..., 0], places[..., 1] = np.outer(flat, np.cos(longitude)), np.outer(flat, np.sin(longitude))
-    places[..., 2] = z[:, None]
-    return places.reshape(-1, 3), np.repeat(weights / (2 * around), around)
 
 
 class _LevelSet(NamedTuple):

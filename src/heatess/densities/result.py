@@ -14,6 +14,7 @@ from .. import scales
 from ..arrays import FloatArray, generator, one_of, whole
 from ..directions import EARTH_RADIUS_KM
 from ..errors import InputError
+from ..files import atomic_path, check_writable
 from ..known import Known
 from ..measure import Measure
 from ..parts import part_named
@@ -24,12 +25,19 @@ from .choice import choose
 from .smoothing import Smoother, squares
 
 if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
     from matplotlib.axes import Axes
 
+    from .maps import Grid
     from .region import Region
 
 #: What a unit of area is on a sphere of radius one, in the unit's own size: areas are multiplied by it.
 UNITS = {"sr": 1.0, "deg2": math.degrees(1) ** 2, "km2": EARTH_RADIUS_KM**2}
+
+#: What `save` writes.
+SUFFIXES = (".fits", ".nc", ".geojson", ".json", ".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,8 +218,8 @@ class Density(Result):
     def region(self, level: ArrayLike) -> Region:
         """The smallest region that holds a share of the mass, such as 0.9; several shares give arrays.
 
-        On S^2 the density is looked at on a grid of a tenth of the scale, on nodes at each of them, and elsewhere at
-        20,000 of its own draws; `accuracy` says what that leaves open, `area_error` what the sample does.
+        On S^2 the density is looked at on a spiral of points a tenth of the scale apart, on nodes at each of them, and
+        elsewhere at 20,000 of its own draws; `accuracy` says what that leaves open, `area_error` what the sample does.
 
         >>> import heatess as he
         >>> law = he.density(he.samplers.von_mises_fisher(500, [0, 0, 1], 20.0, rng=0))
@@ -223,6 +231,80 @@ class Density(Result):
         from .region import region
 
         return region(self, level)
+
+    def healpix(self, nside: int, *, order: str = "ring") -> FloatArray:
+        """The density at the centres of the pixels of a HEALPix map, 12 nside^2 of them, against uniform; on S^2.
+
+        >>> import heatess as he
+        >>> found = he.density([[0, 0, 1]], angle=60).healpix(8)
+        >>> found.shape, round(float(found.mean()), 2), float(found.max().round(2))
+        ((768,), 1.0, 7.5)
+        """
+        from .maps import healpix
+
+        return healpix(self, nside, order)
+
+    def grid(self, step: float | None = None) -> Grid:
+        """The density at the centres of cells *step* degrees wide: `lon`, `lat` and `values` (lat, lon); on S^2.
+
+        By default the step is about a quarter of the scale.
+
+        >>> import heatess as he
+        >>> found = he.density([[0, 0, 1]], angle=60).grid(30)
+        >>> found.lat, found.values.mean(axis=1).round(2)
+        (array([-75., -45., -15.,  15.,  45.,  75.]), array([0.  , 0.  , 0.02, 0.39, 2.61, 6.78]))
+        """
+        from .maps import grid
+
+        return grid(self, step)
+
+    def contours(self, levels: ArrayLike = (0.5, 0.9)) -> dict[str, Any]:
+        """The regions that hold shares of the mass as GeoJSON, one MultiPolygon in longitude and latitude each.
+
+        Polygons are closed; those across the date line are cut there, and those around a pole end there, as GeoJSON
+        wants it. On S^2; the format itself is for the Earth.
+
+        >>> import heatess as he
+        >>> found = he.density([[0, 0, 1]], angle=60).contours(0.9)
+        >>> len(found["features"]), round(found["features"][0]["properties"]["area"], 3)
+        (1, 0.272)
+        """
+        from .maps import contours
+
+        return contours(self, levels)
+
+    def plot(self, ax: Axes | None = None, *, levels: ArrayLike = (0.5, 0.9), atoms: bool = False) -> Axes:
+        """Draw the density, with the edges of the regions that hold shares of the mass, and return the Axes.
+
+        On S^2 a map in Mollweide's projection, on circles a curve, on the plane and two-dimensional tori shades.
+
+        >>> import heatess as he
+        >>> he.density([[0, 0, 1]], angle=60).plot().name
+        'mollweide'
+        """
+        from .drawing import draw
+
+        return draw(self, ax, levels, atoms)
+
+    def save(self, path: str | PathLike[str], *, levels: ArrayLike = (0.5, 0.9), replace: bool = False) -> Path:
+        """Write a map, by the suffix of *path*, and return the path; a file is replaced only with *replace*.
+
+        .fits is a HEALPix map in the multi-order form of ligo.skymap, .nc a grid by the CF conventions, .geojson has
+        the contours at *levels*, and .png, .svg or .pdf a picture. Densities in files are per steradian.
+
+        >>> import heatess as he
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "map.nc"
+        >>> he.read(he.density([[0, 0, 1]], angle=60).save(path)).n
+        2592
+        """
+        from .maps import writer
+
+        target = check_writable(path)
+        suffix = one_of(target.suffix.lower(), "the suffix of path", SUFFIXES)
+        with atomic_path(target, replace=replace) as draft:
+            writer(self, suffix, levels)(draft)
+        return target
 
     def plot_cv(self, ax: Axes | None = None, **style: Any) -> Axes:
         """Draw the cross-validated error against the scale, with the chosen scale and its range; return the Axes.

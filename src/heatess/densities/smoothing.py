@@ -37,31 +37,34 @@ class Smoother:
         self.measure, self.rtol = measure, rtol
         self._coefficients: tuple[float, Coefficients] | None = None
 
-    def prepare(self, time: float) -> None:
-        """Work out coefficients that serve this *time* and all coarser ones, if there is a transform that does."""
+    def _degree(self, time: float) -> float | None:
+        """The degree of the transform that serves a *time*; None where there is none, or it takes too long."""
         transform, n = self.measure.space.transform, self.measure.n
-        if transform is None or (self._coefficients is not None and self._serves(transform, time)):
-            return
+        if transform is None:
+            return None
         degree = transform.degree_for(time / 2, self.measure.ess, self.rtol, mmd2=False)
         if degree is None or transform.seconds(n, degree) > SECONDS + SECONDS_EACH * n:
-            return
-        epsilon, threads = spectral.accuracy(self.rtol), spectral.threads_for(n, degree)
-        found = transform.coefficients(self.measure.points, self.measure.weights, degree, epsilon, threads)
-        self._coefficients = degree, found
+            return None
+        return degree
 
-    def _serves(self, transform: Transform, time: float) -> bool:
-        degree = transform.degree_for(time / 2, self.measure.ess, self.rtol, mmd2=False)
-        return self._coefficients is not None and degree is not None and degree <= self._coefficients[0]
+    def _transformed(self, transform: Transform, degree: float) -> tuple[float, Coefficients]:
+        """Coefficients to this degree or a higher one, kept for later calls."""
+        if self._coefficients is None or self._coefficients[0] < degree:
+            measure, epsilon = self.measure, spectral.accuracy(self.rtol)
+            threads = spectral.threads_for(measure.n, degree)
+            found = transform.coefficients(measure.points, measure.weights, degree, epsilon, threads)
+            self._coefficients = degree, found
+        return self._coefficients
 
     def at(self, time: float, points: NDArray[Any]) -> FloatArray:
         """p_t at checked points."""
         space = self.measure.space
         if space.modes is not None:
             return np.maximum(density_on_nodes(self.measure, time, points), 0.0)
-        self.prepare(time)
-        transform = space.transform
-        if self._coefficients is not None and transform is not None and self._serves(transform, time):
-            degree, coefficients = self._coefficients
+        transform, kernel, degree = space.transform, space.pair_kernel, self._degree(time)
+        by_pairs = math.inf if kernel is None else kernel.seconds(float(self.measure.n) * len(points), 1)
+        if transform is not None and degree is not None and transform.seconds(len(points), degree) < by_pairs:
+            degree, coefficients = self._transformed(transform, degree)
             epsilon, threads = spectral.accuracy(self.rtol), spectral.threads_for(len(points), degree)
             overlaps = transform.potential(coefficients, degree, time / 2, points, epsilon, threads)
         else:

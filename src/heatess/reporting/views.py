@@ -13,7 +13,7 @@ from ..arrays import FloatArray
 from ..heat.radial import radial, radial_terms
 from ..known import AXES, SKY
 from ..measure import Measure
-from ..spaces.drawing import Drawing, Frame, Patch
+from ..spaces.drawing import Drawing, Frame, Patch, frame_of
 from .densities import MOST_CELLS, pictures, shades
 
 #: Atoms drawn at most; nodes of a mesh or graph, and edges, that are drawn.
@@ -54,7 +54,7 @@ def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS
     else:
         rows = chosen_rows(measure.n)
         places, weights, shown = drawing.places(measure.points[rows]), measure.weights[rows], len(rows)
-    frame = _frame(drawing, places, weights)
+    frame = frame_of(drawing, places, weights)
     extent = float(frame.half.max())
     view: dict[str, Any] = {
         "kind": drawing.kind,
@@ -97,20 +97,6 @@ def chosen_rows(n: int, most: int = MOST_ATOMS) -> NDArray[np.int64]:
 def quantised(places: FloatArray, middle: FloatArray, extent: float) -> NDArray[np.int16]:
     """Coordinates in steps of extent / 32767 about the middle."""
     return np.clip(np.rint((places - middle) * (FULL / extent)), -FULL, FULL).astype(np.int16)
-
-
-def _frame(drawing: Drawing, places: FloatArray, weights: FloatArray) -> Frame:
-    """The part of a picture that holds all nodes and atoms; in flat space without a few that are far away."""
-    if drawing.half is not None:
-        return Frame(np.zeros(drawing.dims), np.array(drawing.half))
-    shown = drawing.nodes() if drawing.nodes is not None else places[weights > 0]
-    low, high = shown.min(axis=0), shown.max(axis=0)
-    if drawing.nodes is None and len(shown) > 1000:
-        inner = np.quantile(shown, [0.001, 0.999], axis=0)
-        room = 0.25 * (inner[1] - inner[0])
-        low, high = np.maximum(low, inner[0] - room), np.minimum(high, inner[1] + room)
-    half = 1.05 * float((high - low).max()) / 2 or 1.0
-    return Frame((low + high) / 2, np.full(drawing.dims, half))
 
 
 def _axes(measure: Measure, drawing: Drawing) -> list[str]:

@@ -94,6 +94,20 @@ class Drawing:
         return len(self.axes)
 
 
+def frame_of(drawing: Drawing, places: FloatArray, weights: FloatArray) -> Frame:
+    """The part of a picture that holds all nodes and atoms; in flat space without a few that are far away."""
+    if drawing.half is not None:
+        return Frame(np.zeros(drawing.dims), np.array(drawing.half))
+    shown = drawing.nodes() if drawing.nodes is not None else places[weights > 0]
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    if drawing.nodes is None and len(shown) > 1000:
+        inner = np.quantile(shown, [0.001, 0.999], axis=0)
+        room = 0.25 * (inner[1] - inner[0])
+        low, high = np.maximum(low, inner[0] - room), np.minimum(high, inner[1] + room)
+    half = 1.05 * float((high - low).max()) / 2 or 1.0
+    return Frame((low + high) / 2, np.full(drawing.dims, half))
+
+
 def as_they_are(points: NDArray[Any]) -> FloatArray:
     """Coordinates as float64."""
     return np.asarray(points, dtype=np.float64)
