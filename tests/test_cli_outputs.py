@@ -24,6 +24,7 @@ COMMANDS = {
     "test": ["cloud.csv", "--angles", "40"],
     "thin": ["cloud.csv", "--size", "5", "--angle", "20"],
     "redundancy": ["cloud.csv", "--angle", "20"],
+    "density": ["cloud.csv", "--angle", "40"],
     "accumulate": ["cloud.csv", "--max-degree", "8"],
     "merge": ["one.npz", "--angles", "60"],
 }
@@ -50,14 +51,15 @@ def outputs() -> list[tuple[str, str, str]]:
     for name, command in main.commands.items():
         for option in command.params:
             if option.name in deliver.OUTPUTS and option.metavar == "FILE":
-                found.append((name, option.opts[-1], f"out{suffixes.get(option.name, '.npz')}"))
+                other = ".nc" if name == "density" else ".npz"
+                found.append((name, option.opts[-1], f"out{suffixes.get(option.name, other)}"))
     return found
 
 
 def test_every_command_with_outputs_is_tried():
     written = outputs()
     assert {name for name, _, _ in written} == COMMANDS.keys()
-    assert len(written) == 19
+    assert len(written) == 21
     for name, command in main.commands.items():
         writes = any(getattr(option.callback, "__qualname__", "").startswith("output.") for option in command.params)
         assert writes == (name in COMMANDS)

@@ -265,6 +265,33 @@ def redundancy(file: str, **given: Any) -> None:
     alike.redundancy(file, given)
 
 
+_WHERE = """\b
+Examples:
+  heatess density quakes.csv -o quakes.geojson --levels 0.5,0.9
+  heatess density posterior.csv -o map.fits
+  heatess density torsions.csv --space torus --units deg --angle 20 -o torsions.png
+"""
+
+
+@main.command(epilog=_WHERE, short_help="Where the mass is: a density, its regions, a map")
+@options.file
+@options.one_scale
+@options.accuracy
+@options.maps
+@options.force
+@options.reading
+@options.verbosity
+def density(file: str, **given: Any) -> None:
+    """Smooth the points in FILE to a density, and say how large the regions are that hold most of it.
+
+    The scale is the one that cross-validation chooses, unless it is given. Maps are for points on the sphere, pictures
+    also for circles, the plane and pairs of angles.
+    """
+    from . import where
+
+    where.density(file, given)
+
+
 @main.command(short_help="What would be read from a FILE: columns, space, units")
 @options.file
 @options.reading

@@ -185,6 +185,17 @@ def degrees(text: str) -> float:
     return angle(text)
 
 
+def levels(text: str) -> tuple[float, ...]:
+    """Shares of the mass, such as 0.5,0.9."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if values and all(0 < value < 1 for value in values):
+        return values
+    raise click.BadParameter(f"{text[:40]!r} is not a list of shares between 0 and 1; write for instance 0.5,0.9")
+
+
 def _bound(text: str) -> Bound:
     match = re.fullmatch(r"\s*(\w+)\s*@\s*([^\s=]+?)\s*(deg|km)?\s*=\s*(\S+)\s*", text)
     if match and match[1] in BOUNDED:
@@ -319,6 +330,16 @@ redundancies = _all(
     ),
 )
 
+_MAPS = (".fits", ".nc", ".geojson", ".png", ".svg", ".pdf")
+_MAP = "Write a map: .fits (HEALPix), .nc (grid), .geojson (contours), or a picture, .png, .svg, .pdf."
+maps = _all(
+    click.option("-o", "--out", help=_MAP, **_file(*_MAPS)),
+    click.option("--levels", type=levels, metavar="P,...", help="Shares of the mass whose regions are told. [0.5,0.9]"),
+    click.option(
+        "--json", "json_file", is_flag=False, flag_value="-", help="Write JSON; - for stdout.", **_file(".json")
+    ),
+)
+
 report = click.option("-o", "--report", "report_file", help="Write a report to look at, .html.", **_file(".html"))
 
 bounds = click.option(
@@ -373,7 +394,7 @@ def directory(name: str, help: str) -> Callable[[F], F]:
 SECTIONS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "Options": (),
     "Scales": (scales, one_scale, accuracy),
-    "Results": (report, results, redundancies, force, bounds),
+    "Results": (report, results, redundancies, maps, force, bounds),
     "What the file holds, where it does not say so itself": (reading,),
     "Messages": (verbosity,),
 }

@@ -63,7 +63,7 @@ class Choice(NamedTuple):
 
 def choose(measure: Measure, rtol: float) -> Choice:
     """The scale that cross-validation chooses."""
-    advice = "give the scale: angle=, time= or resolution="
+    advice = "give the scale as angle= or time="
     sample = independent(measure, "points", "choice of the scale by cross-validation", advice)
     atoms, notes = sample.coalesced(), []
     if (copies := sample.support().n - atoms.n) > 0:

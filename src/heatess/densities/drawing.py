@@ -37,7 +37,7 @@ def draw(density: Density, ax: Axes | None, levels: ArrayLike, atoms: bool) -> A
     if drawing is None or drawing.cells is None or layout not in ("circle", "square"):
         raise InputError(
             f"a density is drawn on circles, the sphere S^2, the plane and two-dimensional tori, but this one is on "
-            f"{space!r}; evaluate it with at(points), or heatess.report shows the atoms"
+            f"{space!r}; look at points of your own, or at a report, which shows the atoms"
         )
     ax = new_axes(ax)
     places = drawing.places(density.measure.points)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .result import Density
 
 #: Pixels and cells for each scale sqrt(8 t), the largest nside that is chosen, and the finest step in degrees.
-PIXELS, MOST_NSIDE, FINEST = 4.0, 512, 0.2
+PIXELS, MOST_NSIDE, FINEST = 8.0, 512, 0.2
 
 #: Cells for each scale from which contours are drawn: straight lines between them are then off by 0.2 %.
 FINE = 16.0
@@ -45,9 +45,7 @@ def refuse_others(density: Density, what: str) -> None:
     """An `InputError` unless the density is on the sphere S^2."""
     space = density.space
     if not (space.directional and space.dim == 2):
-        raise InputError(
-            f"{what} are for the sphere S^2, but this density is on {space!r}; evaluate it with at(points)"
-        )
+        raise InputError(f"{what} are for the sphere S^2, but this density is on {space!r}; look at points of your own")
 
 
 def healpix(density: Density, nside: int, order: str) -> FloatArray:

@@ -58,6 +58,13 @@ class Region(Result):
         Standard error of `area` from the places where the density was looked at; zero on nodes.
     area_error : float or ndarray
         Standard error of `area` from the sample being finite: a tenth of the atoms left out in turn.
+
+    Examples
+    --------
+    >>> import heatess as he
+    >>> found = he.density(he.samplers.von_mises_fisher(200, [0, 0, 1], 10.0, rng=0), angle=20).region(0.9)
+    >>> round(found.area, 3), round(found.area_error, 3)
+    (0.141, 0.007)
     """
 
     level: Any

@@ -247,7 +247,7 @@ class Density(Result):
     def grid(self, step: float | None = None) -> Grid:
         """The density at the centres of cells *step* degrees wide: `lon`, `lat` and `values` (lat, lon); on S^2.
 
-        By default the step is about a quarter of the scale.
+        By default the step is about an eighth of the scale.
 
         >>> import heatess as he
         >>> found = he.density([[0, 0, 1]], angle=60).grid(30)

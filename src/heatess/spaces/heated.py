@@ -43,7 +43,8 @@ def on_sphere(points: FloatArray, time: float, rng: np.random.Generator) -> Floa
     if is_cut or not relative + absolute / max(where, 1e-300) < WORST:
         raise InputError(
             f"draws from the heat kernel of the sphere of dimension {dim} at time {time:.3g} would not be accurate, "
-            "since nearly all of its mass is where the kernel is tiny; draw atoms by their weights instead"
+            "since nearly all of its mass is where the kernel is tiny; give a coarser scale, or do without draws and "
+            "regions"
         )
     r = radial_draws(log_density, most, len(points), rng, f"the sphere of dimension {dim}")
     direction = rng.standard_normal(points.shape)

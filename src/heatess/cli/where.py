@@ -1,0 +1,88 @@
+"""The work of `heatess density`: the scale, the regions that hold most of the mass, and maps."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+import numpy as np
+
+from ..densities.maps import refuse_others, writer
+from ..densities.region import Region
+from ..densities.result import Density
+from ..densities.result import density as density_of
+from ..measure import Measure
+from .deliver import Options, keep_apart, note, save
+from .kilometres import on_earth
+from .options import STDOUT, refuse_together
+from .reading import measure_of, warnings_printed
+from .text import columns, number
+
+#: Shares of the mass whose regions are told.
+LEVELS = (0.5, 0.9)
+
+#: Suffixes of maps, which are for the sphere; pictures are for other spaces too.
+MAPS = (".fits", ".nc", ".geojson")
+
+
+def density(file: str, options: Options) -> None:
+    """Smooth, print the regions, and write the map that was asked for."""
+    refuse_together(options, ("quiet", "verbose"), ("angle", "time", "resolution"))
+    keep_apart([file], options)
+    measure = measure_of(file, options)
+    options = on_earth(options, measure)
+    scale = {name: options[name] for name in ("angle", "time", "resolution") if options[name]}
+    with warnings_printed():
+        found = density_of(measure, **scale, rtol=options["rtol"])
+        out = options["out"]
+        if out is not None and out.suffix.lower() in MAPS:
+            refuse_others(found, "maps and contours")
+        levels = options["levels"] or LEVELS
+        regions = found.region(levels)
+        text = _in_json(found, regions) if options["json_file"] else ""
+        if options["json_file"] == STDOUT:
+            click.echo(text)
+        else:
+            click.echo(_in_words(found, regions, measure))
+        for said in found.notes:
+            note(options, said)
+        writers = {"json_file": lambda draft: draft.write_text(text + "\n", encoding="utf-8")}
+        if out is not None:
+            writers["out"] = writer(found, out.suffix.lower(), levels)
+        save(writers, options)
+
+
+def _in_json(found: Density, regions: Region) -> str:
+    return json.dumps(json.loads(found.to_json()) | {"regions": json.loads(regions.to_json())})
+
+
+def _in_words(found: Density, regions: Region, measure: Measure) -> str:
+    """A sentence about the scale, and a table of regions."""
+    unit = " degrees" if found.space.angular else ""
+    scale = f"sqrt(8 t) = {found.angle:.3g}{unit}"
+    sentence = f"{found.n:,} atoms, smoothed at {scale}"
+    if len(found.scales):
+        sentence += (
+            f", where cross-validation is best; {found.scale_lower:.3g} to {found.scale_upper:.3g}{unit} are as good "
+            "within one standard error"
+        )
+    if "not distinguishable from uniform at any scale" in found.notes:
+        sentence += ". They are not distinguishable from uniform at any scale"
+    name, areas = _areas(regions, measure)
+    what = "share of the space" if found.space.compact else "volume"
+    rows = [["mass", what, *name, "uncertain by"], ["%", "%" if found.space.compact else "", *([""] * len(name)), "%"]]
+    factor = 100.0 if found.space.compact else 1.0
+    for row, level in enumerate(np.atleast_1d(regions.level)):
+        share, error = regions.area[row], regions.area_error[row]
+        own = [number(float(areas[row]))] if name else []
+        rows.append([f"{100 * level:g}", number(factor * float(share)), *own, number(100 * float(error / share))])
+    return f"{sentence}.\n\n{columns(rows)}"
+
+
+def _areas(regions: Region, measure: Measure) -> tuple[list[str], Any]:
+    """The unit in which areas on the sphere are told, and the areas."""
+    if not (regions.space.directional and regions.space.dim == 2):
+        return [], ()
+    unit, name = ("km2", "area, km^2") if measure.about == "earth" else ("deg2", "area, deg^2")
+    return [name], regions.area_in(unit)

@@ -1,0 +1,61 @@
+"""`heatess density` prints the regions that hold most of the mass, and writes maps."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import heatess as he
+from heatess.cli import main
+
+CLOUD = he.samplers.von_mises_fisher(60, [0, 0, 1], 20.0, rng=0)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lon, lat = np.degrees(np.arctan2(CLOUD[:, 1], CLOUD[:, 0])), np.degrees(np.arcsin(CLOUD[:, 2]))
+    np.savetxt("a.csv", np.column_stack([lon, lat]), "%.17g", ",", header="lon,lat", comments="")
+    return lambda *words: CliRunner().invoke(main, ["density", *words])
+
+
+def test_regions_are_those_of_the_density(run):
+    law = he.density(CLOUD)
+    result = run("a.csv", "--levels", "0.5,0.8")
+    assert result.exit_code == 0
+    assert f"smoothed at sqrt(8 t) = {law.angle:.3g} degrees, where cross-validation is best" in result.stdout
+    row = result.stdout.splitlines()[-1].split()
+    found = law.region([0.5, 0.8])
+    assert row[0] == "80"
+    assert float(row[1]) == pytest.approx(100 * found.area[1], rel=1e-2)
+    assert float(row[2].replace(",", "")) == pytest.approx(found.area_in("km2")[1], rel=1e-2)
+    told = json.loads(run("a.csv", "--angle", "1000km", "--json", "-").stdout)
+    assert told["angle"] == pytest.approx(1000 / 111.19508, rel=1e-6)
+    assert told["regions"]["level"] == [0.5, 0.9]
+
+
+def test_maps_are_written_and_read_again(run):
+    assert run("a.csv", "--angle", "20", "-o", "map.nc").exit_code == 0
+    assert he.read("map.nc").known.kind == "cells"
+    assert run("a.csv", "--angle", "20", "-o", "map.geojson").exit_code == 0
+    with open("map.geojson") as stream:
+        assert len(json.load(stream)["features"]) == 2
+    refused = run("a.csv", "--angle", "20", "-o", "map.nc")
+    assert (refused.exit_code, "add --force" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["a.csv", "--levels", "90"], 2, "write for instance 0.5,0.9"),
+        (["a.csv", "-o", "map.tif"], 2, "does not end in .fits or .nc"),
+        (["a.csv", "--space", "Torus(2)", "--columns", "lon,lat", "--units", "deg", "-o", "map.nc"], 3, "sphere S^2"),
+        (["a.csv", "--kind", "complete"], 3, "give the scale as --angle or --time"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_options(run, words, code, said):
+    result = run(*words)
+    assert (result.exit_code, said in result.stderr) == (code, True), result.stderr
