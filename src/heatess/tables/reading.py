@@ -213,6 +213,6 @@ def _numbers(missing: Any) -> tuple[float, ...] | None:
         return None if missing is None else ()
     given = missing if isinstance(missing, list | tuple) else [missing]
     for number in given:
-        if not (is_whole(number) or isinstance(number, float | np.floating)):
+        if not (is_whole(number) and abs(number) < 1e300) and not isinstance(number, float | np.floating):
             raise InputTypeError(f"missing must be a number, several, or 'none', but is {shown(missing)}")
     return tuple(float(number) for number in given)
