@@ -265,7 +265,7 @@ def _(path: Path) -> None:
     from pyarrow import parquet
 
     names = pyarrow.DictionaryArray.from_arrays(np.zeros(100_000, np.int32), ["x" * 2**20])
-    ends = pyarrow.table({"lon": np.zeros(100_000), "lat": np.zeros(100_000), "name": names})
+    ends = pyarrow.table({"lon": np.full(100_000, 9.0), "lat": np.zeros(100_000), "name": names})
     parquet.write_table(ends, path, store_schema=False)
 
 

@@ -96,8 +96,10 @@ def test_gess_far_out_in_hyperbolic_space_is_within_its_error(size: float, alpha
                 value = (r / mp.sinh(r) if r else mp.mpf(1)) * mp.exp(-(r**2) / (8 * mp.mpf(time)))
                 overlaps.append(value if i == j else 2 * value)
         truth = len(points) ** 2 / mp.fsum(overlaps)
-    found = he.heat_profile(points, space=he.Hyperbolic(3), times=[time])
+    found = he.heat_profile(points, space=he.Hyperbolic(3), times=[time], method="pairwise")
     assert abs(float(found.gess[0] / truth - 1)) <= found.error[0] <= 1e-11
+    found = he.heat_profile(points, space=he.Hyperbolic(3), times=[time])  # by neighbours at fine scales
+    assert abs(float(found.gess[0] / truth - 1)) <= found.error[0] <= 1e-8
 
 
 @pytest.mark.parametrize("size", [1e6, 1e16])
@@ -257,7 +259,7 @@ def test_the_unit_of_length_changes_nothing(unit: float, method: str) -> None:
         torus = he.Torus(dim, periods=unit)
         found = he.heat_profile(unit * x, space=torus, times=unit**2 * times, method=method)
         np.testing.assert_allclose(found.gess, plain.gess, rtol=1e-10)
-        np.testing.assert_allclose(found.error, plain.error, rtol=0.1)
+        np.testing.assert_allclose(found.error, plain.error, rtol=0.2)  # that of tables is measured, with its rounding
         field = he.potential(unit * x, space=torus, time=unit**2 * 0.02)
         np.testing.assert_allclose(field, he.potential(x, space=he.Torus(dim, periods=1.0), time=0.02), rtol=1e-10)
     parts = he.Sphere(2).uniform(15, rng), rng.random((15, 1))
@@ -323,7 +325,7 @@ def test_tori_of_many_dimensions_are_right_where_images_give_way_to_waves(dim: i
             for left in checked
             for right in checked
         )
-        assert abs(float(found.gess[0] * power / (16 * own) - 1)) <= found.error[0] <= 1e-12
+        assert abs(float(found.gess[0] * power / (16 * own) - 1)) <= found.error[0] <= 1e-13 * max(dim, 10)
         assert found.mmd2[0] == pytest.approx(float(power / 16 - 1), rel=1e-10)
 
 
