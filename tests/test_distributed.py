@@ -254,7 +254,7 @@ def test_arguments_that_do_not_fit_are_refused():
         (lambda: he.heat_profile(array, np.ones(99)), "100 points but 99 weights"),
         (lambda: he.heat_profile(array, da.ones(99)), "100 points but 99 weights"),
         (lambda: he.heat_profile(array, np.ones(100), log_weights=logs), "not both"),
-        (lambda: he.heat_profile(array, method="local"), "auto, spectral or pairwise"),
+        (lambda: he.heat_profile(array, method="local"), "'auto', 'spectral', 'pairwise'"),
         (lambda: he.heat_profile(array, pairs=1000, rng=0), "pairs= is not for data in parts"),
         (lambda: he.heat_profile(array, space=he.Sphere(3)), r"shape \(n, 4\)"),
         (lambda: he.heat_profile(array, angles=[5], times=[1]), "at most one of"),
