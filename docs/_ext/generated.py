@@ -189,6 +189,7 @@ ORDER = {
         "particle-filters",
         "sky-maps",
         "grids",
+        "where-is-the-mass",
         "embeddings",
         "rotations-and-poses",
         "torsions",
