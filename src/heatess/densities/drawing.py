@@ -11,7 +11,7 @@ from ..arrays import FloatArray
 from ..errors import InputError
 from ..plot import GREY, draw_line, new_axes
 from ..scales import resolve
-from ..skymap import draw_sky
+from ..skymap import DECADES, draw_sky
 from ..spaces.drawing import frame_of
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def draw(density: Density, ax: Axes | None, levels: ArrayLike, atoms: bool) -> A
             f"{space!r}; look at points of your own, or at a report, which shows the atoms"
         )
     ax = new_axes(ax)
+    from matplotlib.colors import LogNorm
+
     places = drawing.places(density.measure.points)
     frame = frame_of(drawing, places, density.measure.weights)
     if layout == "square" and drawing.half is None:
@@ -54,7 +56,10 @@ def draw(density: Density, ax: Axes | None, levels: ArrayLike, atoms: bool) -> A
         return ax
     x, y = np.unique(cells.points[:, 0]), np.unique(cells.points[:, 1])
     shades = values.reshape(cells.rows, cells.columns)[::-1]
-    picture = ax.pcolormesh(x, y, shades, cmap="cividis", shading="nearest", rasterized=True, gid="heatess-density")
+    most = float(shades.max())
+    least = min(max(float(shades.min()), most * 10**-DECADES), most / 1.5)
+    look: dict[str, Any] = {"cmap": "cividis", "norm": LogNorm(least, most), "shading": "nearest", "rasterized": True}
+    picture = ax.pcolormesh(x, y, np.maximum(shades, least), gid="heatess-density", **look)
     figure: Any = ax.figure
     unit = "in multiples of the uniform one" if space.compact else "per unit of area"
     figure.colorbar(picture, ax=ax).set_label(f"density, {unit}")
