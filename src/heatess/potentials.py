@@ -38,8 +38,8 @@ def potential(
         kind="overlap":  f_t(y) = sum_j w_j s_t(y, x_j),    so that  sum_i w_i f_t(x_i) = 1 / gESS(t),
         kind="density":  p_t(y) = sum_j w_j k_t(y, x_j),    the density of the heat with respect to normalised volume.
 
-    The time is linear in n on S^1, S^2, S^3, RP^3, rotations, tori of up to three dimensions, meshes, point clouds
-    and graphs, and at fine scales wherever neighbours can be found; elsewhere all pairs are summed.
+    The time is linear in n on S^1, S^2, S^3, RP^3, rotations, tori and flat space of up to three dimensions, meshes,
+    point clouds and graphs, and at fine scales wherever neighbours can be found; elsewhere all pairs are summed.
 
     Parameters
     ----------

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import FloatArray
-from ..blocks import share_out, slices, thread_count
-from ..measure import Measure
+from ..blocks import one_blas_thread, share_out, slices, thread_count
 from ..progress import Progress
 from ..spaces.capabilities import PairKernel
 from .base import FormsOffer, FormsQuestion, PotentialOffer, PotentialQuestion, Potentials
@@ -72,16 +71,16 @@ class PairPotentials(PotentialOffer):
         """Of all pairs; those of two atoms once."""
         question = self._question
         n, places = float(question.measure.n), float(len(question.places))
-        if question.centred:
-            return self._kernel.seconds(n * n / 2, 2 * (end - first))
-        return self._kernel.seconds(n * places, end - first)
+        if question.at is not None:
+            return self._kernel.seconds(n * places, end - first)
+        return self._kernel.seconds(n * n / 2, (2 if question.centred else 1) * (end - first))
 
     def run(self, part: slice, progress: Progress) -> Potentials:
         """With squares, where they are centred."""
         question, times = self._question, self._question.times[part]
-        if not question.centred:
+        if question.at is not None:
             return Potentials(_rows(self._kernel, question, times, progress), self.error)
-        return Potentials(*_centred(self._kernel, question.measure, times, question.rtol, progress))
+        return Potentials(*_at_atoms(self._kernel, question, times, progress))
 
 
 def _rows(kernel: PairKernel, question: PotentialQuestion, times: FloatArray, progress: Progress) -> FloatArray:
@@ -97,32 +96,38 @@ def _rows(kernel: PairKernel, question: PotentialQuestion, times: FloatArray, pr
                 total[k, rows] += terms_at(float(time)).overlap @ atoms.weights[part]
 
     work = list(slices(len(at), SMALL_TILE))
-    for batch in progress.track([work[part] for part in slices(len(work), BATCH)], "rows"):
-        share_out(batch, fill, thread_count() if kernel.parallel else 1)
+    with one_blas_thread():
+        for batch in progress.track([work[part] for part in slices(len(work), BATCH)], "rows"):
+            share_out(batch, fill, thread_count() if kernel.parallel else 1)
     return total
 
 
-def _centred(
-    kernel: PairKernel, measure: Measure, times: FloatArray, rtol: float, progress: Progress
-) -> tuple[FloatArray, float, FloatArray]:
-    """Centred potentials at the atoms, shape (times, n), their error, and the sums of squares."""
-    diagonal, n, w = diagonal_of(measure, times, rtol), measure.n, np.ascontiguousarray(measure.weights)
+def _at_atoms(
+    kernel: PairKernel, question: PotentialQuestion, times: FloatArray, progress: Progress
+) -> tuple[FloatArray, float, FloatArray | None]:
+    """Potentials at the atoms, shape (times, n), each pair once, their error, and the sums of squares if centred."""
+    measure = question.measure
+    n, w = measure.n, np.ascontiguousarray(measure.weights)
+    diagonal = diagonal_of(measure, times, question.rtol) if question.centred else None
     lanes = 1 if n < 4 * SMALL_TILE else FEW_LANES
     found, squares = np.zeros((lanes, len(times), n)), np.zeros((lanes, len(times)))
 
     def add(lane: int, rows: slice, columns: slice) -> None:
         terms_at = kernel.terms(kernel.rows(measure.points, rows), kernel.rows(measure.points, columns))
         for k, time in enumerate(times):
-            centred = diagonal.of_pairs(k, terms_at(float(time)))
+            terms = terms_at(float(time))
+            values = terms.overlap if diagonal is None else diagonal.of_pairs(k, terms)
             if rows == columns:
-                np.fill_diagonal(centred, 0.0)
+                np.fill_diagonal(values, 0.0)
             else:
-                found[lane, k, columns] += w[rows] @ centred
-            found[lane, k, rows] += centred @ w[columns]
-            twice = 1.0 if rows == columns else 2.0
-            squares[lane, k] += twice * (w[rows] ** 2 @ np.square(centred, out=centred) @ w[columns] ** 2)
+                found[lane, k, columns] += w[rows] @ values
+            found[lane, k, rows] += values @ w[columns]
+            if diagonal is not None:
+                twice = 1.0 if rows == columns else 2.0
+                squares[lane, k] += twice * (w[rows] ** 2 @ np.square(values, out=values) @ w[columns] ** 2)
 
     over_tiles(n, add, size=SMALL_TILE, lanes=lanes, parallel=kernel.parallel, progress=progress)
     total = found.sum(axis=0)
     total += w  # each atom with itself
-    return total, 0.0, squares.sum(axis=0)
+    error = float(kernel.errors(times, np.full(len(times), 1 / measure.ess)).max())
+    return total, error, squares.sum(axis=0) if question.centred else None

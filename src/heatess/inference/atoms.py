@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import scales
 from ..arrays import FloatArray
-from ..blocks import share_out, slices, thread_count
+from ..blocks import one_blas_thread, share_out, slices, thread_count
 from ..engines import columns, plan
 from ..engines.base import PotentialQuestion
 from ..engines.pairs import SMALL_TILE
@@ -341,5 +341,6 @@ def _by_pairs(kernel: ZonalPairs, measure: Measure, time: float) -> FloatArray:
             right = kernel.rows(atoms.points, part)
             total[rows] += kernel.terms(left, right)(time).overlap @ (atoms.weights[part, None] * right)
 
-    share_out(list(slices(measure.n, SMALL_TILE)), fill, thread_count())
+    with one_blas_thread():
+        share_out(list(slices(measure.n, SMALL_TILE)), fill, thread_count())
     return total

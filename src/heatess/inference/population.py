@@ -225,10 +225,10 @@ def population_profile(
     importance weights with k above 0.5, and if more than 5 % of the atoms are exact copies of others, as they are
     after resampling: copies are not independent draws.
 
-    On S^1 to S^3, RP^1 to RP^3, rotations and tori of up to three dimensions the time is linear in n: one transform, a
-    second one for unequal weights, and 16 back, for any number of scales; between these, variances are interpolated.
-    Elsewhere all pairs are summed. On meshes, point clouds and graphs k_2t(x, x) depends on the place, and they are
-    refused.
+    The time is linear in n where `heat_profile` is: with a transform, in flat space of up to three dimensions, and at
+    fine scales. It is that of one transform, a second one for unequal weights, and 16 back, for any number of scales;
+    between these, variances are interpolated. Elsewhere all pairs are summed. On meshes, point clouds and graphs
+    k_2t(x, x) depends on the place, and they are refused.
 
     Parameters
     ----------

@@ -179,8 +179,8 @@ def two_sample_test(
     p-value and are refused with a `KindError`: `compare` and `mmd2` say how far apart they are. Directions in different
     frames of the sky are brought into that of *a*.
 
-    The time is linear in the number of points where the space has a transform (see `mmd2`): one transform a draw serves
-    all scales. Elsewhere all pairs are summed, each once for all draws.
+    The time is linear in the number of points where that of `heat_profile` is: one transform a draw serves all scales,
+    and close pairs serve all draws. Elsewhere all pairs are summed, each once for all draws.
 
     Parameters
     ----------

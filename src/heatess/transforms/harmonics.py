@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import FloatArray, IntArray
-from ..blocks import map_rows, slices
+from ..blocks import map_rows, one_blas_thread, share_out, slices, thread_count
 from ..heat.spherical import SphereSeries
 from .levels import CircleTransform, HarmonicTransform, LevelTransform
 from .low_moments import AngleMoments, AxisMoments, VectorMoments
@@ -357,13 +357,18 @@ def product_synthesis(
     ]
     blocks = _blocks(parts, coefficients)
     found = np.zeros((len(times), len(points)))
-    for rows in slices(len(points), max(64, min(4096, BLOCK_ENTRIES // (first.size + second.size)))):
+
+    def fill(_: int, rows: slice) -> None:
         left, right = first.values(points[rows]), second.values(points[rows])
         for total, (mine, its) in zip(found, decays, strict=True):
             decayed = right * its[:, None]
             for part, block in zip(parts, blocks, strict=True):
                 near = (block * mine[part.rows, None]).T @ left[part.rows]
                 total[rows] += np.einsum("kn,kn->n", near, decayed[: part.columns])
+
+    work = list(slices(len(points), max(64, min(4096, BLOCK_ENTRIES // (first.size + second.size)))))
+    with one_blas_thread():  # points side by side; threads of matrix products would wait for each other
+        share_out(work, fill, thread_count())
     return found
 
 
