@@ -24,6 +24,12 @@ def fine() -> Callable[[], object]:
     return lambda: he.heat_profile(x, angles=[0.05, 5])
 
 
+def sphere() -> Callable[[], object]:
+    """A transform on S^2 of our own."""
+    x = he.samplers.uniform(1000, rng=0)
+    return lambda: he.heat_profile(x)
+
+
 def rotations() -> Callable[[], object]:
     """Contractions with Wigner's d-matrices."""
     x = he.Rotations().uniform(10**5, np.random.default_rng(0))
@@ -54,7 +60,7 @@ def one_loop() -> Callable[[], object]:
     return run
 
 
-CALLS = {"fine": fine, "rotations": rotations, "embeddings": embeddings, "one_loop": one_loop}
+CALLS = {"fine": fine, "sphere": sphere, "rotations": rotations, "embeddings": embeddings, "one_loop": one_loop}
 
 
 def first_calls() -> Iterator[Row]:
@@ -62,6 +68,8 @@ def first_calls() -> Iterator[Row]:
     times = {name: min(_seconds(name) for _ in range(3)) for name in CALLS}
     work = "first fine scales, fresh cache, n = 10^5"
     yield within(work, f"a limit of {LIMIT:g} s", times["fine"], LIMIT, 1.5)
+    alone = "first profile on S^2, native, fresh cache, n = 1000"
+    yield within(alone, f"a limit of {LIMIT:g} s", times["sphere"], LIMIT, 1.0)
     for name, words in {
         "fine": work,
         "rotations": "first rotations, n = 10^5",
@@ -75,7 +83,7 @@ def _seconds(name: str) -> float:
     with tempfile.TemporaryDirectory() as empty:
         run = subprocess.run(
             [sys.executable, __file__, name],
-            env=os.environ | {"NUMBA_CACHE_DIR": empty},
+            env=os.environ | {"NUMBA_CACHE_DIR": empty, "HEATESS_BACKEND": "native"},
             capture_output=True,
             text=True,
             check=True,

@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 import heatess as he
+from backends import backends
 from embeddings import clustered
 from first_call import first_calls
 from heatess.blocks import thread_count
@@ -216,6 +217,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "nodes": made,
     "solver": heat_solver,
     "s3": three_sphere,
+    "backends": backends,
     "import": import_time,
     "first": first_calls,
     "parquet": parquet,

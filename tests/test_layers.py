@@ -119,6 +119,13 @@ def test_the_compiler_is_used_in_one_folder_only():
             assert "numba" not in module.read_text().replace("numba's", ""), f"{module} uses numba"
 
 
+def test_a_library_under_another_licence_is_asked_in_one_file_only():
+    about = ROOT / "cli" / "about.py"  # says its version
+    asking = [module for module in MODULES if '"ducc0"' in module.read_text() or "import ducc0" in module.read_text()]
+    assert {*asking} == {ROOT / "transforms" / "ducc.py", ROOT / "transforms" / "backend.py", about}
+    assert "import ducc0" not in (ROOT / "transforms" / "backend.py").read_text()
+
+
 def test_the_plan_is_short():
     assert len((ROOT / "engines" / "plan.py").read_text().splitlines()) < 200
 

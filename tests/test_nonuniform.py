@@ -13,6 +13,15 @@ from heatess.compiled import legendre
 from heatess.transforms import backend, nonuniform, rings
 from heatess.transforms.nonuniform.kernel import OVERSAMPLING, WIDTHS, Kernel, kernels_for
 
+try:
+    from scipy.special import sph_harm_y
+except ImportError:  # before SciPy 1.15
+    from scipy.special import sph_harm
+
+    def sph_harm_y(level, order, colatitude, longitude):
+        return sph_harm(order, level, longitude, colatitude)
+
+
 TURN = np.longdouble("6.28318530717958647692528676655900576839")
 
 
@@ -80,8 +89,8 @@ def test_direct_sums_lie_within_the_error_that_was_asked_for(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
-def test_direct_sums_lie_within_the_error_in_ten_thousand_cases(seed):
+@pytest.mark.parametrize("seed", range(3))
+def test_direct_sums_lie_within_the_error_in_thousands_of_cases(seed):
     rng = np.random.default_rng(100 + seed)
     assert max(max(compare(rng, 100_000 if case % 50 == 0 else 200)) for case in range(1000)) < 1
 
@@ -153,8 +162,6 @@ def test_harmonics_and_their_sums_are_those_of_their_definition(monkeypatch, nam
     if name == "ducc":
         pytest.importorskip("ducc0")
     monkeypatch.setenv("HEATESS_BACKEND", name)
-    from scipy.special import sph_harm_y
-
     rng = np.random.default_rng(degree)
     places = np.stack([np.arccos(rng.uniform(-1, 1, 60)), rng.uniform(0, 2 * np.pi, 60)], 1)
     places[:4] = [[0, 0], [np.pi, 1], [1e-9, 3], [np.pi / 2, 2 * np.pi]]
@@ -190,6 +197,15 @@ def test_profiles_and_potentials_are_the_same_by_either_backend(monkeypatch, spa
     np.testing.assert_allclose(other.gess, one.gess, rtol=1e-10)
     np.testing.assert_allclose(other.mmd2, one.mmd2, rtol=1e-8)
     np.testing.assert_allclose(second, first, rtol=1e-8)
+
+
+def test_without_ducc0_all_is_native_and_to_ask_for_it_is_answered_with_the_line_that_installs_it(monkeypatch):
+    monkeypatch.setattr(backend, "installed", lambda: False)
+    monkeypatch.delenv("HEATESS_BACKEND", raising=False)
+    assert [backend.chosen(dim) for dim in (1, 2, 3)] == ["native"] * 3
+    monkeypatch.setenv("HEATESS_BACKEND", "ducc")
+    with pytest.raises(he.MissingExtraError, match=r"ducc0, .*pip install 'heatess\[ducc\]'"):
+        backend.chosen(2)
 
 
 def test_a_backend_that_is_not_there_is_refused(monkeypatch):

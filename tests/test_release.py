@@ -51,12 +51,14 @@ def test_the_lowest_versions_that_are_tested_are_those_allowed():
         assert padded(pins[name]) == padded(bound), f"{requirement}, but {pins[name]} is what is tested"
 
 
-def test_all_is_every_extra_but_the_one_that_brings_torch():
+def test_all_is_every_extra_but_the_one_that_brings_torch_and_the_one_under_another_licence():
     [everything] = EXTRAS["all"]
     assert set(re.findall(r"[\w-]+", everything.removeprefix("heatess"))) == EXTRAS.keys() - {
         "all",
+        "ducc",
         "geometric-kernels",
     }
+    assert not [need for need in PROJECT["dependencies"] if name_of(need) == "ducc0"]
 
 
 def calls_of_missing_extra() -> list[tuple[str, str, str]]:

@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 pyenvs=${PYENV_ROOT:-$HOME/.pyenv}/versions
 
 FEW="tests/test_about.py tests/test_measure.py tests/test_against_mpmath.py"
-CORE="$FEW tests/test_every_space.py tests/test_neighbours.py tests/test_cli.py tests/test_layers.py"
+CORE="$FEW tests/test_nonuniform.py tests/test_every_space.py tests/test_neighbours.py tests/test_cli.py tests/test_layers.py"
 EXTRAS="tests/test_plot.py tests/test_parquet.py tests/test_readers_science.py tests/test_frames.py"
 NEEDED="pytest pytest-xdist hypothesis mpmath"
 
@@ -69,8 +69,9 @@ for minor in 3.11 3.12 3.13; do
         echo "no Python $minor here: not checked"
         continue
     fi
-    say "no extra, Python $minor"
+    say "no extra, Python $minor: without ducc0, and nothing else under the GPL"
     install "bare$minor" "$python" "$wheel"
+    "$work/bare$minor/bin/python" "$root/tests/release/licences.py"
     if [ "$python" != "$first" ]; then
         run "bare$minor" $FEW
     elif [ "${1:-}" = --full ]; then
@@ -83,6 +84,7 @@ done
 
 say "all extras, from the sdist"
 install all "$newest" "$(echo "$work"/dist/*.tar.gz)[all]" h5netcdf polars
+"$work/all/bin/python" "$root/tests/release/licences.py"
 run all $FEW $EXTRAS
 
 if [ -n "$oldest" ]; then

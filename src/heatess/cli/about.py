@@ -32,7 +32,7 @@ def about() -> str:
     packages = {
         "numpy": _told(_numpy),
         "scipy": "",
-        "ducc0": _told(_ducc),
+        "ducc0": _told(_ducc) if _version("ducc0") != "missing" else "not needed; the extra ducc brings it",
         "numba": "",
         "llvmlite": "",
         "click": "",
@@ -105,8 +105,12 @@ def _ducc() -> str:
 def _transforms() -> str:
     from ..transforms.backend import chosen
 
-    asked = os.environ.get("HEATESS_BACKEND", "").strip()
-    return f"{chosen()}, " + ("from HEATESS_BACKEND" if asked else "as nothing else is asked for")
+    names = [chosen(dim) for dim in (1, 2, 3)]
+    if os.environ.get("HEATESS_BACKEND", "").strip():
+        return f"{names[0]}, from HEATESS_BACKEND"
+    if names == ["native"] * 3:
+        return "native"
+    return f"in 1, 2 and 3 angles: {', '.join(names)}, the faster of native and ducc"
 
 
 def _blas() -> str:

@@ -60,7 +60,8 @@ def grown(lowest, bound, f, d, powers, given, rings):  # type: ignore[no-untyped
                 d[j] /= _BIG
                 powers[j] += 1
                 if powers[j] == 0:
-                    rings[:, j] = given[:, j]
+                    for k in range(4):
+                        rings[k, j] = given[k, j]
             if powers[j] < 0:
                 last = j + 1
     first = lowest
@@ -88,9 +89,11 @@ def analyse(given, m, norm, y, sine, lowest, found):  # type: ignore[no-untyped-
     *lowest* do not matter.
     """
     size, count = len(y), len(found)
-    f, d, powers, rings = np.empty(size), np.zeros(size), np.empty(size, np.int64), given.copy()
+    f, d, powers, rings = np.empty(size), np.zeros(size), np.empty(size, np.int64), np.empty((4, size))
     first_values(m, norm, sine, f, powers)
-    rings[:, powers < 0] = 0.0
+    for k in range(4):
+        for j in range(size):
+            rings[k, j] = given[k, j] if powers[j] == 0 else 0.0
     row, sums, first, bound = np.empty(6), np.empty(4), lowest, size
     for l in range(m, count, 2):  # noqa: E741
         if bound > lowest and (l - m) % 8 == 0:
@@ -104,12 +107,34 @@ def analyse(given, m, norm, y, sine, lowest, found):  # type: ignore[no-untyped-
 
 
 @compiled(nogil=True)
+def fold(circle, sign, rings):  # type: ignore[no-untyped-def]
+    """Write what even and odd functions take of values around a meridian circle, colatitudes (j + 1/2) pi / size."""
+    size = len(circle) // 2
+    for j in range(size // 2):
+        north = circle[j] + sign * circle[2 * size - 1 - j]
+        south = circle[size - 1 - j] + sign * circle[size + j]
+        rings[0, j], rings[1, j] = (north + south).real, (north + south).imag
+        rings[2, j], rings[3, j] = (north - south).real, (north - south).imag
+
+
+@compiled(nogil=True)
+def analyse_orders(circles, first, norms, y, sine, lowest, found):  # type: ignore[no-untyped-def]
+    """`analyse` of orders first, first + 1, ..., each from its values around a meridian circle."""
+    for k in range(len(circles)):
+        m, rings = first + k, np.zeros((4, len(y)))
+        fold(circles[k], 1.0 - 2.0 * (m % 2), rings)
+        analyse(rings, m, norms[m], y, sine, lowest[m], found)
+
+
+@compiled(nogil=True)
 def synthesise(coefficients, m, norm, y, sine, lowest, rings):  # type: ignore[no-untyped-def]
     """Write sum_l a_lm f_lm(theta_j) to *rings* (4, size), even functions and odd ones apart; reverse to `analyse`."""
     size, count = len(y), len(coefficients)
     f, d, powers, zeros = np.empty(size), np.zeros(size), np.empty(size, np.int64), np.zeros((4, size))
     first_values(m, norm, sine, f, powers)
-    rings[:] = 0.0
+    for k in range(4):
+        for j in range(size):
+            rings[k, j] = 0.0
     row, own, first, bound = np.empty(6), np.empty(4), lowest, size
     for l in range(m, count, 2):  # noqa: E741
         if bound > lowest and (l - m) % 8 == 0:
@@ -120,5 +145,7 @@ def synthesise(coefficients, m, norm, y, sine, lowest, rings):  # type: ignore[n
         own[0], own[1], own[2], own[3] = left.real, left.imag, right.real, right.imag
         step_two(f, d, y, row, lowest, first, rings, size, own)
         add_two(f, d, y, row, first, size, rings, size, own)
-    rings[:, powers < 0] = 0.0
-    rings[:, :lowest] = 0.0
+    for k in range(4):
+        for j in range(size):
+            if j < lowest or powers[j] < 0:
+                rings[k, j] = 0.0

@@ -98,10 +98,12 @@ def kernels(points, columns, first, last, scales, sizes, origins, halves, table,
 @compiled(nogil=True)
 def spread(points, columns, weights, first, last, scales, sizes, origins, halves, table, width, grid):  # type: ignore[no-untyped-def]
     """Add the kernels of some points, times their weights (columns, n), to *grid*, shape (columns, cells ...)."""
-    volume, strides = grid[0].size, np.array([grid.shape[2] * grid.shape[3], grid.shape[3], 1])
-    plane, stride, flat, dim = strides[0], strides[1], grid.reshape(-1), len(sizes)
+    stride, dim = grid.shape[3], len(sizes)
+    plane = grid.shape[2] * stride
+    volume, strides = grid.shape[1] * plane, (plane, stride, 1)
     values, starts, signs = np.zeros(AT_ONCE * 3 * ROOM), np.empty(AT_ONCE, np.int64), np.empty(AT_ONCE)
-    values[::ROOM] = 1.0
+    for k in range(0, len(values), ROOM):
+        values[k] = 1.0
     planes, lines = width if dim == 3 else 1, width if dim > 1 else 1
     for now in range(first, last, AT_ONCE):
         end = min(now + AT_ONCE, last)
@@ -112,16 +114,18 @@ def spread(points, columns, weights, first, last, scales, sizes, origins, halves
                 weight = signs[k] * weights[c, now + k]
                 for p in range(planes):
                     here = starts[k] + c * volume + p * plane
-                    add_rows(flat, here, stride, values, line, lines, line + ROOM, weight * values[at + p])
+                    add_rows(grid, here, stride, values, line, lines, line + ROOM, weight * values[at + p])
 
 
 @compiled(nogil=True)
 def interpolate(points, columns, first, last, scales, sizes, origins, halves, table, width, grid, found):  # type: ignore[no-untyped-def]
     """Write the sums of *grid* times the kernels of some points into *found*; the reverse of `spread`."""
-    volume, strides = grid[0].size, np.array([grid.shape[2] * grid.shape[3], grid.shape[3], 1])
-    plane, stride, flat, dim = strides[0], strides[1], grid.reshape(-1), len(sizes)
+    stride, dim = grid.shape[3], len(sizes)
+    plane = grid.shape[2] * stride
+    volume, strides = grid.shape[1] * plane, (plane, stride, 1)
     values, starts, signs = np.zeros(AT_ONCE * 3 * ROOM), np.empty(AT_ONCE, np.int64), np.empty(AT_ONCE)
-    values[::ROOM] = 1.0
+    for k in range(0, len(values), ROOM):
+        values[k] = 1.0
     planes, lines = width if dim == 3 else 1, width if dim > 1 else 1
     for now in range(first, last, AT_ONCE):
         end = min(now + AT_ONCE, last)
@@ -132,5 +136,5 @@ def interpolate(points, columns, first, last, scales, sizes, origins, halves, ta
                 total = 0.0
                 for p in range(planes):
                     here = starts[k] + c * volume + p * plane
-                    total += values[at + p] * dot_rows(flat, here, stride, values, line, lines, line + ROOM)
+                    total += values[at + p] * dot_rows(grid, here, stride, values, line, lines, line + ROOM)
                 found[c, now + k] = signs[k] * total

@@ -24,6 +24,9 @@ _EPSILON = ERROR / 4
 #: Pairs up to which one Fourier transform of their distances costs less than bins.
 FEW_PAIRS = 20_000
 
+#: Cosines up to which they cost less than a Fourier transform.
+_DIRECT = 2048
+
 _BINS_PER_COSINE = {8: 8, 4: 64}  # by the number of moments; for four of them the error is 3e-10
 _LEAST_BINS = 1024
 
@@ -84,7 +87,13 @@ class CosineSums:
 
 
 def _transform(distances: FloatArray, weights: FloatArray, count: int) -> FloatArray:
-    """sum of weights * cos(k distances) for k < count; in blocks, because threads inside one would add in any order."""
+    """sum of weights * cos(k distances) for k < count; in blocks, because threads inside one would add in any order.
+
+    Very few are summed as they are, with more digits: what cancels in a pair of antipodes cancels to the last bit.
+    """
+    if len(distances) * count <= _DIRECT:
+        angles = np.multiply.outer(np.arange(count), distances.astype(np.longdouble))
+        return np.asarray(np.cos(angles) @ weights.astype(np.longdouble), dtype=np.float64)
 
     def part(rows: slice) -> FloatArray:
         return np.asarray(backend.modes(distances[rows, None], weights[rows], [0], [count], _EPSILON, 1).real)

@@ -9,35 +9,50 @@ Frequencies of an axis are *lowest*, *lowest* + 1, ..., all whole or all half-in
 *periods*, in parts of them. What is asked of them is an error of *epsilon* per unit of weight, or of modes.
 
 They are computed by `transforms.nonuniform` and `transforms.rings`, or by ducc0, which is under the GNU General Public
-License: the environment variable HEATESS_BACKEND says native or ducc.
+License and comes with the extra ducc: where it is installed and is the faster one, or as the environment variable
+HEATESS_BACKEND says, native or ducc.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray
-from ..errors import InputError
+from ..errors import InputError, missing_extra
 from . import ducc, nonuniform, rings
 
 Modes = NDArray[np.complex128]
 
 NAMES = ("native", "ducc")
 
+#: The faster one by the number of angles, as `benchmarks/backends.py` measures it: ducc0 takes 0.6 to 0.9 of our time
+#: in one and in two, on S^2 among them, and 1.1 to 2 times our time in three.
+_FASTER = {1: "ducc", 2: "ducc", 3: "native"}
 
-def chosen() -> str:
-    """Who computes transforms, native or ducc: as HEATESS_BACKEND says, which may be empty."""
+
+@cache
+def installed() -> bool:
+    """Whether ducc0 is there."""
+    return find_spec("ducc0") is not None
+
+
+def chosen(dim: int) -> str:
+    """Who computes transforms in so many angles, native or ducc: as HEATESS_BACKEND says, or else the faster one."""
     asked = os.environ.get("HEATESS_BACKEND", "").strip()
     if asked and asked not in NAMES:
         raise InputError(
             f"the environment variable HEATESS_BACKEND must be native or ducc, but is {asked[:40]!r}; set it to one of "
             "them, or unset it"
         )
-    return asked or "ducc"
+    if asked == "ducc" and not installed():
+        raise missing_extra("ducc0", "ducc")
+    return asked or (_FASTER[dim] if installed() else "native")
 
 
 def modes(
@@ -54,7 +69,7 @@ def modes(
     >>> modes(np.array([[0.0], [np.pi]]), np.array([1.0, 2.0]), [0], [3], 1e-12, 1).real.round(6)
     array([ 3., -1.,  3.])
     """
-    if chosen() == "ducc":
+    if chosen(len(shape)) == "ducc":
         return ducc.modes(points, weights, lowest, shape, epsilon, threads, periods)
     found = nonuniform.analyse(points, weights, lowest, shape, epsilon, threads, periods)
     return np.conj(found, out=found)
@@ -73,7 +88,7 @@ def values(
     >>> values(np.array([1.0, 2.0 + 0j]), np.array([[0.0], [np.pi]]), [0], 1e-12, 1).round(6)
     array([ 3., -1.])
     """
-    compute = ducc.values if chosen() == "ducc" else nonuniform.synthesise
+    compute = ducc.values if chosen(coefficients.ndim) == "ducc" else nonuniform.synthesise
     return compute(coefficients, points, lowest, epsilon, threads, periods)
 
 
@@ -82,7 +97,7 @@ def harmonics(places: FloatArray, weights: FloatArray, degree: int, epsilon: flo
 
     The Y_lm are orthonormal on the sphere of area 4 pi; longitudes lie in [0, 2 pi].
     """
-    compute = ducc.harmonics if chosen() == "ducc" else rings.analyse
+    compute = ducc.harmonics if chosen(2) == "ducc" else rings.analyse
     return compute(places, weights, degree, epsilon, threads)
 
 
@@ -91,7 +106,7 @@ def meridians(coefficients: Modes, threads: int) -> Modes:
 
     *coefficients* stand as those of `harmonics`, shape (count, count); the result has the shape (count + 1, count).
     """
-    return (ducc.meridians if chosen() == "ducc" else rings.meridians)(coefficients, threads)
+    return (ducc.meridians if chosen(2) == "ducc" else rings.meridians)(coefficients, threads)
 
 
 def added(parts: Iterator[Modes], shape: Sequence[int]) -> Modes:

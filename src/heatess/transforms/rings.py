@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from ..arrays import FloatArray
+from ..arrays import FloatArray, IntArray
 from ..blocks import share_out, slices
 from . import nonuniform
 
@@ -46,39 +46,38 @@ def _colatitudes(size: int, shift: float) -> tuple[int, FloatArray, FloatArray]:
     return rings, *filled
 
 
-def _lowest(sine: FloatArray, order: int, count: int) -> int:
-    """Rings, in whole eights, where functions of an order are nothing: for l sin(theta) < m they fall off at once."""
-    first = int(np.searchsorted(sine, (order - max(100.0, 0.01 * count)) / count))
-    return first // 8 * 8
+@lru_cache(maxsize=8)
+def _lowest(size: int, shift: float, count: int) -> IntArray:
+    """For each order, rings, in whole eights, where its functions are nothing: where l sin(theta) < m for all l."""
+    half, _, sine = _colatitudes(size, shift)
+    first = np.searchsorted(sine[:half], (np.arange(count) - max(100.0, 0.01 * count)) / count)
+    return np.asarray(first // 8 * 8)
+
+
+@lru_cache(maxsize=8)
+def _rings(degree: int) -> tuple[int, Modes]:
+    """Rings from pole to pole, an even number, and exp(i k theta) of the first of them for all frequencies."""
+    least = degree + 1 + (degree + 1) % 2
+    size = next(m for m in range(least, 4 * least, 2) if fft.next_fast_len(2 * m) == 2 * m)
+    return size, np.exp(1j * math.pi / (2 * size) * np.arange(-degree, degree + 1))
 
 
 def analyse(places: FloatArray, weights: FloatArray, degree: int, epsilon: float, threads: int) -> Modes:
     """sum_i w_i conj(Y_lm) at *places* (n, 2) of colatitude and longitude, [l, m] with m >= 0; zero where m > l."""
-    from ..compiled.legendre import analyse as compiled
+    from ..compiled.legendre import analyse_orders
 
     count = degree + 1
     sums = nonuniform.analyse(places, weights, [0, -degree], [count, 2 * count - 1], epsilon, threads, columns=[1, 0])
-    # Rings from pole to pole, an even number.
-    size = next(m for m in range(count + count % 2, 4 * count + 8, 2) if fft.next_fast_len(2 * m) == 2 * m)
-    half, height, sine = _colatitudes(size, 0.5)
-    turn = np.exp(1j * math.pi / (2 * size) * np.arange(-degree, count))
-    norms, found = _norms(count), np.zeros((count, count), dtype=np.complex128)
+    size, turn = _rings(degree)
+    _, height, sine = _colatitudes(size, 0.5)
+    norms, lowest, found = _norms(count), _lowest(size, 0.5, count), np.zeros((count, count), dtype=np.complex128)
 
     def part(_: int, orders: slice) -> None:
         circle = np.zeros((orders.stop - orders.start, 2 * size), dtype=np.complex128)
-        turned = sums[orders] * turn
-        circle[:, :count] = turned[:, degree:]
-        circle[:, 2 * size - degree :] = turned[:, :degree]
+        np.multiply(sums[orders, degree:], turn[degree:], out=circle[:, :count])
+        np.multiply(sums[orders, :degree], turn[:degree], out=circle[:, 2 * size - degree :])
         circle = fft.ifft(circle, axis=1, overwrite_x=True)
-        sign = 1.0 - 2.0 * (np.arange(orders.start, orders.stop) % 2)[:, None]
-        whole = circle[:, :size] + sign * circle[:, : size - 1 : -1]
-        north, south = whole[:, : size // 2], whole[:, : size // 2 - 1 : -1]
-        even, odd = north + south, north - south
-        rings = np.zeros((len(even), 4, len(sine)))
-        for k, own in enumerate((even.real, even.imag, odd.real, odd.imag)):
-            rings[:, k, :half] = own
-        for m in range(orders.start, orders.stop):
-            compiled(rings[m - orders.start], m, norms[m], height, sine, _lowest(sine[:half], m, count), found)
+        analyse_orders(circle, orders.start, norms, height, sine, lowest, found)
 
     share_out(list(slices(count, max(1, _BLOCK // size))), part, threads)
     return found
@@ -93,11 +92,11 @@ def meridians(coefficients: Modes, threads: int) -> Modes:
 
     count = len(coefficients)
     half, height, sine = _colatitudes(count, 0.0)
-    norms, found = _norms(count), np.empty((count + 1, count), dtype=np.complex128)
+    norms, lowest, found = _norms(count), _lowest(count, 0.0, count), np.empty((count + 1, count), dtype=np.complex128)
 
     def part(_: int, m: int) -> None:
         rings = np.empty((4, len(sine)))
-        compiled(coefficients, m, norms[m], height, sine, _lowest(sine[:half], m, count), rings)
+        compiled(coefficients, m, norms[m], height, sine, lowest[m], rings)
         even, odd = rings[0, :half] + 1j * rings[1, :half], rings[2, :half] + 1j * rings[3, :half]
         found[count - half + 1 :, m] = (even - odd)[::-1]
         found[:half, m] = even + odd

@@ -68,7 +68,7 @@ def _analyse(
     for column, own in zip(found, cells, strict=True):
         own = own.reshape([axis.room for axis in grid.axes])
         if dim == 1:
-            column[:] = axes.modes_of(own, grid.axes[0], 0)
+            axes.modes_of(own, grid.axes[0], 0, column)
         else:
             axes.from_cells(own, grid.axes, column, threads)
     return found

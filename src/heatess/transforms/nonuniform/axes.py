@@ -17,24 +17,37 @@ from .grid import Axis, Modes
 _BLOCK = 2**16
 
 
-def modes_of(cells: NDArray[Any], axis: Axis, along: int) -> Modes:
-    """The modes of one axis of a grid; cells beyond a period are added to where it begins. *cells* are used up."""
-    cells = np.moveaxis(cells, along, 0)
+def _on(along: int, some: slice) -> tuple[slice, ...]:
+    """Some places of one axis."""
+    return (slice(None),) * along + (some,)
+
+
+def _over(values: NDArray[Any], along: int, dim: int) -> NDArray[Any]:
+    """One number for each place of an axis, to multiply an array of *dim* axes with."""
+    return values.reshape((-1,) + (1,) * (dim - along - 1))
+
+
+def modes_of(cells: NDArray[Any], axis: Axis, along: int, out: Modes) -> None:
+    """Write the modes of one axis; cells beyond a period are added to where it begins. *cells* are used up."""
     if axis.half:
-        cells = cells * axis.turns.reshape(-1, *[1] * (cells.ndim - 1))
+        cells = cells * _over(axis.turns, along, cells.ndim)
     beyond = axis.room - axis.size
     if beyond > 0:
-        cells[:beyond] += cells[axis.size :]
-        cells = cells[: axis.size]
-    real = not np.iscomplexobj(cells)
-    found = (fft.rfft if real else fft.fft)(np.moveaxis(cells, 0, along), n=axis.size, axis=along)
+        cells[_on(along, slice(0, beyond))] += cells[_on(along, slice(axis.size, None))]
+        cells = cells[_on(along, slice(0, axis.size))]
+    found = (fft.fft if np.iscomplexobj(cells) else fft.rfft)(cells, n=axis.size, axis=along)
+    for ours, theirs in _parts(axis):
+        scale = _over(axis.factors[ours], along, cells.ndim)
+        np.multiply(found[_on(along, theirs)], scale, out=out[_on(along, ours)])
+
+
+def _parts(axis: Axis) -> list[tuple[slice, slice]]:
+    """Where the modes of an axis stand in a transform: negative frequencies at its end."""
     first = math.floor(axis.lowest)
-    kept = np.moveaxis(found, along, 0)
-    if first >= 0:
-        kept = kept[first : first + axis.modes]
-    else:
-        kept = np.concatenate([kept[first:][: axis.modes], kept[: max(first + axis.modes, 0)]])
-    return np.moveaxis(kept * axis.factors.reshape(-1, *[1] * (kept.ndim - 1)), 0, along)
+    below = min(max(-first, 0), axis.modes)
+    parts = [(slice(0, below), slice(axis.size + first, axis.size + first + below))] if below else []
+    rest = slice(max(first, 0), max(first, 0) + axis.modes - below)
+    return parts + ([(slice(below, None), rest)] if below < axis.modes else [])
 
 
 def from_cells(cells: FloatArray, axes: tuple[Axis, ...], found: Modes, threads: int) -> None:
@@ -44,53 +57,52 @@ def from_cells(cells: FloatArray, axes: tuple[Axis, ...], found: Modes, threads:
     across = cells.size // cells.shape[1]
 
     def outer(_: int, part: slice) -> None:
-        half[:, part] = modes_of(cells[:, part], first, 0)
+        modes_of(cells[:, part], first, 0, half[:, part])
 
     share_out(list(slices(cells.shape[1], max(8, _BLOCK // across))), outer, threads)
 
     def inner(_: int, part: slice) -> None:
-        own = modes_of(half[part], second, 1)
-        found[part] = modes_of(own, third[0], 2) if third else own
+        if not third:
+            modes_of(half[part], second, 1, found[part])
+            return
+        own = np.empty((part.stop - part.start, second.modes, third[0].room), dtype=np.complex128)
+        modes_of(half[part], second, 1, own)
+        modes_of(own, third[0], 2, found[part])
 
     share_out(list(slices(len(half), max(1, _BLOCK // half[0].size))), inner, threads)
 
 
 def cells_of(modes: NDArray[Any], axis: Axis, along: int) -> Modes:
     """The reverse of `modes_of` for complex cells."""
-    modes = np.moveaxis(modes, along, 0)
-    scaled = modes * np.conj(axis.factors).reshape(-1, *[1] * (modes.ndim - 1))
-    first = math.floor(axis.lowest)
-    grid = np.zeros((axis.size, *modes.shape[1:]), dtype=np.complex128)
-    if first >= 0:
-        grid[first : first + axis.modes] = scaled
-    else:
-        grid[first:][: axis.modes] = scaled[: min(-first, axis.modes)]
-        grid[: max(first + axis.modes, 0)] = scaled[-first:]
-    found = np.moveaxis(fft.ifft(np.moveaxis(grid, 0, along), axis=along, norm="forward", overwrite_x=True), along, 0)
-    found = _extended(found, axis)
-    if axis.half:
-        found = found * np.conj(axis.turns).reshape(-1, *[1] * (found.ndim - 1))
-    return np.moveaxis(found, 0, along)
+    shape, scale = list(modes.shape), np.conj(axis.factors)
+    shape[along] = axis.size
+    grid = np.zeros(shape, dtype=np.complex128)
+    for ours, theirs in _parts(axis):
+        own = modes[_on(along, ours)]
+        np.multiply(own, _over(scale[ours], along, modes.ndim), out=grid[_on(along, theirs)])
+    found = _extended(fft.ifft(grid, axis=along, norm="forward", overwrite_x=True), axis, along)
+    return found * _over(np.conj(axis.turns), along, modes.ndim) if axis.half else found
 
 
 def real_cells_of(modes: NDArray[Any], axis: Axis, along: int) -> FloatArray:
     """The real parts of cells, of modes whose frequencies are not negative."""
     if axis.half:
         return np.asarray(cells_of(modes, axis, along).real)
-    modes = np.moveaxis(modes, along, 0)
-    scaled = modes * np.conj(axis.factors).reshape(-1, *[1] * (modes.ndim - 1))
-    first = int(axis.lowest)
-    grid = np.zeros((axis.size // 2 + 1, *modes.shape[1:]), dtype=np.complex128)
-    np.divide(scaled, 2, out=grid[first : first + axis.modes])
-    grid[0] *= 2
-    found = fft.irfft(np.moveaxis(grid, 0, along), n=axis.size, axis=along, norm="forward")
-    return np.moveaxis(_extended(np.moveaxis(found, along, 0), axis), 0, along)
+    first, shape = int(axis.lowest), list(modes.shape)
+    shape[along] = axis.size // 2 + 1
+    grid = np.zeros(shape, dtype=np.complex128)
+    scale = _over(np.conj(axis.factors) / 2, along, modes.ndim)
+    np.multiply(modes, scale, out=grid[_on(along, slice(first, first + axis.modes))])
+    grid[_on(along, slice(0, 1))] *= 2
+    return _extended(fft.irfft(grid, n=axis.size, axis=along, norm="forward", overwrite_x=True), axis, along)
 
 
-def _extended(cells: NDArray[Any], axis: Axis) -> NDArray[Any]:
+def _extended(cells: NDArray[Any], axis: Axis, along: int) -> NDArray[Any]:
     """The cells of the grid, of those of one period."""
     beyond = axis.room - axis.size
-    return np.concatenate([cells, cells[:beyond]]) if beyond > 0 else cells[: axis.room]
+    if beyond > 0:
+        return np.concatenate([cells, cells[_on(along, slice(0, beyond))]], axis=along)
+    return cells[_on(along, slice(0, axis.room))]
 
 
 def to_cells(modes: Modes, axes: tuple[Axis, ...], cells: FloatArray, threads: int) -> None:

@@ -32,6 +32,10 @@ _PIECE = 2**17
 #: Cells of a grid that the cache of a core holds.
 _SMALL = 2**18
 
+# Freed arrays of some megabytes would go back to the system, and new pages cost more than a small transform takes. The
+# C library of Linux keeps what is smaller than the largest array that was freed, up to 32 MB; this one is never filled.
+np.empty(4_000_000)
+
 #: Where periods are not given: 2 pi, with twice the digits of a floating-point number.
 _TURN = Fraction(2 * math.pi) + Fraction(2.4492935982947064e-16)
 
@@ -94,21 +98,13 @@ class Grid:
         periods: Sequence[float | None],
     ) -> Grid:
         """The cheapest grid for these frequencies."""
-        dim, kernels = len(shape), kernels_for(epsilon, len(shape))
-        bands = [2 * max(abs(low), abs(low + count - 1)) + 1 for low, count in zip(lowest, shape, strict=True)]
-
-        def sizes(kernel: Kernel) -> list[int]:
-            wanted = [max(math.ceil(kernel.oversampling * band), 32) for band in bands]
-            return [int(fft.next_fast_len(size, real=axis == 0)) for axis, size in enumerate(wanted)]
-
-        def cost(kernel: Kernel) -> float:
-            """Roughly, in nanoseconds."""
-            cells = math.prod(sizes(kernel)) / 2 if dim > 1 else sizes(kernel)[0]
-            return float(len(points) * (20 * dim + 1.6 * kernel.width ** (dim - 1)) + 12 * cells)
-
-        kernel = min(kernels, key=cost) if len(kernels) > 1 else kernels[0]
+        kernel, sizes = _cheapest(
+            tuple(2 * max(abs(low), abs(low + count - 1)) + 1 for low, count in zip(lowest, shape, strict=True)),
+            epsilon,
+            len(points).bit_length(),
+        )
         axes = []
-        for column, low, count, size, period in zip(columns, lowest, shape, sizes(kernel), periods, strict=True):
+        for column, low, count, size, period in zip(columns, lowest, shape, sizes, periods, strict=True):
             scale = _scale(size, period)
             axes.append(Axis(low, count, size, scale, *_cells(points[:, column], scale[0], size), kernel))
         return cls(tuple(axes), np.array(columns), kernel)
@@ -221,6 +217,24 @@ class Sorted(NamedTuple):
     weights: FloatArray
     rows: IntArray
     slabs: list[slice]
+
+
+@lru_cache(maxsize=64)
+def _cheapest(bands: tuple[float, ...], epsilon: float, bits: int) -> tuple[Kernel, list[int]]:
+    """The kernel and the cells of each axis that cost least, for 2^bits points and bands of so many frequencies."""
+    dim = len(bands)
+
+    def sizes(kernel: Kernel) -> list[int]:
+        wanted = [max(math.ceil(kernel.oversampling * band), 32) for band in bands]
+        return [int(fft.next_fast_len(size, real=axis == 0)) for axis, size in enumerate(wanted)]
+
+    def cost(kernel: Kernel) -> float:
+        """Roughly, in nanoseconds."""
+        cells = math.prod(sizes(kernel)) / min(dim, 2)
+        return float(2.0**bits * (20 * dim + 1.6 * kernel.width ** (dim - 1)) + 12 * cells)
+
+    kernel = min(kernels_for(epsilon, dim), key=cost)
+    return kernel, sizes(kernel)
 
 
 def _pieces(rows: slice) -> Iterator[slice]:

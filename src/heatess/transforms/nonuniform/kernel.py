@@ -54,7 +54,7 @@ def kernels_for(epsilon: float, dim: int) -> list[Kernel]:
 @lru_cache(maxsize=32)
 def table(kernel: Kernel) -> FloatArray:
     """Polynomials in x = 1 - 2 (t - floor t) of the first eight cells, even and odd parts, highest terms first."""
-    terms = kernel.width // 2 + 2
+    terms = kernel.width // 2 + 1
     found = np.empty((terms, 2, 8))
     for cell in range(8):
 
