@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ..errors import InputError, KindError
+from ..errors import FrameWarning, InputError, KindError
 from ..files import atomic_path
 from ..inference.comparison import Comparison, compare
 from ..inference.population import PopulationProfile, population_profile
@@ -194,6 +195,7 @@ def compared(measures: Mapping[str, Measure], options: Options, scales: dict[str
     how = {"weights_are": options["weights_are"], "draws": draws, "rng": options["seed"], "rtol": options["rtol"]}
     try:
         with warnings_printed():
+            warnings.simplefilter("ignore", FrameWarning)  # which was printed before the profiles
             found = compare(a, b, names=(one, other), **scales, **how, progress=shows_progress(options))
     except InputError as error:
         note(options, f"no p-value: {in_options(str(error))}")

@@ -84,20 +84,26 @@ def _frame(table: Table, kind: Kind) -> str | None:
     which = table.cells or f"columns {kind.words}"
     how = "turn them with astropy's SkyCoord"
     if frame == "fk4" and not table.cells and len(kind.columns) == 2 and table.source.lower().endswith(_WITH_ASTROPY):
-        how = f"to turn them, if they are degrees, type: {_turned(table.source, kind.columns)}"
+        text = kind.columns[0] in table.texts
+        known = "" if text else ", if they are degrees"
+        how = f"to turn them{known}, type: {_turned(table.source, kind.columns, text)}"
     raise InputError(
         f"{table.source}: {which} are {words}, up to a degree from those of J2000; say frame='icrs' if they are of "
         f"J2000 after all; {how}"
     )
 
 
-def _turned(source: str, columns: Sequence[str]) -> str:
-    """The line that writes a table with right ascension and declination in ICRS in place of two columns of FK4."""
+def _turned(source: str, columns: Sequence[str], text: bool) -> str:
+    """The line that writes a table with right ascension and declination in ICRS in place of two columns of FK4.
+
+    Columns of *text* hold hours and degrees.
+    """
     out = re.sub(r"\.\w+(\.gz)?$", "", source) + "_icrs.ecsv"
     ra, dec = columns
+    pair, unit = (f"list(t[{ra!r}]), list(t[{dec!r}])", "hourangle,deg") if text else (f"t[{ra!r}], t[{dec!r}]", "deg")
     code = (
         "from astropy.table import Table; from astropy.coordinates import SkyCoord; "
-        f"t = Table.read({source!r}); s = SkyCoord(t[{ra!r}], t[{dec!r}], frame='fk4', unit='deg').icrs; "
+        f"t = Table.read({source!r}); s = SkyCoord({pair}, frame='fk4', unit={unit!r}).icrs; "
         f"t.remove_columns([{ra!r}, {dec!r}]); t['ra'], t['dec'] = s.ra.deg, s.dec.deg; "
         f"t.meta.clear(); t.write({out!r})"
     )
