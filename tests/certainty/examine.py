@@ -121,7 +121,7 @@ class Examiner:
 
     def run(self) -> None:
         # Transforms that would take long are not waited for: there are other ways, or a warning.
-        with patch.object(mmd, "PATIENCE", SOON), as_if_many() if self.cloud.as_if_many else contextlib.nullcontext():
+        with patch.object(mmd, "LONG", SOON), as_if_many() if self.cloud.as_if_many else contextlib.nullcontext():
             self.compare()
 
     def compare(self) -> None:
