@@ -27,7 +27,7 @@ def test_regions_are_those_of_the_density(run):
     result = run("a.csv", "--levels", "0.5,0.8")
     assert result.exit_code == 0
     assert f"smoothed at sqrt(8 t) = {law.angle:.3g} degrees, where cross-validation is best" in result.stdout
-    row = result.stdout.splitlines()[-1].split()
+    row = result.stdout.splitlines()[-3].split()
     found = law.region([0.5, 0.8])
     assert row[0] == "80"
     assert float(row[1]) == pytest.approx(100 * found.area[1], rel=1e-2)

@@ -282,3 +282,16 @@ def test_wrong_levels_are_refused():
             law.region(level)
     found = law.region([0.5, 0.9]).to_dict()
     assert (found["schema"], found["level"], found["angle"]) == ("heatess.region/1", [0.5, 0.9], pytest.approx(30))
+
+
+def test_what_a_region_holds_of_the_law_is_known_without_the_law():
+    """A narrow cluster in a wide one: a region of 90 % holds less of the law, and says so; copies are left out too."""
+    rng, plane = np.random.default_rng(3), he.Euclidean(2)
+    narrow, wide = rng.normal(scale=0.1, size=(2, 5000, 2)) * np.array([1, 20])[:, None, None]
+    found = he.density(np.concatenate([narrow[:150], wide[:150]]), space=plane).region([0.5, 0.9])
+    truth = found.contains(np.concatenate([narrow[150:], wide[150:]])).mean(axis=1)
+    assert truth[1] < 0.8
+    np.testing.assert_allclose(found.held, truth, atol=0.07)
+    copied = np.repeat(rng.normal(size=(30, 2)), 3, axis=0)
+    one, three = (he.density(cloud, space=plane, time=0.05).region(0.9) for cloud in (copied[::3], copied))
+    assert one.held == three.held

@@ -71,13 +71,15 @@ def _in_words(found: Density, regions: Region, measure: Measure) -> str:
         sentence += ". They are not distinguishable from uniform at any scale"
     name, areas = _areas(regions, measure)
     what = "share of the space" if found.space.compact else "volume"
-    rows = [["mass", what, *name, "uncertain by"], ["%", "%" if found.space.compact else "", *([""] * len(name)), "%"]]
-    factor = 100.0 if found.space.compact else 1.0
+    percent, factor = ("%", 100.0) if found.space.compact else ("", 1.0)
+    rows = [["mass", what, *name, "uncertain by", "held"], ["%", percent, *([""] * len(name)), "%", "%"]]
     for row, level in enumerate(np.atleast_1d(regions.level)):
-        share, error = regions.area[row], regions.area_error[row]
+        share, error = float(regions.area[row]), float(regions.area_error[row])
         own = [number(float(areas[row]))] if name else []
-        rows.append([f"{100 * level:g}", number(factor * float(share)), *own, number(100 * float(error / share))])
-    return f"{sentence}.\n\n{columns(rows)}"
+        told = [number(100 * error / share), f"{100 * regions.held[row]:.0f}"]
+        rows.append([f"{100 * level:g}", number(factor * share), *own, *told])
+    held = "Held: the mass of the law behind the sample, estimated by leaving each atom out."
+    return f"{sentence}.\n\n{columns(rows)}\n\n{held}"
 
 
 def _areas(regions: Region, measure: Measure) -> tuple[list[str], Any]:

@@ -113,7 +113,7 @@ def _curve(atoms: Measure, profile: HeatProfile, own: float, rtol: float) -> tup
     halves = profile.times[:-STEPS]
     if space.modes is not None:
         power, smoother = profile.mmd2[STEPS:], profile.mmd2[:-STEPS]
-        itself = atoms.weights**2 @ (_own_kernels(space, atoms.points, halves) - 1)
+        itself = atoms.weights**2 @ (own_kernels(space, atoms.points, halves) - 1)
     elif space.compact:
         logs = np.array([log_kernel_at_zero(space, 2 * half) for half in halves.tolist()])
         coarse = logs < 1.0
@@ -131,7 +131,7 @@ def _curve(atoms: Measure, profile: HeatProfile, own: float, rtol: float) -> tup
     return times, np.asarray(power - 2 * (smoother - itself) / (1 - own))
 
 
-def _own_kernels(space: Space, points: NDArray[Any], halves: FloatArray) -> FloatArray:
+def own_kernels(space: Space, points: NDArray[Any], halves: FloatArray) -> FloatArray:
     """k_t(x, x) of points, shape (points, times), at increasing times t, *halves* of which are given."""
     if space.modes is None:
         logs = [log_kernel_at_zero(space, 2 * half) for half in halves.tolist()]
@@ -168,13 +168,13 @@ def _deviations(atoms: Measure, times: FloatArray, best: int, own: float, rtol: 
 
     Some atoms, drawn evenly by weight, stand for all, and scales a doubling apart for those between them.
     """
-    rows = _witnesses(atoms)
+    rows = witnesses(atoms)
     points, weights = atoms.points[rows], atoms.weights[rows]
     some = np.arange(max(best % STEPS, best - DOUBLINGS[0] * STEPS), len(times), STEPS)
     some = some[some <= best + DOUBLINGS[1] * STEPS]
     smoother = Smoother(atoms, max(rtol, 1e-6))
     values = [smoother.at(float(time), points) for time in (*times[some], 2 * times[some[-1]])]
-    itself = weights * _own_kernels(atoms.space, points, times[some] / 2).T
+    itself = weights * own_kernels(atoms.space, points, times[some] / 2).T
     found = np.array(values[1:]) - 2 * (np.array(values[:-1]) - itself) / (1 - own)  # (scales, atoms)
     reference = int(np.flatnonzero(some == best)[0])
 
@@ -185,7 +185,7 @@ def _deviations(atoms: Measure, times: FloatArray, best: int, own: float, rtol: 
     return Deviations(deviation(found[reference]), np.interp(np.log(times), np.log(times[some]), apart))
 
 
-def _witnesses(atoms: Measure) -> IntArray:
+def witnesses(atoms: Measure) -> IntArray:
     """Rows drawn evenly by weight, so that a mean over them is a mean by weight."""
     many = WITNESSES
     if atoms.space.transform is None and atoms.space.modes is None:
