@@ -32,7 +32,7 @@ INTERVALS = 8192
 LANES, MOST_SUMS = 4, 2**25
 
 # Seconds on two cores.
-_START, _PLACE = 1e-3, 4e-7  # whatever there is, and one atom
+_START, _PLACE, _SCALE = 2e-3, 4e-7, 1.5e-3  # whatever there is, one atom, and the table of one scale
 _CANDIDATE, _CELL_REACH = 1.5e-9, 1.25  # one pair looked at, and how far apart such pairs are in units of the cut-off
 _VALUE = 4.5e-9  # one overlap of one close pair
 _COLUMN = 1.5e-10  # one product with one column
@@ -138,7 +138,8 @@ class NeighbourForms(FormsOffer):
         """By the number of close pairs."""
         looked_at, overlaps = self._reaches.pairs(first, end)
         n, columns = self._question.measure.n, self._question.columns
-        return _START + _PLACE * n + _CANDIDATE * looked_at + overlaps * (_VALUE + _COLUMN * columns)
+        once = _START + _SCALE * (end - first) + _PLACE * n
+        return once + _CANDIDATE * looked_at + overlaps * (_VALUE + _COLUMN * columns)
 
     def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
         """sum_i v_i^2 + 2 sum_{i<j} v_i v_j s_t, centred."""
@@ -174,7 +175,8 @@ class NeighbourPotentials(PotentialOffer):
         looked_at, overlaps = self._reaches.pairs(first, end)
         n, places = self._question.measure.n, len(self._question.places)
         if self._question.at is None:
-            return _START + _PLACE * n + _CANDIDATE * looked_at + _VALUE * overlaps
+            once = _START + _SCALE * (end - first) + _PLACE * n
+            return once + _CANDIDATE * looked_at + _VALUE * overlaps
         return _START + _TREE_POINT * (n + places) + 2 * places / n * overlaps * (_TREE_PAIR + _TREE_SCALE)
 
     def run(self, part: slice, progress: Progress) -> Potentials:

@@ -181,7 +181,7 @@ def column_forms(
 ) -> FloatArray:
     """Forms of signed weights in units of one atom's, less the mean, shape (columns, times)."""
     epsilon = min(max(1e-6 * question.rtol, 1e-11), 1e-9)
-    found = np.empty((columns.shape[1], len(times)))
+    found, forms = np.empty((columns.shape[1], len(times))), transform.forms_of(degree, times, log_room)
 
     def fill(_: int, some: slice) -> None:
         sizes = np.abs(columns[:, some]).sum(axis=0)
@@ -189,7 +189,7 @@ def column_forms(
         with threads(1):
             coefficients = transform.of_columns(points, scaled, degree, epsilon)
             for row, (own, size) in enumerate(zip(coefficients, sizes, strict=True), some.start):
-                found[row] = size**2 * transform.form(own, degree, times, log_room)
+                found[row] = size**2 * forms(own)
 
     work = list(slices(columns.shape[1], transform.together))
     with one_blas_thread(), progress.meter(len(work), "columns") as advance:

@@ -15,6 +15,9 @@ from ..heat.sums import HeatSums
 #: Coefficients: complex numbers, or real ones, in the shape that their transform knows.
 Coefficients = NDArray[Any]
 
+#: Quadratic forms at some times, from coefficients.
+Forms = Callable[[Coefficients], FloatArray]
+
 #: The low sums of a measure of total weight one, worked out only if they are needed.
 LowSums = Callable[[], FloatArray]
 
@@ -122,10 +125,10 @@ class Transform(ABC):
     together: int = 1
 
     @abstractmethod
-    def form(self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray) -> FloatArray:
-        """sum of exp(-2 lambda t) |a|^2 over all modes but the constant, over k_2t(x, x) - 1 with that logarithm.
+    def forms_of(self, degree: float, times: FloatArray, log_excess: FloatArray) -> Forms:
+        """The function of coefficients, sum of exp(-2 lambda t) |a|^2 over all modes but the constant, at each time.
 
-        The weights are signed, and their absolute values sum to one.
+        In units of k_2t(x, x) - 1 with that logarithm. The weights are signed, and their absolute values sum to one.
         """
 
     @abstractmethod

@@ -16,7 +16,7 @@ from ..blocks import map_rows, slices
 from ..heat.series import Series, gess_level_count, level_count, level_probabilities, log_terms
 from ..heat.sums import HeatSums, LevelMoments, sum_levels
 from . import backend
-from .base import Coefficients, LowSums, Spectrum, Transform
+from .base import Coefficients, Forms, LowSums, Spectrum, Transform
 from .double_fourier import at_places
 from .low_moments import LowMoments, Rows
 from .squares import level_squares
@@ -88,10 +88,11 @@ class LevelTransform(Transform):
         found[0] = 0
         return found
 
-    def form(self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray) -> FloatArray:
+    def forms_of(self, degree: float, times: FloatArray, log_excess: FloatArray) -> Forms:
         """sum_l q_l b_l over l >= 1, with q_l the share of level l in k_2t(x, x) - 1."""
-        logs = log_terms(self.series, times, int(degree) + 1)[:, 1:] - log_excess[:, None]
-        return np.asarray(np.exp(logs) @ self.moments(coefficients)[1 : int(degree) + 1])
+        count = int(degree) + 1
+        shares = np.exp(log_terms(self.series, times, count)[:, 1:] - log_excess[:, None])
+        return lambda coefficients: np.asarray(shares @ self.moments(coefficients)[1:count])
 
     def square_sums(
         self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..arrays import EPS, FloatArray
 from ..heat.bounds import exponent_for, log_share, truncation
 from ..heat.sums import HeatSums
-from .base import Coefficients, LowSums, Spectrum, Transform
+from .base import Coefficients, Forms, LowSums, Spectrum, Transform
 from .harmonics import (
     TRANSFORM_ENTRIES,
     Energies,
@@ -235,11 +235,15 @@ class ProductTransform(Transform):
         found[0] = 0.0
         return found
 
-    def form(self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray) -> FloatArray:
+    def forms_of(self, degree: float, times: FloatArray, log_excess: FloatArray) -> Forms:
         """From the energies of all products."""
-        found = energies(self.factors, self.limit(degree), coefficients)
-        scale = np.exp(-2 * float(found.eigenvalues.min()) * times - log_excess)
-        return np.asarray(_decayed(found, times, found.values)[0] * scale)
+
+        def forms(coefficients: Coefficients) -> FloatArray:
+            found = energies(self.factors, self.limit(degree), coefficients)
+            scale = np.exp(-2 * float(found.eigenvalues.min()) * times - log_excess)
+            return np.asarray(_decayed(found, times, found.values)[0] * scale)
+
+        return forms
 
     def square_sums(
         self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..heat import theta
 from ..heat.bounds import exponent_for, log_allowed, log_share, truncation
 from ..heat.sums import HeatSums
 from . import backend
-from .base import Coefficients, LowSums, Spectrum, Transform
+from .base import Coefficients, Forms, LowSums, Spectrum, Transform
 from .lattice import lattice_levels
 from .squares import torus_squares
 
@@ -194,11 +195,19 @@ class TorusTransform(Transform):
         found[tuple(size // 2 for size in found.shape)] = 0
         return found
 
-    def form(self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray) -> FloatArray:
+    def forms_of(self, degree: float, times: FloatArray, log_excess: FloatArray) -> Forms:
         """Axis by axis."""
-        energies = _folded(np.asarray(coefficients.real**2 + coefficients.imag**2))
-        energies[(0,) * energies.ndim] = 0.0
-        return _decayed_sums(energies, times, self.periods)[0] * np.exp(-log_excess)
+        sides = zip(self._sides(degree), self.periods, strict=True)
+        axes = [np.exp(-np.multiply.outer(times, 2 * (2 * math.pi * np.arange(n + 1) / T) ** 2)) for n, T in sides]
+        scale = np.exp(-log_excess)
+
+        def forms(coefficients: Coefficients) -> FloatArray:
+            energies = _folded(np.asarray(coefficients.real**2 + coefficients.imag**2))
+            energies[(0,) * energies.ndim] = 0.0
+            found = [reduce(np.matmul, (axis[k] for axis in reversed(axes)), energies) for k in range(len(times))]
+            return np.asarray(np.array(found) * scale)
+
+        return forms
 
     def square_sums(
         self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray
