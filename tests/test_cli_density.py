@@ -47,6 +47,15 @@ def test_maps_are_written_and_read_again(run):
     assert (refused.exit_code, "add --force" in refused.stderr) == (2, True)
 
 
+def test_regions_that_are_too_small_are_told(run):
+    rng = np.random.default_rng(3)
+    both = np.concatenate([rng.normal(scale=scale, size=(150, 2)) for scale in (0.1, 2.0)])
+    np.savetxt("b.csv", both, "%.17g", ",", header="a,b", comments="")
+    words = ("b.csv", "--columns", "a,b", "--space", "euclidean")
+    assert "of the law behind the sample: one scale does not fit" in run(*words).stderr
+    assert "one scale does not fit" not in run(*words, "--time", "0.5").stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

@@ -22,6 +22,9 @@ from .text import columns, number
 #: Shares of the mass whose regions are told.
 LEVELS = (0.5, 0.9)
 
+#: How much less of the law than of its density a region may hold before that is said.
+SHORT = 0.1
+
 #: Suffixes of maps, which are for the sphere; pictures are for other spaces too.
 MAPS = (".fits", ".nc", ".geojson")
 
@@ -45,12 +48,25 @@ def density(file: str, options: Options) -> None:
             click.echo(text)
         else:
             click.echo(_in_words(found, regions, measure))
-        for said in found.notes:
+        for said in (*found.notes, *_too_small(regions)):
             note(options, said)
         writers = {"json_file": lambda draft: draft.write_text(text + "\n", encoding="utf-8")}
         if out is not None:
             writers["out"] = writer(found, out.suffix.lower(), levels)
         save(writers, options)
+
+
+def _too_small(regions: Region) -> list[str]:
+    """What is said of regions that hold much less of the law than of its density."""
+    short = np.asarray(regions.level) - np.asarray(regions.held)
+    worst = int(np.argmax(short))
+    if short[worst] <= SHORT:
+        return []
+    level, held = 100 * regions.level[worst], 100 * regions.held[worst]
+    return [
+        f"the region of {level:g} % holds about {held:.0f} % of the law behind the sample: one scale does not fit all "
+        "of it; a coarser scale makes regions larger"
+    ]
 
 
 def _in_json(found: Density, regions: Region) -> str:
