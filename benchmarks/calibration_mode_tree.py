@@ -1,7 +1,8 @@
-"""How often `he.modes` finds as many modes as there are, beside HDBSCAN and mean shift where scikit-learn is installed.
+"""How often `he.modes` finds as many modes as there are.
 
 Run `python benchmarks/calibration_mode_tree.py`, with `--clouds` for more or fewer clouds of each design. The designs
-were written down before the method was run on any of them.
+were written down before the method was run on any of them; two margins were changed after one look at laws with one
+mode, with other seeds.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ SPIKE = vmf([NORTH, tilted(35)], [0.85, 0.15], [5, 300])
 PAIR = vmf([NORTH, tilted(40)], [0.5, 0.5], [50, 50])
 ICOSAHEDRON = np.array([[0, a, b * (1 + 5**0.5) / 2] for a in (-1, 1) for b in (-1, 1)]) / math.sqrt((5 + 5**0.5) / 2)
 TWELVE = np.concatenate([np.roll(ICOSAHEDRON, k, axis=1) for k in range(3)])
+TORUS = gaussian([[0, 0], [2, 1], [4, 4]], [0.3, 0.3, 0.4], [0.15, 0.3, 0.6])
 SO3, T2 = he.Rotations(), he.Torus(2)
 
 ONE = [
@@ -120,10 +122,10 @@ SEVERAL = [
     Design("spike of 15 %, kappa 300, 35 deg from kappa 5", SPIKE, 2, 1000),
     Design("2 modes 40 deg apart in 20 % background", with_background(PAIR, 0.2), 2),
     Design("12 modes, kappa 100", vmf(TWELVE, np.full(12, 1 / 12), np.full(12, 100)), 12, 1000),
-    Design("3 modes on T^2, widths 0.15 to 0.6", gaussian([[0, 0], [2, 1], [4, 4]], [0.3, 0.3, 0.4], [0.15, 0.3, 0.6]), 3, 300, T2),
+    Design("3 modes on T^2, widths 0.15 to 0.6", TORUS, 3, 300, T2),
     Design("3 modes on SO(3), 8 to 20 deg", orientations((8.0, 12.0, 20.0)), 3, 300, SO3),
     Design("4 modes on S^9, kappa 60", vmf(np.eye(10)[:4], np.full(4, 0.25), np.full(4, 60)), 4, 300, he.Sphere(9)),
-]  # fmt: skip
+]
 
 
 def counted(design: Design, number: int, seed: int) -> int:
@@ -140,7 +142,7 @@ def main() -> None:
     """Print one line for each design, the worst first."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clouds", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=26)
+    parser.add_argument("--seed", type=int, default=27)
     given = parser.parse_args()
     rows = []
     for design in ONE + SEVERAL:

@@ -24,6 +24,7 @@ Inference
     goodness_of_fit     whether a sample comes from a given or a fitted distribution
     compare             both profiles, how far apart they are, and the verdict
     mmd, mmd2           how far apart two measures are, at many scales
+    modes               modes of any width: how many, and which points belong to each
     HeatProfile.plateaus  how many modes there are, and at which scales
     maximum_entropy     the structure that moments of degree 1, 2, ... explain, on circles and spheres
     pareto_k            the tail index of importance weights
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from .inference.groups import KSampleTest, k_sample_test
     from .inference.maximum_entropy import MaximumEntropy, maximum_entropy
     from .inference.mmd import mmd, mmd2
+    from .inference.modes import Modes, modes
     from .inference.pareto import pareto_k
     from .inference.population import PopulationProfile, population_profile
     from .inference.thinning import Thinned, thin
@@ -145,6 +147,7 @@ __all__ = [
     "Measure",
     "Mesh",
     "MissingExtraError",
+    "Modes",
     "Plateau",
     "Plateaus",
     "PointCloud",
@@ -186,6 +189,7 @@ __all__ = [
     "maximum_entropy",
     "mmd",
     "mmd2",
+    "modes",
     "pareto_k",
     "plot",
     "population_profile",
@@ -218,6 +222,7 @@ _MODULES = {
     "inference.groups": ("KSampleTest", "k_sample_test"),
     "inference.maximum_entropy": ("MaximumEntropy", "maximum_entropy"),
     "inference.mmd": ("mmd", "mmd2"),
+    "inference.modes": ("Modes", "modes"),
     "inference.pareto": ("pareto_k",),
     "inference.population": ("PopulationProfile", "population_profile"),
     "inference.thinning": ("Thinned", "thin"),

@@ -54,6 +54,7 @@ HEADINGS = {
     "multiplicities": Heading("modes"),
     "energies": Heading("energy"),
     "kl": Heading("KL", "nats"),
+    "scales": Heading("came apart at", _LENGTH, 3),
     "shares": Heading("share", "%", 3, 100.0),
     "bic": Heading("BIC"),
     "indices": Heading("row", digits=20),

@@ -238,6 +238,28 @@ def thin(file: str, **given: Any) -> None:
     inferring.thin(file, given)
 
 
+_MODES = """\b
+Examples:
+  heatess modes quakes.csv -o labels.csv
+"""
+
+
+@main.command(epilog=_MODES, short_help="Modes of any width, and the mode of each row")
+@options.file
+@options.labelled
+@options.force
+@options.reading
+@options.verbosity
+def modes(file: str, **given: Any) -> None:
+    """Find the modes of the points in FILE, wide and narrow ones, and the mode that each row belongs to.
+
+    There are no more modes than draws support: peaks stand above their saddles by several standard errors.
+    """
+    from . import inferring
+
+    inferring.modes(file, given)
+
+
 _ALIKE = """\b
 Examples:
   heatess redundancy sentences.parquet --resolution 20 --labels text

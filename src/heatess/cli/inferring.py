@@ -1,4 +1,4 @@
-"""The work of `heatess test` and `heatess thin`, and what `profile --band` and `compare` add to profiles."""
+"""The work of `heatess test`, `thin` and `modes`, and what `profile --band` and `compare` add to profiles."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import FrameWarning, InputError, KindError
 from ..files import atomic_path
 from ..inference.comparison import Comparison, compare
+from ..inference.modes import modes as modes_of
 from ..inference.population import PopulationProfile, population_profile
 from ..inference.thinning import Thinned
 from ..inference.thinning import thin as thinned
@@ -25,7 +26,7 @@ from ..profile import HeatProfile
 from ..readers import open_table, title_of
 from ..tables.meaning import Reading
 from .deliver import Options, check, keep_apart, note, save, scales_of, writing
-from .kept import kept_rows
+from .kept import all_rows, kept_rows
 from .kilometres import on_earth
 from .options import STDOUT, refuse_together, scale_given, usage
 from .reading import measure_of, reading_of, shows_progress, warnings_printed
@@ -139,6 +140,33 @@ def thin(file: str, options: Options) -> None:
     with writing(out), atomic_path(out, replace=options["force"]) as draft:
         words = kept.write(draft, out.suffix.lower())
     click.echo(f"{_thinned_in_words(found)}\nWritten: {out}; {words}.")
+
+
+def modes(file: str, options: Options) -> None:
+    """Find the modes, print them, and write the mode of every row."""
+    refuse_together(options, ("quiet", "verbose"))
+    out: Path | None = options["out"]
+    keep_apart([file], options)
+    table = open_table(file)
+    measure = measure_of(table, options)
+    with warnings_printed():
+        found = modes_of(measure)
+    text, words = all_rows(table, measure, Reading(**reading_of(options))).labelled(found)
+    if out == STDOUT:
+        click.echo(text, nl=False)
+        return
+    unit = " deg" if found.space.angular else ""
+    rows = [["mode", "rows", "share", "came apart at"]]
+    counts = np.bincount(found.labels, minlength=found.count).tolist()
+    for mode, (count, share, scale) in enumerate(zip(counts, found.shares, found.scales, strict=True)):
+        apart = f"{number(float(scale))}{unit}" if math.isfinite(scale) else "-"
+        rows.append([str(mode), f"{count:,}", f"{100 * share:.3g} %", apart])
+    what = "1 mode" if found.count == 1 else f"{found.count} modes"
+    click.echo(f"{found.n:,} points in {what}.\n\n{columns(rows)}")
+    if out is not None:
+        with writing(out), atomic_path(out, replace=options["force"]) as draft:
+            draft.write_text(text, encoding="utf-8", newline="")
+        click.echo(f"\nWritten: {out}; {words}.")
 
 
 def _thinned_in_words(found: Thinned) -> str:

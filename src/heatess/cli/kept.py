@@ -1,8 +1,9 @@
-"""What `heatess thin` writes: the rows that were kept with all their columns, their numbers, and the new weights."""
+"""What `heatess thin` and `heatess modes` write: rows with all their columns and numbers, new weights or modes."""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import FloatArray, IntArray
+from ..inference.modes import Modes
 from ..inference.thinning import Thinned
 from ..measure import Measure
 from ..tables.meaning import LOG_WEIGHTS, WEIGHTS
@@ -30,7 +32,7 @@ class Kept(NamedTuple):
 
     table: Table
     measure: Measure  #: before
-    found: Thinned
+    kept: Measure  #: after
     rows: IntArray  #: their numbers in the table
 
     def write(self, path: Path, suffix: str) -> str:
@@ -40,21 +42,29 @@ class Kept(NamedTuple):
     def _csv(self, path: Path) -> str:
         every = self._coordinates() | self._beside()
         names = [name for name in (*self.table.names, *self.table.texts) if name in every]  # in their own order
+        weights, ones = list(map(repr, self.kept.weights.tolist())), ["1"] * len(self.rows)
         renamed = _renamed(["row", "weight", THINNED], list(dict.fromkeys([*names, *every])))
         columns = {now: every[name] for name, now in renamed.items()}
-        with path.open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(["row", *columns, "weight", THINNED])
-            weights, ones = map(repr, self.found.weights.tolist()), ["1"] * len(self.rows)
-            writer.writerows(zip(self.rows.tolist(), *columns.values(), weights, ones, strict=True))
+        text = _csv_of({"row": self.rows.tolist(), **columns, "weight": weights, THINNED: ones})
+        path.write_text(text, encoding="utf-8", newline="")
         return _in_words(self.table, "row", "weight", renamed)
+
+    def labelled(self, found: Modes) -> tuple[str, str]:
+        """All rows with the mode of each as CSV, and in words which columns are new."""
+        every = self._coordinates() | self._beside()
+        names = [name for name in (*self.table.names, *self.table.texts) if name in every]
+        renamed = _renamed(["row", "mode"], list(dict.fromkeys([*names, *every])), weighted=False)
+        columns = {now: every[name] for name, now in renamed.items()}
+        text = _csv_of({"row": self.rows.tolist(), **columns, "mode": found.labels.tolist()})
+        words = f"row is the {_noun(self.table)} in {self.table.source}, counted from 0, mode the mode it belongs to"
+        return text, words + _changed(renamed)
 
     def _archive(self, path: Path) -> str:
         beside = self._beside()
         own = ["points", "weights", "rows", THINNED]
         renamed = _renamed(own, list(beside))
         arrays = {renamed[name]: _array(entries) for name, entries in beside.items()}
-        arrays |= {"points": self.found.measure.points, "weights": self.found.weights, "rows": self.rows}
+        arrays |= {"points": self.kept.points, "weights": self.kept.weights, "rows": self.rows}
         arrays[THINNED] = np.ones(len(self.rows))
         with path.open("wb") as stream:
             np.savez(stream, **arrays)
@@ -84,7 +94,7 @@ class Kept(NamedTuple):
             if name not in points and "rows" not in (name, *points):
                 values = next(self.table.pieces([name], None)).columns[0][self.rows].tolist()
                 found[name] = [json.dumps(vector) for vector in values]
-        labels = self.found.measure.known.labels
+        labels = self.kept.known.labels
         if labels is not None and not self.table.texts:
             found.setdefault("label", labels.tolist())
         return found
@@ -93,7 +103,13 @@ class Kept(NamedTuple):
 def kept_rows(table: Table, measure: Measure, found: Thinned, reading: Reading) -> Kept:
     """The rows of a table that were kept, rows that were left out before counted."""
     table, reading = settled(table, reading)
-    return Kept(table, measure, found, rows_of(table, measure, reading)[found.indices])
+    return Kept(table, measure, found.measure, rows_of(table, measure, reading)[found.indices])
+
+
+def all_rows(table: Table, measure: Measure, reading: Reading) -> Kept:
+    """All rows of a table that points were made of."""
+    table, reading = settled(table, reading)
+    return Kept(table, measure, measure, rows_of(table, measure, reading))
 
 
 def rows_of(table: Table, measure: Measure, reading: Reading) -> IntArray:
@@ -113,14 +129,22 @@ def settled(table: Table, reading: Reading) -> tuple[Table, Reading]:
     return with_angles(table, reading), reading
 
 
-def _renamed(new: Sequence[str], old: Sequence[str]) -> dict[str, str]:
-    """A name for each old column: its own, unless it is that of a new one, or would be taken for weights."""
+def _csv_of(columns: dict[str, Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def _renamed(new: Sequence[str], old: Sequence[str], *, weighted: bool = True) -> dict[str, str]:
+    """A name for each old column: its own, unless it is that of a new one, or would be taken for new weights."""
     taken = {*new, *(name.lower() for name in old)}
     found = {}
     for name in old:
         word = name.strip().lower()
         found[name] = name
-        if word in new or word in WEIGHTS or word in LOG_WEIGHTS:
+        if word in new or (weighted and (word in WEIGHTS or word in LOG_WEIGHTS)):
             found[name] = f"{name}{BEFORE}"
             while found[name].lower() in taken:
                 found[name] += "_"
@@ -128,16 +152,21 @@ def _renamed(new: Sequence[str], old: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _noun(table: Table) -> str:
+    return "cell with a value" if table.cells else "row" if table.space is None else "node"
+
+
 def _in_words(table: Table, row: str, weight: str, renamed: dict[str, str]) -> str:
-    noun = "cell with a value" if table.cells else "row" if table.space is None else "node"
     words = (
-        f"{row} is the {noun} in {table.source}, counted from 0, {weight} the new weight, and {THINNED} says that "
-        "these rows were chosen"
+        f"{row} is the {_noun(table)} in {table.source}, counted from 0, {weight} the new weight, and {THINNED} says "
+        "that these rows were chosen"
     )
+    return words + _changed(renamed)
+
+
+def _changed(renamed: dict[str, str]) -> str:
     changed = {name: now for name, now in renamed.items() if now != name}
-    if not changed:
-        return words
-    return f"{words}; what was called {' and '.join(changed)} is called {' and '.join(changed.values())}"
+    return f"; what was called {' and '.join(changed)} is called {' and '.join(changed.values())}" if changed else ""
 
 
 def _array(entries: Sequence[str]) -> Any:

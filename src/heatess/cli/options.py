@@ -378,6 +378,7 @@ def state(**more: Any) -> Callable[[F], F]:
     return click.option("-o", "--out", help="State file to write, .npz.", **_file(".npz"), **more)
 
 
+labelled = click.option("-o", "--out", help="File to write, .csv: all columns, and the mode.", **_file(".csv"))
 thinned = click.option("-o", "--out", required=True, help="File to write, .csv or .npz.", **_file(".csv", ".npz"))
 
 

@@ -128,6 +128,10 @@ class Space(ABC):
     def distance(self, x: Any, y: Any) -> FloatArray:
         """Geodesic distance between points, row by row, broadcasting."""
 
+    def midpoints(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any] | None:
+        """Points half way between checked points, row by row; None where the space does not know them."""
+        return None
+
     def names(self, points: NDArray[Any]) -> NDArray[np.str_] | None:
         """The names of checked points, where the space has names for them, as a graph may have."""
         return None

@@ -413,6 +413,13 @@ class Modes(Protocol):
     def finest_time(self) -> float:
         """The smallest time that the eigenpairs resolve."""
 
+    @property
+    def node_edges(self) -> NDArray[np.intp]:
+        """Pairs of nodes that are neighbours, shape (edges, 2)."""
+
+    def nearest_nodes(self, points: NDArray[Any]) -> NDArray[np.intp]:
+        """The node nearest to each of some points."""
+
     def is_uniform(self, points: NDArray[Any], weights: FloatArray) -> bool:
         """Whether these distinct *points* with these *weights* are the uniform law, to rounding of the weights."""
 

@@ -21,7 +21,7 @@ from .capabilities import VectorEmbedding, ZonalPairs, plain_rows
 from .drawing import Drawing, bloch
 from .heated import on_sphere
 from .sphere import Sphere
-from .vectors import check_dimension, check_unit_vectors, uniform_vectors, vector_distance
+from .vectors import check_dimension, check_unit_vectors, halfway, uniform_vectors, vector_distance
 
 
 class ComplexProjective(Space):
@@ -107,6 +107,13 @@ class ComplexProjective(Space):
     def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> FloatArray:
         """Heat on the sphere of unit vectors, without the phase."""
         return self.check(on_sphere(points, time, rng))
+
+    def midpoints(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """The direction of their sum, with the phases that make it longest."""
+        left, right = (_complex(points, self._n + 1) for points in (x, y))
+        inner = np.einsum("ij,ij->i", left, right.conj())
+        turned = np.where(inner == 0, 1.0, inner)[:, None] * right / np.where(inner == 0, 1.0, np.abs(inner))[:, None]
+        return self.check(halfway(x, np.hstack([turned.real, turned.imag])))
 
     def uniform(self, n: int, rng: np.random.Generator) -> NDArray[np.complex128]:
         """*n* independent uniform points, complex, shape (n, dim + 1)."""

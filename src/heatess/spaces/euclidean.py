@@ -69,6 +69,10 @@ class Euclidean(Space):
         """-dim / 2 log(8 pi t)."""
         return np.asarray(-self._dim / 2 * np.log(8 * math.pi * times))
 
+    def midpoints(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Their mean."""
+        return np.asarray(x / 2 + y / 2)
+
     def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
         """d^2 / 8."""
         return np.asarray(distances**2 / 8)

@@ -134,6 +134,12 @@ class Hyperbolic(Space):
         )
         return np.asarray(logs - s / 4 + np.log(integral))
 
+    def midpoints(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Their sum, scaled back to the hyperboloid."""
+        middle = (x + y) / (2 * np.cosh(self.distance(x, y) / 2))[:, None]
+        middle[:, 0] = np.sqrt(1 + np.einsum("ij,ij->i", middle[:, 1:], middle[:, 1:]))
+        return np.asarray(middle)
+
     def _log_overlap(self, r: float, time: float) -> float:
         """Of two atoms at distance r, minus infinity where it vanishes."""
         overlap = float(self._kernel.terms_at(np.array([[r]]))(time).overlap[0, 0])

@@ -182,6 +182,13 @@ class Product(Space):
             total = np.hypot(total, c * space.distance(left, right))
         return np.asarray(total)
 
+    def midpoints(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any] | None:
+        """Those of each factor, where every factor knows them."""
+        pairs = zip(self.spaces, self._split(x), self._split(y), strict=True)
+        parts = [space.midpoints(left, right) for space, left, right in pairs]
+        known = [part for part in parts if part is not None]
+        return np.concatenate(known, axis=1) if len(known) == len(parts) else None
+
     def _split(self, points: Any) -> list[Any]:
         """One entry per factor."""
         if isinstance(points, np.ndarray):

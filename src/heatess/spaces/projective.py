@@ -29,6 +29,7 @@ from .vectors import (
     check_dimension,
     check_unit_vectors,
     doubled_angle,
+    halfway_axes,
     uniform_vectors,
     unit_rows,
 )
@@ -97,6 +98,10 @@ class Projective(Space):
     def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> NDArray[Any]:
         """Heat on the sphere, without the sign."""
         return canonical(on_sphere(unit_rows(points, slice(None)), time, rng))
+
+    def midpoints(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """The direction of their sum, with the signs that make it longer."""
+        return halfway_axes(x, y)
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform lines, shape (n, dim + 1)."""

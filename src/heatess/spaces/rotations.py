@@ -23,7 +23,15 @@ from .base import Space
 from .capabilities import AxisEmbedding, LoopKind, ZonalPairs
 from .drawing import ROTATIONS, Drawing
 from .heated import on_sphere
-from .vectors import axis_cosines, axis_distance, canonical, check_unit_vectors, uniform_vectors, unit_rows
+from .vectors import (
+    axis_cosines,
+    axis_distance,
+    canonical,
+    check_unit_vectors,
+    halfway_axes,
+    uniform_vectors,
+    unit_rows,
+)
 
 MATRIX_TOLERANCE = 1e-6
 
@@ -113,6 +121,10 @@ class Rotations(Space):
     def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> NDArray[Any]:
         """Heat on unit quaternions, where lengths are half as long, without the sign."""
         return canonical(on_sphere(unit_rows(points, slice(None)), time / 4, rng))
+
+    def midpoints(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """The direction of their sum, with the signs that make it longer."""
+        return halfway_axes(x, y)
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform rotations, as quaternions of shape (n, 4), the scalar last."""

@@ -21,6 +21,7 @@ from .heated import on_sphere
 from .vectors import (
     check_dimension,
     check_unit_vectors,
+    halfway,
     planar_angle,
     uniform_vectors,
     unit_rows,
@@ -94,6 +95,10 @@ class Sphere(Space):
     def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> FloatArray:
         """One draw for each point, see `heated.on_sphere`."""
         return on_sphere(unit_rows(points, slice(None)), time, rng)
+
+    def midpoints(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """The direction of their sum."""
+        return halfway(x, y)
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform points, shape (n, dim + 1)."""

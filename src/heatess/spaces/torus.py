@@ -218,6 +218,12 @@ class Torus(Space):
         x += np.where(x <= -self._periods / 2, self._periods, 0.0)
         return x
 
+    def midpoints(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Half the shorter way on in each coordinate."""
+        gap = np.asarray(y, dtype=np.float64) - x
+        middle = x + (gap - self._periods * np.round(gap / self._periods)) / 2
+        return np.asarray(middle - self._periods * np.round(middle / self._periods))
+
     def distance(self, x: Any, y: Any) -> FloatArray:
         """sqrt(sum_j d_j^2), with d_j the shorter way round coordinate j.
 

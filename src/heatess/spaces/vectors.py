@@ -110,6 +110,20 @@ def axis_distance(x: Any, y: Any) -> FloatArray:
     return vector_distance(left, sign[..., None] * right)
 
 
+def halfway(x: NDArray[Any], y: NDArray[Any]) -> FloatArray:
+    """Unit vectors in the middle of two; one of the two where they are opposite."""
+    left = unit_rows(x, slice(None))
+    middle = left + unit_rows(y, slice(None))
+    middle = np.where(np.abs(middle).max(axis=1, keepdims=True) > 1e-8, middle, left)
+    return np.asarray(middle / np.sqrt(_squares(middle))[:, None])
+
+
+def halfway_axes(x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    """The same for vectors without their sign."""
+    sign = np.where(np.einsum("ij,ij->i", x, y) < 0, -1.0, 1.0)
+    return canonical(halfway(x, sign[:, None] * y))
+
+
 def planar_angle(points: NDArray[Any]) -> FloatArray:
     """The angle of unit vectors in the plane."""
     x = unit_rows(points, slice(None))

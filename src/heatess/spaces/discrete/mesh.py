@@ -162,9 +162,13 @@ class Mesh(NodeSpace):
             layout="nodes",
             cells=lambda step, frame: Cells(self.check(np.arange(size)), size, 1),
             nodes=lambda: self._vertices,
-            node_of=lambda points: points[np.arange(len(points)), np.argmax(points[:, 3:], axis=1)].astype(np.intp),
+            node_of=self.nearest_nodes,
             faces=self._faces,
         )
+
+    def nearest_nodes(self, points: NDArray[Any]) -> NDArray[np.intp]:
+        """The vertex with the largest barycentric coordinate."""
+        return np.asarray(points[np.arange(len(points)), np.argmax(points[:, 3:], axis=1)], dtype=np.intp)
 
     def check(self, points: Any) -> NDArray[Any]:
         """Rows of three vertices and their barycentric coordinates, from vertex indices or (faces, barycentric)."""

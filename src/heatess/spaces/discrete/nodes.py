@@ -90,6 +90,16 @@ class NodeSpace(Space):
         """Share of the volume at each node, summing to one; equal weights are not uniform unless these are equal."""
         return np.asarray(self._laplacian.mass / self._laplacian.mass.sum())
 
+    @property
+    def node_edges(self) -> NDArray[np.intp]:
+        """Pairs of nodes that are neighbours, shape (edges, 2)."""
+        one, other = self._edge_lengths.nonzero()
+        return np.asarray(np.column_stack([one, other])[one < other], dtype=np.intp)
+
+    def nearest_nodes(self, points: NDArray[Any]) -> NDArray[np.intp]:
+        """The node nearest to each of some checked points."""
+        return points[:, 0].astype(np.intp)
+
     def is_uniform(self, points: NDArray[Any], weights: FloatArray) -> bool:
         """Whether *weights* are the shares of the volume at all nodes, to rounding; *points* are distinct."""
         size, mass = self._laplacian.size, self._laplacian.mass
