@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray
-from ..engines import plan
+from ..engines import columns
 from ..engines.flows import density
 from ..measure import Measure
 from ..progress import Progress
@@ -86,7 +86,7 @@ class Landscape:
         """log of the draws within the footprint of each atom at a time."""
         while len(self._log_counts) <= place:
             time = float(self.times[len(self._log_counts)])
-            found = plan.potential(self.atoms, time, RTOL, self.atoms.points, Progress(False))
+            found = columns.potential(self.atoms, time, RTOL, self.atoms.points, Progress(False))
             known = np.maximum(found, self.atoms.weights) * self.draws
             self._log_counts.append(np.log(np.maximum(known, 1e-300)))
         return self._log_counts[place]
@@ -133,7 +133,7 @@ class Landscape:
             if space.modes is not None:
                 found = density(part, 2 * float(time), self.ground.places)
             else:
-                found = plan.potential(part, float(time), RTOL, self.ground.places, Progress(False))
+                found = columns.potential(part, float(time), RTOL, self.ground.places, Progress(False))
             total += weights.sum() * math.exp(self._log_diagonals[place] - most) * np.maximum(found, 0.0)
         return total
 
