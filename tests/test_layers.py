@@ -143,5 +143,8 @@ def test_every_public_name_is_there_and_import_is_light():
         "import heatess, sys; assert 'numpy' not in sys.modules; [getattr(heatess, name) for name in heatess.__all__]"
     )
     subprocess.run([sys.executable, "-c", text], check=True)
+    text = "import heatess, sys; heatess.heat_profile; print({'scipy.fft', 'numba', 'ducc0'} & {*sys.modules})"
+    heavy = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout
+    assert heavy.strip() == "set()"
     assert callable(heatess.potential)
     assert {"gess", "Mesh", "read"} <= set(dir(heatess))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 from ..arrays import FloatArray
 from ..blocks import slices
@@ -38,6 +37,8 @@ def at_places(harmonics: NDArray[np.complex128], places: FloatArray, epsilon: fl
 
 def _modes(meridians: NDArray[np.complex128], orders: slice, threads: int) -> NDArray[np.complex128]:
     """Coefficients of exp(i (m phi + k theta)) for some orders m and k = -count, ..., count - 1."""
+    from scipy import fft  # with all that it loads, so not at import
+
     count, sign = meridians.shape[1], np.where(np.arange(orders.start, orders.stop) % 2, -1.0, 1.0)
     grid = np.empty((len(sign), 2 * count), dtype=np.complex128)
     grid[:, : count + 1] = meridians[:, orders].T

@@ -16,7 +16,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 from ..arrays import FloatArray, IntArray
 from ..blocks import share_out, slices
@@ -57,6 +56,8 @@ def _lowest(size: int, shift: float, count: int) -> IntArray:
 @lru_cache(maxsize=8)
 def _rings(degree: int) -> tuple[int, Modes]:
     """Rings from pole to pole, an even number, and exp(i k theta) of the first of them for all frequencies."""
+    from scipy import fft  # with all that it loads, so not at import
+
     least = degree + 1 + (degree + 1) % 2
     size = next(m for m in range(least, 4 * least, 2) if fft.next_fast_len(2 * m) == 2 * m)
     return size, np.exp(1j * math.pi / (2 * size) * np.arange(-degree, degree + 1))
@@ -64,6 +65,8 @@ def _rings(degree: int) -> tuple[int, Modes]:
 
 def analyse(places: FloatArray, weights: FloatArray, degree: int, epsilon: float, threads: int) -> Modes:
     """sum_i w_i conj(Y_lm) at *places* (n, 2) of colatitude and longitude, [l, m] with m >= 0; zero where m > l."""
+    from scipy import fft  # with all that it loads, so not at import
+
     from ..compiled.legendre import analyse_orders
 
     count = degree + 1

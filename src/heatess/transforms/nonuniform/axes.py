@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 from ...arrays import FloatArray
 from ...blocks import share_out, slices
@@ -29,6 +28,8 @@ def _over(values: NDArray[Any], along: int, dim: int) -> NDArray[Any]:
 
 def modes_of(cells: NDArray[Any], axis: Axis, along: int, out: Modes) -> None:
     """Write the modes of one axis; cells beyond a period are added to where it begins. *cells* are used up."""
+    from scipy import fft  # with all that it loads, so not at import
+
     if axis.half:
         cells = cells * _over(axis.turns, along, cells.ndim)
     beyond = axis.room - axis.size
@@ -74,6 +75,8 @@ def from_cells(cells: FloatArray, axes: tuple[Axis, ...], found: Modes, threads:
 
 def cells_of(modes: NDArray[Any], axis: Axis, along: int) -> Modes:
     """The reverse of `modes_of` for complex cells."""
+    from scipy import fft  # with all that it loads, so not at import
+
     shape, scale = list(modes.shape), np.conj(axis.factors)
     shape[along] = axis.size
     grid = np.zeros(shape, dtype=np.complex128)
@@ -86,6 +89,8 @@ def cells_of(modes: NDArray[Any], axis: Axis, along: int) -> Modes:
 
 def real_cells_of(modes: NDArray[Any], axis: Axis, along: int) -> FloatArray:
     """The real parts of cells, of modes whose frequencies are not negative."""
+    from scipy import fft  # with all that it loads, so not at import
+
     if axis.half:
         return np.asarray(cells_of(modes, axis, along).real)
     first, shape = int(axis.lowest), list(modes.shape)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 from ...arrays import FloatArray, IntArray
 from ...blocks import share_out, slices, span
@@ -222,6 +221,8 @@ class Sorted(NamedTuple):
 @lru_cache(maxsize=64)
 def _cheapest(bands: tuple[float, ...], epsilon: float, bits: int) -> tuple[Kernel, list[int]]:
     """The kernel and the cells of each axis that cost least, for 2^bits points and bands of so many frequencies."""
+    from scipy import fft  # with all that it loads, so not at import
+
     dim = len(bands)
 
     def sizes(kernel: Kernel) -> list[int]:
