@@ -106,6 +106,7 @@ SAID = {
     "compare plain.csv flat.csv": "",
     "thin embeddings.npy --size 5 --angle 20 -o OUT/a.csv": "give --resolution ",
     "thin surface.off --size 2 --time 0.1 -o OUT/a.csv": "",
+    "modes few.csv": "modes need at least 8 draws",
     "redundancy embeddings.npy --angle 20": "give --resolution ",
     "redundancy torsions.csv": "say at which scale two rows are alike: --angle, --time or --resolution",
     "redundancy phases.npy --angle 5": "numpy.angle(z) in Python",

@@ -178,6 +178,8 @@ def test_many_points_are_labelled_by_the_vertex_nearest_to_them(monkeypatch):
 def test_too_few_draws_are_refused_with_their_number():
     with pytest.raises(he.InputError, match=r"at least 8 draws, but these points count as 5: .* give more draws"):
         he.modes(np.tile(he.samplers.fibonacci(5), (20, 1)))
+    with pytest.raises(he.InputError, match="count as 1: "):
+        he.modes([NORTH])
 
 
 def test_results_are_tables_json_and_pictures():

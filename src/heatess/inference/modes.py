@@ -51,7 +51,7 @@ class Modes(Result):
     >>> import heatess as he
     >>> found = he.modes(he.samplers.tetrahedral(400, 30.0, rng=0))
     >>> found.count, found.shares.round(2)
-    (4, array([0.26, 0.26, 0.24, 0.24]))
+    (4, array([0.25, 0.25, 0.25, 0.25]))
     """
 
     labels: IntArray
@@ -160,12 +160,13 @@ def modes(
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     atoms, squares = _atoms(measure)
-    land = Landscape(atoms, squares, ground_of(atoms), _times(atoms))
-    if land.draws < 2 * FEWEST_DRAWS:
+    draws = 1 / float(squares.sum())
+    if draws < 2 * FEWEST_DRAWS:
         raise InputError(
-            f"modes need at least {2 * FEWEST_DRAWS:g} draws, but these points count as {land.draws:.3g}: points that "
+            f"modes need at least {2 * FEWEST_DRAWS:g} draws, but these points count as {draws:.3g}: points that "
             "repeat each other count once, and uneven weights count for less; give more draws"
         )
+    land = Landscape(atoms, squares, ground_of(atoms), _times(atoms))
     tree = grow(land)
     shares = np.bincount(tree.leaves[land.ground.of_atoms], atoms.weights, len(tree.peaks))
     order = np.argsort(-shares, kind="stable")
