@@ -16,7 +16,7 @@ import numpy as np
 
 import heatess as he
 from calibration_bands import processes
-from heatess.errors import HeatessError
+from heatess.errors import InputError
 
 INDICES, SIZES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.9), (100, 300, 1000)
 NORTH, LEVEL, DRAWS = np.array([0.0, 0.0, 1.0]), 0.05, 99
@@ -122,7 +122,7 @@ def _asked(ask: Callable[[], bool | None]) -> tuple[bool, bool, bool]:
         warnings.simplefilter("always")
         try:
             wrong = ask()
-        except HeatessError:
+        except InputError:
             wrong = None
     return wrong is not None, bool(wrong), bool(wrong) and not told
 
@@ -180,19 +180,26 @@ def pairs(task: tuple[float, int, bool, int]) -> Cell:
 
 
 def truth_of(name: str) -> float:
-    """Places of the target."""
+    """Places of the target: for a normal law on R^D with standard deviation 1, (1 + 1 / (2 t))^(D/2)."""
     law = LAWS[name]
+    if isinstance(law.space, he.Euclidean):
+        return float((1 + 0.5 / law.scale["times"]) ** (law.space.dim / 2))
     x = law.target(300_000, np.random.default_rng(2026))
     return float(he.population_profile(x, space=law.space, **law.scale).places.estimate[0])
 
 
 def run(pool: Any, full: bool) -> list[Cell]:
     """All cells."""
-    count = 1000 if full else 150
+    count = 1000 if full else 100
     truths = dict(zip(LAWS, pool.map(truth_of, LAWS, chunksize=1), strict=True))
-    found = pool.map(pairs, [(*design, 2 * count // 3) for design in PAIRS], chunksize=1)
-    found += pool.map(uniform, [(*design, 2 * count // 3) for design in UNIFORM], chunksize=1)
-    tasks = [(name, k, n, count, truths[name]) for n in SIZES[::-1] for name in LAWS for k in INDICES]
+    found = pool.map(pairs, [(*design, 3 * count // 4) for design in PAIRS], chunksize=1)
+    found += pool.map(uniform, [(*design, 3 * count // 4) for design in UNIFORM], chunksize=1)
+    tasks = [
+        (name, k, n, count // 4 if n == 1000 and name.startswith("R3") else count, truths[name])  # all pairs there
+        for n in SIZES[::-1]
+        for name in LAWS
+        for k in INDICES
+    ]
     return found + pool.map(bands, tasks, chunksize=1)
 
 

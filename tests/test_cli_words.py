@@ -77,7 +77,7 @@ def run(folder, tmp_path, monkeypatch):
 FLAT = "--columns a,b --space euclidean"
 #: A command, and what it says: part of the sentence.
 SAID = {
-    "test heavy.csv --weights-are importance": "(Pareto k) of",
+    "test heavy.csv --weights-are importance": "the importance weights rests on",
     "test light.csv --weights-are importance": "say --weights-are fixed",
     f"test flat.csv {FLAT}": "there is no uniform law",
     "test surface.off": "space.uniform(n, rng) in Python",

@@ -277,9 +277,10 @@ def test_bands_are_withheld_with_the_reason():
     heavy = (np.arange(200) + 0.5) / 200
     found = he.population_profile(x, log_weights=-1.0 * np.log(heavy), angles=[10], weights_are="importance")
     assert found.pareto_k > 0.7
-    assert found.ess < 10 or "Pareto k" in found.withheld
+    assert "the variance of the importance weights rests on" in found.withheld
     n = 4000
-    tail = -0.8 * np.log((np.arange(n) + 0.5) / n)
+    tail = -1.0 * np.log((np.arange(n) + 0.5) / n)
+    tail[:10] = tail[10]  # with the largest cut off, many atoms carry the variance; Pareto k shows the rest
     found = he.population_profile(cloud(n, 2), log_weights=tail, angles=[10])
     assert "Pareto k of the importance weights is 0.7" in found.withheld
     assert found.ess > 25

@@ -20,6 +20,7 @@ from ..inference.modes import modes as modes_of
 from ..inference.population import PopulationProfile, population_profile
 from ..inference.thinning import Thinned
 from ..inference.thinning import thin as thinned
+from ..inference.uniform_null import claimed
 from ..inference.uniformity import UniformityTest, uniformity_test
 from ..measure import Measure
 from ..profile import HeatProfile
@@ -73,6 +74,11 @@ def test(file: str, options: Options) -> None:
     save(writers, options)
 
 
+def _p(pvalue: float) -> str:
+    """A p-value in a table: "0.012", or "< 1e-6"."""
+    return claimed(pvalue).removeprefix("p ").removeprefix("= ")
+
+
 def _test_in_words(found: UniformityTest) -> str:
     """A sentence, a table of scales and one of low degrees."""
     how = {"limit": "by the limit law", "monte carlo": f"by {found.draws:,} draws of uniform points with these weights"}
@@ -83,7 +89,7 @@ def _test_in_words(found: UniformityTest) -> str:
         end = "; that is not proof that there is none."
     else:
         verdict, end = f"{subject[0].upper()}{subject[1:]} {'is' if 'law' in subject else 'are'} not uniform", "."
-    sentence = f"{verdict}: p = {found.pvalue:.2g} {by}{end}"
+    sentence = f"{verdict}: {found.pvalue_in_words()} {by}{end}"
     if found.name != "heat":
         row = [found.name, number(found.statistic), number(float(found.expected[0]))]
         return f"{sentence}\n\n{columns([['statistic', 'value', 'if uniform'], row], left=1)}"
@@ -92,13 +98,13 @@ def _test_in_words(found: UniformityTest) -> str:
     rows = [[name, "resolution", "statistic", "if uniform", "p"], [unit, unit, "", "mean", ""]]
     for k in range(len(found.times)):
         values = (found.angles[k], found.resolutions[k], found.statistics[k], found.expected[k])
-        rows.append([*(number(float(value)) for value in values), f"{found.pvalues[k]:.2g}"])
+        rows.append([*(number(float(value)) for value in values), _p(found.pvalues[k])])
     text = f"{sentence}\n\n{columns(rows)}"
     low = found.degrees
     if len(low.degrees):
         table = [["degree", "statistic", "if uniform", "p"]]
         for degree, count, value, p in zip(*low, strict=True):
-            table.append([str(degree), number(float(value)), number(float(count)), f"{p:.2g}"])
+            table.append([str(degree), number(float(value)), number(float(count)), _p(p)])
         text += f"\n\n{columns(table)}"
     return text
 
@@ -201,7 +207,7 @@ def band_table(profile: HeatProfile, found: PopulationProfile) -> str:
         rows.append(cells)
     head = "The law behind the sample, for independent draws"
     if found.withheld is not None:
-        head += f" (no bands: {found.withheld})"
+        head += f" (no bands: {in_options(found.withheld)})"
     text = f"{head}:\n\n{columns(rows)}"
     if math.isfinite(found.resolution_limit):
         at = f"{found.resolution_limit:.3g}{f' {unit}' if unit else ''}"

@@ -188,7 +188,8 @@ def compare(
 
     The result's `verdict` says it in one sentence. The p-value is that of `two_sample_test`, where all parameters but
     *names* are explained; *names* are what the sentence and the plot call the two samples. Maps and grids, trajectories
-    and complete lists have no p-value: of them it says how much they share at fine, middle and coarse scales.
+    and complete lists, and importance weights that rest on a few atoms, have no p-value: of them it says how much they
+    share at fine, middle and coarse scales, and `no_test` says why.
 
     Returns
     -------

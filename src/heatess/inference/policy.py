@@ -1,12 +1,12 @@
-"""Which data have p-values and bands: independent draws. What is asked of others is refused, or thinned first.
+"""Which data have p-values and bands: independent draws, whose weights let their variance be known.
 
-`independent` is the one place that decides it; what is known about a measure comes with it, see `Known`.
+`independent` and `standing` are the places that decide it; what is known about a measure comes with it, see `Known`.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from ..measure import Measure
 from ..scales import in_words, resolve
 from .chains import mixing
 from .draws import in_chains, share_of_steps, step_of
+from .pareto import tail_index
+from .weights import WeightsAre
 
 #: Scales at which the autocorrelation time is looked at, and draws that must be left.
 SCALES, LEAST = 8, 8
@@ -30,6 +32,22 @@ DISAGREE = 1.1
 #: Steps from row to row, as a share of the distance of rows at random, below which rows of a file are in an order: that
 #: of a chain with an autocorrelation of 0.75, whose time is 7 draws.
 NEAR = 0.5
+
+#: Effective number of atoms that carry the variance of importance weights, (sum w^2)^2 / sum w^4: below the first there
+#: is no p-value and no band, below the second a warning. It stays small, whatever n is, from a tail index of 1/2 on.
+LEAST_CARRIERS, FEW_CARRIERS = 25.0, 50.0
+
+#: Pareto k of importance weights above which there is no p-value and no band, and above which there is a warning.
+MOST_K, HIGH_K = 0.7, 0.5
+
+#: ESS of fixed weights below which bands are withheld, and below which there is a warning. Tests are exact for them.
+LEAST_ESS, LOW_ESS = 10.0, 25.0
+
+#: What helps where the weights do not.
+_REMEDY = (
+    "draw from a proposal that is wider than the target, draw more, or, if the weights do not depend on the points, "
+    'say weights_are="fixed"'
+)
 
 #: Why data of a kind have no p-value and no band.
 _REASONS = {
@@ -102,3 +120,69 @@ def _thinned(subject: str, measure: Measure, places: Any) -> Measure:
         )
     some = measure[kept]
     return Measure.trusted(some.space, some.points, some.weights, replace(some.known, kind="draws", chains=None))
+
+
+class Standing(NamedTuple):
+    """What the weights of a sample allow: why there is no p-value and no band, and what to be warned of; "" if nothing.
+
+    `pareto_k` is that of the weights, nan where there is no tail to fit.
+    """
+
+    refusal: str
+    caution: str
+    pareto_k: float
+
+
+def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Standing:
+    """Whether the variance of weights can be known; *name* is what messages call the sample.
+
+    A cloud that missed its tail has a large ESS and a small Pareto k, so neither tells it apart. How many atoms carry
+    the variance does so more often: few where the weights grow steeply, even if the largest of them was never drawn.
+    Atoms of zero weight are draws, and count for Pareto k.
+
+    >>> import heatess as he
+    >>> steep = he.Measure(he.samplers.fibonacci(100), 1 / np.arange(1, 101))
+    >>> print(standing(steep, "importance").refusal[:75])
+    the variance of the importance weights rests on 2.5 of 100 atoms, and below
+    """
+    ess, tail = measure.ess, tail_index(measure.weights)
+    if weights_are == "fixed":
+        few = f"ESS is {ess:.3g}, and with fewer than"
+        refusal = f"{few} {LEAST_ESS:g} effective draws bands hold too rarely; draw more" if ess < LEAST_ESS else ""
+        often = f"{few} {LOW_ESS:g} effective draws bands hold less often than their level says; draw more"
+        return Standing(refusal, often if ess < LOW_ESS else "", tail)
+    whose = f"the importance weights of {name}" if name else "the importance weights"
+    carriers = carriers_of(measure)
+    rests = f"the variance of {whose} rests on {carriers:.2g} of {measure.n:,} atoms, and below"
+    heavy = f"Pareto k of {whose} is {tail:.2f}, and above"
+    refusal = caution = ""
+    even = carriers > measure.n / 2  # too few atoms, if they are few, and not too uneven
+    if even and carriers < LEAST_CARRIERS:
+        who = f"{name} has" if name else "there are"
+        refusal = (
+            f"{who} {measure.n} atoms, and with weights that depend on the points {LEAST_CARRIERS:g} are needed at "
+        )
+        refusal += 'least; draw more or, if the weights do not depend on the points, say weights_are="fixed"'
+    elif carriers < LEAST_CARRIERS:
+        refusal = f"{rests} {LEAST_CARRIERS:g} no band and no p-value can be trusted; {_REMEDY}"
+    elif tail > MOST_K:
+        refusal = f"{heavy} {MOST_K:g} no band and no p-value can be trusted; {_REMEDY}"
+    elif carriers < FEW_CARRIERS and not even:
+        caution = f"{rests} {FEW_CARRIERS:g} bands and tests err more often than their level says; {_REMEDY}"
+    elif tail > HIGH_K:
+        caution = f"{heavy} {HIGH_K:g} bands and tests err more often than their level says; {_REMEDY}"
+    return Standing(refusal, caution, tail)
+
+
+def carriers_of(measure: Measure) -> float:
+    """Effective number of atoms that carry the variance of importance weights: (sum w^2)^2 / sum w^4, at most ESS."""
+    return float(1 / (measure.ess**2 * np.sum(measure.weights**4)))
+
+
+def ask_weights(measure: Measure, name: str = "") -> None:
+    """Refuse a test with importance weights whose variance cannot be known, or warn."""
+    found = standing(measure, "importance", name)
+    if found.refusal:
+        raise KindError(found.refusal)
+    if found.caution:
+        warn(found.caution, CalibrationWarning)

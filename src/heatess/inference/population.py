@@ -22,18 +22,11 @@ from .band import ENDS, QUANTITIES, Band, bands_of
 from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_of, quantiles, score_interval
 from .jackknife import excesses, refuse_cost, refuse_one_footprint
 from .limit import resolution_limit
-from .pareto import tail_index
-from .policy import independent
+from .policy import independent, standing
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: ESS below which bands are withheld, and below which there is a warning.
-LEAST_ESS, LOW_ESS = 10.0, 25.0
-
-#: Pareto k of importance weights above which bands are withheld, and above which there is a warning.
-MOST_K, HIGH_K = 0.7, 0.5
 
 #: Share of the atoms that may coincide with others before there is a warning.
 COPIES = 0.05
@@ -220,10 +213,11 @@ def population_profile(
     and all other quantities follow from A. They assume that the draws are independent: draws of Markov chains are
     thinned first, and maps, grids, trajectories and complete lists are refused with a `KindError`.
 
-    Bands are withheld, with the reason in `withheld`, where simulations showed them to be wrong: for an ESS below 10,
-    and for importance weights with a Pareto k above 0.7. There is a `CalibrationWarning` for an ESS below 25, for
-    importance weights with k above 0.5, and if more than 5 % of the atoms are exact copies of others, as they are
-    after resampling: copies are not independent draws.
+    Bands are withheld, with the reason in `withheld`, where simulations showed them to be wrong: for fixed weights
+    with an ESS below 10, and for importance weights if fewer than 25 atoms carry their variance, (sum w^2)^2 / sum
+    w^4, or if `pareto_k` is above 0.7. There is a `CalibrationWarning` for an ESS below 25, for importance weights with
+    fewer than 50 atoms that carry their variance or with k above 0.5, and if more than 5 % of the atoms are exact
+    copies of others, as they are after resampling: copies are not independent draws.
 
     The time is linear in n where `heat_profile` is: with a transform, in flat space of up to three dimensions, and at
     fine scales. It is that of one transform, a second one for unequal weights, and 16 back, for any number of scales;
@@ -278,16 +272,16 @@ def population_profile(
     origin = origin_of_weights(measure, weights_are)
     at = scales_for(measure, angles, times, resolutions, rtol)
     refuse_one_footprint(measure, at.times)
-    tail = tail_index(measure.weights)
     atoms = measure.support()
     refuse_cost(atoms, nodes_of(np.unique(at.times), NODES)[1], rtol)
     diagonal = diagonal_of(atoms, at.times, rtol)
     outcome, excess = excesses(atoms, at.times, rtol, diagonal)
     moments = moments_of(atoms, at.times, excess, rtol)
     importance = origin == "importance"
-    withheld = _reason(measure.ess, tail, importance)
-    if withheld is None:
-        _warn_of_weights(atoms.ess, tail, importance)
+    allowed = standing(measure, origin)
+    withheld = allowed.refusal or None
+    if withheld is None and allowed.caution:
+        warn(allowed.caution, CalibrationWarning)
     _warn_of_copies(atoms)
     _warn_of_doubt(outcome, moments, excess, measure.ess)
     ends = _intervals(atoms, at.times, diagonal, moments, importance, level, withheld)
@@ -301,7 +295,7 @@ def population_profile(
         level=float(level),
         ess=measure.ess,
         n=measure.n,
-        pareto_k=tail,
+        pareto_k=allowed.pareto_k,
         weights_are=origin,
         resolution_limit=limit,
         withheld=withheld,
@@ -323,30 +317,6 @@ def _check(measure: Measure, level: float) -> None:
         raise InputError(
             f"population_profile needs three or more atoms with a weight, but found {count} with an ESS of "
             f"{measure.ess:.7g}; give more draws"
-        )
-
-
-def _reason(ess: float, tail: float, importance: bool) -> str | None:
-    """Why bands are withheld, or None."""
-    if ess < LEAST_ESS:
-        return f"ESS is {ess:.3g}, and with fewer than {LEAST_ESS:g} effective draws bands hold too rarely"
-    if importance and tail > MOST_K:
-        return f"Pareto k of the importance weights is {tail:.2f}, and above {MOST_K:g} their variance cannot be known"
-    return None
-
-
-def _warn_of_weights(ess: float, tail: float, importance: bool) -> None:
-    """Weights with heavy tails, and few effective draws."""
-    if importance and tail > HIGH_K:
-        warn(
-            f"Pareto k of the importance weights is {tail:.2f}; above {HIGH_K:g} bands hold less often than their "
-            "level says; a proposal with heavier tails than the target would help",
-            CalibrationWarning,
-        )
-    if ess < LOW_ESS:
-        warn(
-            f"ESS is {ess:.3g}; below {LOW_ESS:g} bands hold less often than their level says; more draws would help",
-            CalibrationWarning,
         )
 
 

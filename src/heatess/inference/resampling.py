@@ -9,16 +9,10 @@ from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray, shown
 from ..engines.columns import Draw
-from ..errors import InputError, PrecisionWarning, warn
+from ..errors import InputError
 from ..measure import Measure, distinct_rows
-from .pareto import tail_index
+from .policy import ask_weights
 from .weights import WeightsAre, origin_of_weights
-
-#: Least ESS of a sample that multipliers resample: with less, the test rejects too often.
-LEAST_ESS = 25.0
-
-#: Tail index of importance weights above which p-values are in doubt.
-HEAVY = 0.5
 
 
 class Pool(NamedTuple):
@@ -68,27 +62,9 @@ def origins(a: Measure, b: Measure, weights_are: Any, names: tuple[str, str] = (
     found = [origin_of_weights(measure, word) for measure, word in zip((a, b), pair, strict=True)]
     if "importance" not in found:
         return "fixed"
-    for name, measure, word in zip(names, (a, b), found, strict=True):
-        _check_importance(name, measure, word)
+    for name, measure in zip(names, (a, b), strict=True):
+        ask_weights(measure, name)
     return "importance"
-
-
-def _check_importance(name: str, measure: Measure, word: WeightsAre) -> None:
-    """Refuse or warn where resampling with multipliers is not right."""
-    if measure.ess < LEAST_ESS:
-        whose = "its weights" if word == "importance" else "the weights of the other sample"
-        raise InputError(
-            f"the ESS of {name} is {measure.ess:.3g}, and {whose} depend on the points: below {LEAST_ESS:g} no "
-            "resampling is known that gives right p-values; draw more points or, if the weights of both are "
-            'independent of the points, say weights_are="fixed"'
-        )
-    tail = tail_index(measure.weights) if word == "importance" else float("nan")
-    if tail > HEAVY:
-        warn(
-            f"the weights of {name} have a heavy tail, Pareto k = {tail:.2f}: above {HEAVY:g} a few points that were "
-            "not drawn may decide, and p-values may be wrong; draw from a proposal nearer to the target",
-            PrecisionWarning,
-        )
 
 
 def draws_of(pool: Pool, weights_are: WeightsAre, rng: np.random.Generator) -> Draw:

@@ -172,7 +172,8 @@ def two_sample_test(
     independent of the points) the points of both samples are permuted over the weights, which is exact for any number
     of points. *Importance* weights are functions of the points, so points cannot change places. Then the influence
     w_i / (1 - w_i) of each point on its own sample gets a random sign: that is right for large samples, and refused
-    where the ESS of either is below 25. If the weights of one sample are importance weights, both are resampled so.
+    with a `KindError` where fewer than 25 atoms carry the variance of the weights of either, (sum w^2)^2 / sum w^4, or
+    where `pareto_k` is above 0.7. If the weights of one sample are importance weights, both are resampled so.
 
     Points must be independent draws. Copies of a point count as several draws. Draws of Markov chains are thinned until
     they are independent, and a `CalibrationWarning` says so; maps and grids, trajectories and complete lists have no

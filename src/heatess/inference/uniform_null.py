@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..engines import plan
-from ..errors import InputError, PrecisionWarning, warn
+from ..errors import PrecisionWarning, warn
 from ..measure import Measure
 from ..scales import Scales
 from .combine import LEAST, LimitLaw, from_draws
@@ -27,14 +27,21 @@ LIMIT_ESS, LIMIT_SHARE, CLOSE_PAIRS = 50.0, 0.2, 30.0
 #: Draws unless the user gives their number, and the accuracy of each.
 DRAWS, DRAW_RTOL = 999, 1e-7
 
-#: Importance weights need this ESS.
-LEAST_ESS = 50.0
-
-#: Pareto index of importance weights above which their means have no standard error to speak of.
-HEAVY_TAIL = 0.7
-
 #: Relative uncertainty of a p-value that is worth a warning.
 DOUBT = 1e-6
+
+
+#: p-values below this are told as being below it: what the limit law says there has not been checked for finite n.
+LEAST_CLAIMED = 1e-6
+
+
+def claimed(pvalue: float, digits: int = 2) -> str:
+    """A p-value for readers.
+
+    >>> claimed(0.0123), claimed(2.5e-12)
+    ('p = 0.012', 'p < 1e-6')
+    """
+    return f"p = {pvalue:.{digits}g}" if pvalue >= LEAST_CLAIMED else "p < 1e-6"
 
 
 class Found(NamedTuple):
@@ -52,16 +59,12 @@ def find_pvalues(
     family: Family,
     at: Scales | None,
     origin: WeightsAre,
-    tail: float,
     draws: int | None,
     rng: np.random.Generator,
 ) -> Found:
-    """p-values by the method that suits the weights, whose Pareto index is *tail*, the number of atoms and the scales.
-
-    The index is that of all weights that the user gave: those of zero are draws as well.
-    """
+    """p-values by the method that suits the weights, the number of atoms and the scales."""
     if origin == "importance":
-        return _by_multipliers(measure, family, tail, DRAWS if draws is None else draws, rng)
+        return _by_multipliers(measure, family, DRAWS if draws is None else draws, rng)
     law = limit_law(measure, family, classical=at is None)
     if draws is None and law is not None and limit_holds(measure, at):
         return _by_limit(measure, family, law)
@@ -123,14 +126,8 @@ def uniform_measure(measure: Measure, rng: np.random.Generator) -> Measure:
     return Measure.trusted(space, space.check(space.uniform(measure.n, rng)), measure.weights)
 
 
-def _by_multipliers(measure: Measure, family: Family, tail: float, draws: int, rng: np.random.Generator) -> Found:
+def _by_multipliers(measure: Measure, family: Family, draws: int, rng: np.random.Generator) -> Found:
     """If the target is uniform, sum w_i phi(x_i) is the mean of an estimate whose errors have the signs' spread."""
-    if measure.ess < LEAST_ESS:
-        raise InputError(
-            f"with importance weights the test needs an ESS of at least {LEAST_ESS:g}, but it is {measure.ess:.3g}; "
-            'draw more points, or, if the weights do not depend on the points, say weights_are="fixed"'
-        )
-    _refuse_heavy(tail)
     weights, given = np.asarray(measure.weights), 0
 
     def draw(count: int) -> FloatArray:
@@ -145,13 +142,3 @@ def _by_multipliers(measure: Measure, family: Family, tail: float, draws: int, r
     found = measure.ess * family.signed(measure, draw, draws + 1)
     pvalues, pvalue = from_draws(found[0], found[1:])
     return Found(found[0], pvalues, pvalue, "multiplier", draws)
-
-
-def _refuse_heavy(tail: float) -> None:
-    """*tail* is nan where there is no tail, as for equal weights."""
-    if tail > HEAVY_TAIL:
-        raise InputError(
-            f"the largest importance weights have a tail index (Pareto k) of {tail:.2f}, above {HEAVY_TAIL:g}, so "
-            "no test of their target can be trusted; draw from a proposal that covers the target better, or, if the "
-            'weights do not depend on the points, say weights_are="fixed"'
-        )

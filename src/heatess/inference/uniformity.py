@@ -18,10 +18,9 @@ from ..spaces.base import Space
 from .combine import cauchy
 from .families import Family, heat_family, sobolev_family
 from .jackknife import refuse_one_footprint
-from .pareto import tail_index
-from .policy import independent
+from .policy import ask_weights, independent
 from .sobolev import sobolev
-from .uniform_null import Found, Method, find_pvalues, log_places
+from .uniform_null import Found, Method, claimed, find_pvalues, log_places
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
@@ -56,7 +55,8 @@ class UniformityTest(scales.OverScales):
     ----------
     pvalue : float
         One p-value over all scales and low degrees, or that of the statistic that was asked for. p-values of the limit
-        law below 1e-300 are given as that: none is zero.
+        law below 1e-300 are given as that: none is zero. It is computed to ten digits, but is the law of infinitely
+        many points; `pvalue_in_words` says what may be claimed.
     times, angles, resolutions : ndarray, shape (scales,)
         The scales; nan for a statistic that has none.
     statistics : ndarray, shape (scales,)
@@ -133,6 +133,15 @@ class UniformityTest(scales.OverScales):
         every = np.concatenate([self.pvalues, self.degrees.pvalues])
         return float(self.statistics[0] if len(every) == 1 else cauchy(every))
 
+    def pvalue_in_words(self) -> str:
+        """The p-value as it may be claimed: the limit law is that of infinitely many points, and not told below 1e-6.
+
+        >>> import heatess as he
+        >>> he.uniformity_test(he.samplers.von_mises_fisher(300, [0, 0, 1], 1.0, rng=1)).pvalue_in_words()
+        'p < 1e-6'
+        """
+        return claimed(self.pvalue)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, with the low degrees under "degrees".
 
@@ -158,7 +167,7 @@ class UniformityTest(scales.OverScales):
 
     def __repr__(self) -> str:
         how = self.method if not self.draws else f"{self.method}, {self.draws:,} draws"
-        head = f"UniformityTest({self.space!r}, n={self.n}, ess={self.ess:.4g}: p = {self.pvalue:.3g} by {how}"
+        head = f"UniformityTest({self.space!r}, n={self.n}, ess={self.ess:.4g}: {claimed(self.pvalue, 3)} by {how}"
         if self.name != "heat":
             return f"{head}; {self.name} {self.statistic:.4g}, expected {float(self.expected[0]):.4g})"
         least = int(np.argmin(self.pvalues))
@@ -166,7 +175,7 @@ class UniformityTest(scales.OverScales):
         if len(self.degrees.pvalues) and self.degrees.pvalues.min() < smallest:
             lowest = int(np.argmin(self.degrees.pvalues))
             smallest, where = float(self.degrees.pvalues[lowest]), f"in degree {self.degrees.degrees[lowest]}"
-        return f"{head}; least {smallest:.3g} {where})"
+        return f"{head}; least {claimed(smallest, 3).removeprefix('p = ')} {where})"
 
 
 def uniformity_test(
@@ -229,8 +238,9 @@ def uniformity_test(
         "fixed": the weights are equal, or do not depend on the points. The question is whether the points are
         independent and uniform. "importance": the weights are functions of the points, such as target over proposal.
         The question is then whether the *target* is uniform, and the points themselves need not be. Signs drawn at
-        random for each atom give the law of T around its own mean; it is approximate, and needs an ESS of 50 and
-        weights without a heavy tail (`pareto_k` up to 0.7). One transform a draw serves all scales where the space has
+        random for each atom give the law of T around its own mean; it is approximate, and refused with a
+        `KindError` where fewer than 25 atoms carry the variance of the weights, (sum w^2)^2 / sum w^4, or where
+        `pareto_k` is above 0.7. One transform a draw serves all scales where the space has
         one, in linear time; elsewhere all pairs are summed, each once for all draws. Default: "importance" if weights
         are given and differ, zeros aside, else "fixed".
     chains : int or array-like, shape (n,), optional
@@ -271,6 +281,8 @@ def uniformity_test(
     given = independent(whole_sample, "points", "test of uniformity", instead, chains)
     measure = given.support()
     origin = origin_of_weights(measure, weights_are)
+    if origin == "importance":
+        ask_weights(given)  # weights of zero are draws as well
     count = None if draws is None else whole(draws, "draws", 19, 10**7)
     own_rng = generator(rng)
     if statistic is None:
@@ -281,7 +293,7 @@ def uniformity_test(
             raise ScaleError("a classical statistic has no scale; give statistic= or scales, not both")
         chosen = sobolev(measure.space, statistic)
         at, family, name = None, sobolev_family(measure.space, chosen), chosen.name
-    found = find_pvalues(measure, family, at, origin, tail_index(given.weights), count, own_rng)
+    found = find_pvalues(measure, family, at, origin, count, own_rng)
     return replace(_result(measure, family, at, name, origin, found), n=given.n)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import FloatArray
 from ..directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
-from ..inference.policy import NO_DRAWS
+from ..inference.policy import HIGH_K, MOST_K, NO_DRAWS
 from ..measure import Measure
 from ..plot import plain
 from ..profile import HeatProfile
@@ -38,9 +38,6 @@ MISLEADS, NEARLY_ALL = 1.25, 0.9
 
 #: GESS below which atoms are said to act like one.
 ONE = 1.05
-
-#: Pareto k above which weights have too heavy a tail to trust averages, and above which one should look.
-HEAVY, HIGH = 0.7, 0.5
 
 #: Share of atoms that may be copies without a word.
 COPIES = 0.01
@@ -220,11 +217,11 @@ def _span(known: Told) -> str:
 def warnings(known: Told) -> list[str]:
     """What a reader must be warned of."""
     said, n = [], known.profile.n
-    if known.pareto_k > HIGH and known.profile.known.kind not in NO_DRAWS:
-        strong = "so heavy that averages over them cannot be trusted" if known.pareto_k > HEAVY else "heavy"
+    if known.pareto_k > HIGH_K and known.profile.known.kind not in NO_DRAWS:
+        strong = "so heavy that averages over them cannot be trusted" if known.pareto_k > MOST_K else "heavy"
         said.append(
-            f"The tail of the weights is {strong}: Pareto k is {known.pareto_k:.2f}, and above {HEAVY:g} a few atoms "
-            "decide. If these are importance weights, use a proposal with heavier tails."
+            f"The tail of the weights is {strong}: Pareto k is {known.pareto_k:.2f}, and above {MOST_K:g} a few atoms "
+            "decide. If these are importance weights, draw from a proposal that is wider than the target."
         )
     if known.distinct is not None and known.distinct < (1 - COPIES) * n:
         said.append(

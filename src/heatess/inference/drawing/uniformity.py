@@ -70,7 +70,7 @@ def _draw_scales(ax: Axes, test: UniformityTest) -> None:
         color=COLORS[2],
         linestyle=(0, (2, 1.4)),
         linewidth=2.0,
-        label=f"combined: p = {test.pvalue:.2g}",
+        label=f"combined: {test.pvalue_in_words()}",
         gid="heatess-combined",
     )
     ax.set(xscale="log", xlabel=name)
