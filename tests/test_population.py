@@ -290,11 +290,11 @@ def test_bands_are_withheld_with_the_reason():
 
 
 def test_warnings_say_what_bands_assume():
-    with pytest.warns(he.CalibrationWarning, match=r"ESS is 20; below 25"):
+    with pytest.warns(he.CalibrationWarning, match=r"ESS is 20, and with fewer than 25"):
         he.population_profile(cloud(20, 1), angles=[10])
     n = 4000
-    with pytest.warns(he.CalibrationWarning, match="heavier tails than the target"):
-        he.population_profile(cloud(n, 2), log_weights=-0.62 * np.log((np.arange(n) + 0.5) / n), angles=[10])
+    with pytest.warns(he.CalibrationWarning, match="below 50 bands and tests err.*wider than the target"):
+        he.population_profile(cloud(n, 2), log_weights=-0.45 * np.log((np.arange(n) + 0.5) / n), angles=[10])
     x = cloud(300, 3)
     resampled = x[np.random.default_rng(0).integers(0, 300, 300)]
     with pytest.warns(he.CalibrationWarning, match="exact copies of others.*weights as they were before"):
