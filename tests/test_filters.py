@@ -84,6 +84,31 @@ def test_other_spaces_serve(space):
     assert found == pytest.approx(he.gess_ratio(points, weights, time=0.05, space=space), rel=1e-12)
 
 
+def test_a_scale_that_can_never_trigger_is_told_and_the_advice_works(cloud):
+    one = np.where(np.arange(200) == 0, 1.0, 0.0)
+    wide = he.ResamplingCriterion(he.Sphere(2), 60)
+    with pytest.warns(he.CalibrationWarning, match=r"angle 60 degrees the ratio is 0\.9\d or more .* or finer") as told:
+        assert wide(cloud, one) is False
+    angle = float(str(told[0].message).split("give one of angle ")[1].split()[0])
+    advised = he.ResamplingCriterion(he.Sphere(2), angle)
+    assert advised.ratio(cloud, one) == pytest.approx(0.25, rel=0.1)
+    with pytest.warns(he.CalibrationWarning, match="never below 0.5"):
+        he.gess_ratio(cloud, one, angle=60)
+
+
+@pytest.mark.parametrize(
+    ("space", "threshold"), [(he.Sphere(2), 0.5), (he.Sphere(2), 0.2), (he.Euclidean(3), 0.5)], ids=repr
+)
+def test_without_a_scale_the_floor_is_half_the_threshold(space, threshold):
+    rng = np.random.default_rng(1)
+    flat = space == he.Euclidean(3)
+    points = rng.normal(size=(400, 3)) if flat else he.samplers.von_mises_fisher(400, NORTH, 50.0, rng=rng)
+    criterion = he.ResamplingCriterion(space, threshold=threshold)
+    assert "scale from the cloud" in repr(criterion)
+    assert criterion.ratio(points, np.where(np.arange(400) == 0, 1.0, 0.0)) == pytest.approx(threshold / 2, rel=0.15)
+    assert criterion(points) is False
+
+
 # As other packages hand particles, without them.
 
 
@@ -170,7 +195,6 @@ def test_it_is_plain_frozen_and_speaks():
             TypeError,
             r"space must be a heatess space .*, but is 'sphere'",
         ),
-        ({"space": he.Sphere(2)}, ScaleError, "exactly one scale"),
         ({"space": he.Sphere(2), "angle": 8, "time": 0.1}, ScaleError, "found 2 arguments"),
         ({"space": he.Sphere(2), "angle": -1}, ScaleError, "positive and finite"),
         ({"space": he.Euclidean(2), "angle": 8}, ScaleError, "are not angles; give resolutions"),

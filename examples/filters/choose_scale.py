@@ -4,13 +4,14 @@
     python examples/filters/choose_scale.py
 
 A direction drifts at random, and is measured with von Mises-Fisher noise. The table has one line per trigger: how often
-the filter resampled, and the root mean square error of its mean direction. ESS resamples often, because most particles
-get little weight. gESS at a scale no wider than the posterior resamples less, at the same error. At much wider scales
-it sees one particle where there are many, and resamples too late.
+the filter resampled, and the root mean square error of its mean direction. ESS < n / 2 resamples often, because most
+particles get little weight. gESS at a scale no wider than the posterior resamples less, at the same error, and so does
+ESS < n / 10. At much wider scales gESS sees one particle where there are many, and resamples too late.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -74,10 +75,13 @@ def row(name: str, trigger: Trigger) -> str:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table, wide scales included, at which the ratio can hardly fall below the threshold."""
+    warnings.simplefilter("ignore", he.CalibrationWarning)
     print(f"{PARTICLES} particles, {STEPS} steps, mean of {RUNS} runs, threshold {THRESHOLD}\n")
     print(f"{'trigger':<16} {'resampled':>13}   {'error':>10}   {'posterior':>10}")
-    print(row("ESS", lambda _, weights: 1 / np.sum(weights**2) < THRESHOLD * PARTICLES))
+    for share in (THRESHOLD, 0.1):
+        print(row(f"ESS < {share:g} n", lambda _, weights, share=share: 1 / np.sum(weights**2) < share * PARTICLES))
+    print(row("gESS, own scale", he.ResamplingCriterion(he.Sphere(2), threshold=THRESHOLD)))
     for angle in ANGLES:
         print(row(f"gESS, {angle} deg", he.ResamplingCriterion(he.Sphere(2), angle, THRESHOLD)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import plateaus, restored, scales
 from .arrays import FloatArray, is_dask, shown
 from .engines import plan, sampled
-from .errors import InputError, PrecisionWarning, ScaleError, missing_extra, warn
+from .errors import CalibrationWarning, InputError, PrecisionWarning, ScaleError, missing_extra, warn
 from .fitting import scales_for
 from .heat.sums import HeatSums
 from .known import Known
@@ -421,6 +422,9 @@ def gess_ratio(
 
     Resample when it falls below a half, say. Unlike gESS / n it is about one again after resampling.
 
+    It cannot fall below 1 / gESS of the equally weighted atoms, its value with all weight on one of them. There is a
+    `CalibrationWarning` where that floor is above a half: the scale is then too wide beside the cloud to tell anything.
+
     >>> import heatess as he
     >>> cloud = he.samplers.fibonacci(500)
     >>> he.gess_ratio(cloud, np.ones(500), angle=10)
@@ -434,7 +438,42 @@ def gess_ratio(
         return gess(points, weights, log_weights=log_weights, **at_scale) / gess(points, **at_scale)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     t = float(scales.resolve(measure.space, angle, time, resolution).times[0])
-    return plan.overlap(measure.equally_weighted, t, 1e-8) / plan.overlap(measure, t, 1e-8)
+    return ratio_at(measure, t, 0.5)
+
+
+def ratio_at(measure: Measure, time: float, threshold: float, narrows: bool = False) -> float:
+    """`gess_ratio` of a measure, with a warning if it can never fall below a threshold.
+
+    Of a cloud of rms width W in D dimensions the floor is about (1 + 4 W^2 / (D alpha^2))^(-D/2); W from the floor that
+    was found says at which scale alpha it is half the threshold. A scale that *narrows* goes there, where the floor is
+    above three quarters of the threshold.
+    """
+    even = measure.equally_weighted
+    floor = plan.overlap(even, time, 1e-8)
+    for _ in range(3):
+        share = widest_share(floor, threshold, measure.space.dim)
+        if not narrows or floor < 0.75 * threshold or share == 0:
+            break
+        time *= share**2
+        floor = plan.overlap(even, time, 1e-8)
+    if floor > threshold and measure.ess < (1 - 1e-9) * measure.n:  # equal weights have the ratio 1 at every scale
+        advice = f"give one of {scales.in_words(measure.space, share**2 * time)} or finer" if share else "all are one"
+        warn(
+            f"at {scales.in_words(measure.space, time)} the ratio is {floor:.2f} or more whatever the weights are, and "
+            f"so never below {threshold:g}: the scale is too wide beside the cloud; {advice}",
+            CalibrationWarning,
+        )
+    return floor / plan.overlap(measure, time, 1e-8)
+
+
+def widest_share(floor: float, threshold: float, dim: int) -> float:
+    """By which factor a scale must shrink for the floor to be half the threshold.
+
+    >>> round(widest_share(0.5, 0.5, 2), 3)  # floor 1 / (1 + 2 W^2 / alpha^2): W^2 = alpha^2 / 2, wanted 1 / 4
+    0.577
+    """
+    power = 2 / max(dim, 1)
+    return math.sqrt(max(floor**-power - 1, 0.0) / ((threshold / 2) ** -power - 1))
 
 
 def check_rtol(rtol: float) -> None:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..arrays import positive, shown
 from ..errors import InputError, InputTypeError
-from ..profile import check_one_scale, gess_ratio
+from ..measure import Measure
+from ..profile import check_one_scale, ratio_at
 from ..scales import in_words, resolve
 from ..spaces.base import Space, check_space
 
@@ -26,17 +27,18 @@ class ResamplingCriterion:
     many light particles beside a heavy one do no harm: there is no need to resample while all places of the posterior
     are still covered.
 
-    Choose the scale as wide as the posterior itself, its standard deviation, or a third of it if the state has
-    coordinates that *points* leaves out. At scales far below, the ratio is ESS / n. At scales far above, all particles
-    are one, the filter resamples too late, and its error grows. `examples/filters/choose_scale.py` shows both on a
-    filter on the sphere.
+    With all weight on one particle the ratio is 1 / gESS of equal weights, about (1 + 4 W^2 / (D alpha^2))^(-D/2) for a
+    cloud of rms width W in D dimensions at scale alpha = sqrt(8 t): on S^2 0.34 at W, 0.81 at 3 W. It falls no lower,
+    so a scale much wider than the cloud never triggers, and there is a `CalibrationWarning` that says the widest scale
+    of use. Without a scale, each call takes that at which this floor is half the threshold (on S^2 0.8 W for a half).
+    At scales far below W, the ratio is ESS / n. `examples/filters/choose_scale.py` shows a filter on the sphere.
 
     Parameters
     ----------
     space : Space
         The manifold of the particles.
     angle, time, resolution : float
-        Exactly one of them: the scale.
+        At most one of them: the scale. Default: a share of the cloud's width, anew in each call.
     threshold : float
         In (0, 1]; half by default, as is usual for ESS / n.
     points : callable, optional
@@ -76,8 +78,9 @@ class ResamplingCriterion:
 
     def __post_init__(self) -> None:
         check_space(self.space, needed=True)
-        check_one_scale(self.angle, self.time, self.resolution)
-        resolve(self.space, self.angle, self.time, self.resolution)  # refuses what is no scale of this space
+        if self._given:
+            check_one_scale(self.angle, self.time, self.resolution)
+            resolve(self.space, self.angle, self.time, self.resolution)  # refuses what is no scale of this space
         if positive(self.threshold, "threshold", "a number in (0, 1]") > 1:
             raise InputError(f"threshold must be a number in (0, 1], but is {self.threshold:g}")
         if self.points is not None and not callable(self.points):
@@ -95,8 +98,16 @@ class ResamplingCriterion:
         if weights is None and log_weights is None:
             found = _of_object(particles)
         points = found.points if self.points is None else self.points(found.points)
-        scale = {"angle": self.angle, "time": self.time, "resolution": self.resolution}
-        return gess_ratio(points, found.weights, log_weights=found.log_weights, space=self.space, **scale)
+        measure = Measure.of(points, found.weights, log_weights=found.log_weights, space=self.space)
+        if self._given:
+            time = float(resolve(self.space, self.angle, self.time, self.resolution).times[0])
+        else:
+            time = time_for(measure, self.threshold)
+        return ratio_at(measure, time, self.threshold, narrows=not self._given)
+
+    @property
+    def _given(self) -> bool:
+        return any(value is not None for value in (self.angle, self.time, self.resolution))
 
     def __call__(
         self, particles: Any, weights: ArrayLike | None = None, *, log_weights: ArrayLike | None = None
@@ -105,8 +116,24 @@ class ResamplingCriterion:
         return self.ratio(particles, weights, log_weights=log_weights) < self.threshold
 
     def __repr__(self) -> str:
-        time = float(resolve(self.space, self.angle, self.time, self.resolution).times[0])
-        return f"ResamplingCriterion({self.space!r}, {in_words(self.space, time)}: gESS ratio < {self.threshold:g})"
+        scale = "scale from the cloud"
+        if self._given:
+            time = float(resolve(self.space, self.angle, self.time, self.resolution).times[0])
+            scale = in_words(self.space, time)
+        return f"ResamplingCriterion({self.space!r}, {scale}: gESS ratio < {self.threshold:g})"
+
+
+def time_for(measure: Measure, threshold: float) -> float:
+    """The diffusion time at which the floor of the ratio is about half the threshold, from the width of the cloud.
+
+    The mean square of the distances of atoms, each with one other at random, is 2 W^2. Copies of one atom have no
+    width, and any scale does.
+    """
+    order = np.random.default_rng(0).permutation(measure.n)
+    gaps = np.asarray(measure.space.distance(measure.points, measure.points[order]))
+    width2 = float(np.mean(gaps**2)) / 2
+    wanted = (threshold / 2) ** (-2 / max(measure.space.dim, 1)) - 1
+    return 4 * width2 / (max(measure.space.dim, 1) * wanted) / 8 or 1.0
 
 
 class _Particles(NamedTuple):
