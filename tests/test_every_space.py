@@ -164,6 +164,7 @@ def test_parts_add_up_to_the_whole(case, tmp_path):
     assert merged.at(time=between).gess == pytest.approx(he.gess(points, weights, space=space, time=between), rel=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore::heatess.CalibrationWarning")  # of scales that are wide beside the cloud
 @pytest.mark.parametrize(**named(EVERY))
 def test_a_measure_takes_the_place_of_points(case):
     points, weights = cloud(case)

@@ -335,6 +335,7 @@ def test_gess_equals_the_profile(cloud, t):
         assert he.gess(x, w, resolution=degrees) == pytest.approx(profile.gess[0], rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::heatess.CalibrationWarning")  # of scales that are wide beside the cloud
 @quick
 @given(clouds(), times, st.floats(1e-3, 1e3))
 def test_equal_weights_have_ratio_one(cloud, t, weight):

@@ -58,7 +58,7 @@ def filtered(trigger, seed):
 
 triggers = {
     "ESS": lambda _, weights: 1 / np.sum(weights**2) < particles / 2,
-    "gESS at 10 degrees": he.ResamplingCriterion(he.Sphere(2), angle=10, threshold=0.5),
+    "gESS at own scale": he.ResamplingCriterion(he.Sphere(2), threshold=0.5),
 }
 runs = {name: [filtered(trigger, seed) for seed in range(5)] for name, trigger in triggers.items()}
 summary = {}
