@@ -25,6 +25,7 @@ COMMANDS = {
     "thin": ["cloud.csv", "--size", "5", "--angle", "20"],
     "redundancy": ["cloud.csv", "--angle", "20"],
     "density": ["cloud.csv", "--angle", "40"],
+    "modes": ["cloud.csv"],
     "accumulate": ["cloud.csv", "--max-degree", "8"],
     "merge": ["one.npz", "--angles", "60"],
 }
@@ -51,7 +52,7 @@ def outputs() -> list[tuple[str, str, str]]:
     for name, command in main.commands.items():
         for option in command.params:
             if option.name in deliver.OUTPUTS and option.metavar == "FILE":
-                other = ".nc" if name == "density" else ".npz"
+                other = {"density": ".nc", "modes": ".csv"}.get(name, ".npz")
                 found.append((name, option.opts[-1], f"out{suffixes.get(option.name, other)}"))
     return found
 
@@ -59,7 +60,7 @@ def outputs() -> list[tuple[str, str, str]]:
 def test_every_command_with_outputs_is_tried():
     written = outputs()
     assert {name for name, _, _ in written} == COMMANDS.keys()
-    assert len(written) == 21
+    assert len(written) == 22
     for name, command in main.commands.items():
         writes = any(getattr(option.callback, "__qualname__", "").startswith("output.") for option in command.params)
         assert writes == (name in COMMANDS)

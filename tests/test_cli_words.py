@@ -122,6 +122,7 @@ SAID = {
     "merge coarse.npz --angles 5": "accumulate with --max-degree",
     "merge coarse.npz finer.npz": "--max-degree",
     "merge plain.csv": "",
+    "modes phases.npy": "numpy.angle(z) in Python",
     "inspect phases.npy": "",
     "inspect weights.csv": "",
 }

@@ -291,7 +291,7 @@ _WHERE = """\b
 Examples:
   heatess density quakes.csv -o quakes.geojson --levels 0.5,0.9
   heatess density posterior.csv -o map.fits
-  heatess density torsions.csv --space torus --units deg --angle 20 -o torsions.png
+  heatess density directions.csv --angle 20 -o directions.png
 """
 
 
