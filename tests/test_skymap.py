@@ -105,6 +105,7 @@ def test_lengths_have_no_degrees_where_distances_are_not_angles():
     assert first[3] == "-"  # no volume
 
 
+@pytest.mark.filterwarnings("ignore:the chains have not mixed")
 def test_every_kind_of_result_is_a_table_of_words_and_numbers():
     cloud = he.samplers.tetrahedral(60, 40.0, rng=0)
     results = [

@@ -126,7 +126,7 @@ def ways_to_square(factors: int) -> list[tuple[tuple[int, ...], int]]:
     """e^2 = (prod_f (1 + e_f) - 1)^2 as a sum of products with one of 1, e_f, e_f^2 of each factor, and how often.
 
     >>> ways_to_square(1), [often for _, often in ways_to_square(2)]
-    ([((2,), 1)], [1, 2, 2, 2, 1, 2, 1])
+    ([((2,), 1)], [1, 2, 2, 1, 2, 1])
     """
     found = []
     for powers in product(range(3), repeat=factors):
