@@ -446,6 +446,7 @@ def test_our_own_faults_are_code_1_and_a_traceback_comes_only_when_asked_for(run
 # The demo.
 
 
+@pytest.mark.slow
 def test_the_demo_tells_the_resampling_story(run):
     result = run("demo")
     assert result.exit_code == 0

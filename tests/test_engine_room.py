@@ -79,6 +79,7 @@ def asked(statistic: Callable[..., np.ndarray], case: spaces.Case, times: np.nda
             return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(**spaces.named(spaces.EVERY))
 def test_every_statistic_is_the_same_by_every_engine(case: spaces.Case, monkeypatch: pytest.MonkeyPatch) -> None:
     for statistic, accuracy in STATISTICS:

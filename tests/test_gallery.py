@@ -63,6 +63,7 @@ def gess_of_angles(angles, alpha, weights=None):
     return 1 / (weights @ np.exp(-((angles / alpha) ** 2)) @ weights)
 
 
+@pytest.mark.slow
 def test_the_regions_of_earthquakes_are_those_of_a_flat_gaussian():
     text = printed(GALLERY / "plot_earthquakes.py")
     package = Path(importlib.util.find_spec("hvsampledata").submodule_search_locations[0])
@@ -73,6 +74,7 @@ def test_the_regions_of_earthquakes_are_those_of_a_flat_gaussian():
     assert f"596 quakes are {gess_of_angles(angles, np.radians(1)):.0f} regions at 1 degree" in text
 
 
+@pytest.mark.slow
 def test_the_attitudes_are_those_of_the_kernel_of_rotations():
     text = printed(GALLERY / "plot_attitude.py")
     quaternions = np.loadtxt(GALLERY / "data" / "imu_attitude.csv", delimiter=",", skiprows=1)[:, 1:]
@@ -84,6 +86,7 @@ def test_the_attitudes_are_those_of_the_kernel_of_rotations():
     assert f"10 deg: {1 / overlap.mean():6.2f} attitudes" in text
 
 
+@pytest.mark.slow
 def test_the_characters_are_those_of_a_matrix_exponential():
     networkx = pytest.importorskip("networkx")
     from scipy.linalg import expm

@@ -218,6 +218,7 @@ def test_chains_that_a_measure_knows_are_used():
     assert len(reordered.known.chain_labels(600)) == 600
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_slow_chain_do_not_differ():
     """As independent draws p was 0.002, and 1e-59 against uniform."""
     rng = np.random.default_rng(0)

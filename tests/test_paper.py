@@ -284,6 +284,7 @@ def test_figures_come_as_png_and_pdf_at_printing_size(run, tmp_path):
     assert "These experiments have no published numbers" in result.stdout
 
 
+@pytest.mark.slow
 def test_drawing_leaves_no_trace(tmp_path):
     pytest.importorskip("matplotlib")
     code = (

@@ -158,6 +158,7 @@ def test_deviations_stay_below_the_bounded_differences_inequality(replicates):
         assert (deviation > u).mean() <= 2 * math.exp(-(u**2) / (8 * bound**2 * concentration))
 
 
+@pytest.mark.slow
 def test_rates_of_convergence_are_those_of_the_theorem():
     for rate in convergence.rates(Settings(seed=11, quick=True)):
         assert rate.law().holds, (rate.name, rate.slope, rate.expected)

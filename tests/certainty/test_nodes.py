@@ -87,6 +87,7 @@ def test_two_cliques_joined_by_a_weak_link_have_their_closed_form(bridge):
     assert (found.error < 1e-6).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bridge", [1e-6, 1e-10, 1e-15])
 def test_two_large_rings_joined_by_a_weak_link_are_right(bridge):
     """The slow mode is constant on each ring but for terms of order bridge * n; above 1,200 nodes."""
@@ -194,6 +195,7 @@ def test_a_tiny_triangle_changes_nothing(size):
     assert_allclose(found.gess, expected, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neck", [1e-7, *(pytest.param(size, marks=pytest.mark.slow) for size in (1e-5, 1e-9))])
 def test_a_mesh_with_a_vanishing_neck_has_the_eigenpairs_of_its_matrices(neck):
     mesh = he.Mesh(*meshes.dumbbell(1, neck))
@@ -327,6 +329,7 @@ def test_hubs_meshes_and_trees_are_not_taken_for_random_graphs():
     assert not he.Mesh(*meshes.icosphere(4))._laplacian.whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["closed", "open", "cloud", "open cloud", "kernel"])
 def test_the_finest_time_that_is_reported_is_served(kind, monkeypatch):
     """With a lower limit on the number of eigenpairs, so that it is what decides."""

@@ -86,6 +86,7 @@ def test_the_search_finds_what_functions_are_off_by(name, share, what, monkeypat
     assert {check.what for check in found} == {what}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Mesh", "PointCloud"])
 def test_the_search_holds_meshes_and_samples_against_their_own_matrices(name, monkeypatch):
     right = search.search(4, 2, (name,), processes=1)

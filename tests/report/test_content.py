@@ -301,6 +301,7 @@ def test_the_density_of_a_product_is_that_of_the_factor_drawn():
     assert "Only one factor" in view["note"]
 
 
+@pytest.mark.slow
 def test_fine_scales_of_a_small_cloud_are_drawn_on_a_patch_around_it():
     measure = he.Measure(he.samplers.von_mises_fisher(80, [0.48, 0.64, 0.6], 2000.0, rng=4))
     times = np.radians([0.8, 2.0, 40.0]) ** 2 / 8

@@ -70,6 +70,7 @@ def test_a_report_of_columns_on_the_earth_has_coasts_and_kilometres(browser, tmp
         one.close()
 
 
+@pytest.mark.slow
 def test_two_real_measures_are_compared_in_the_page(browser, tmp_path):
     rng = np.random.default_rng(2)
     one = he.samplers.von_mises_fisher(150, [0, 0, 1], 5.0, rng=rng)

@@ -118,6 +118,7 @@ def test_two_measures_are_compared_and_the_p_value_is_that_of_compare(tmp_path):
     assert [measure["name"] for measure in data["measures"]] == ["wide", "narrow"]
 
 
+@pytest.mark.slow
 def test_measures_without_scales_share_scales_that_fit_all(tmp_path):
     pair = [he.Measure(he.samplers.von_mises_fisher(100, [0, 0, 1], kappa, rng=0)) for kappa in (2, 500)]
     data = told(pair, tmp_path, angles=None, rng=0)
