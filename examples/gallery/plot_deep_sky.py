@@ -25,8 +25,9 @@ import heatess as he
 package = Path(find_spec("pyongc").submodule_search_locations[0])
 with closing(sqlite3.connect(package / "ongc.db")) as base:
     table = pd.read_sql("select ra, dec, type from objects where ra is not null", base)
-clusters = he.read(table[table["type"] == "OCl"], units="rad")
-galaxies = he.read(table[table["type"] == "G"], units="rad")
+# The catalogue is sorted by right ascension, and heatess asks whether rows in an order are draws: here, yes.
+clusters = he.read(table[table["type"] == "OCl"], units="rad", kind="draws")
+galaxies = he.read(table[table["type"] == "G"], units="rad", kind="draws")
 print(clusters, galaxies, sep="\n")
 
 # %%
