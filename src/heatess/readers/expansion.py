@@ -16,7 +16,7 @@ from ..errors import InputError
 RATIO = 100
 
 #: Bytes to which any file may unpack. Text, which takes ten times the room in Python: less than is parsed at a time.
-ROOM = {"text": 16_000_000, "arrays": 2**29}
+ROOM = {"text": 12_000_000, "arrays": 2**29}
 
 #: Columns with names that a table may have.
 WIDEST = 100_000
