@@ -245,8 +245,7 @@ def _opened(path: Path, file: Path) -> Table:
         if family in TEXTS:
             found: Table = module.table(path, source)
             return found
-    assert module is not None
-    table: Table = module.table(path)
+    table: Table = import_module(f".{family}", __name__).table(path)
     return table
 
 
