@@ -199,9 +199,10 @@ ORDER = {
         "tests-and-bands",
         "report",
         "inference",
+        "thin-chains-modes",
         "scaling",
     ],
-    "explanation": ["idea", "mathematics", "what-you-use-now", "certainty", "architecture", "extending"],
+    "explanation": ["idea", "mathematics", "what-you-use-now", "certainty", "calibration", "architecture", "extending"],
 }
 
 
