@@ -1,4 +1,4 @@
-# The front door. Every target makes its own environment in .venv first; nothing else is needed but Python 3.11+.
+# The front door. Every target makes what it needs in .venv first; nothing else is needed but Python 3.11+.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -14,13 +14,19 @@ help:
 	@echo "make docs   build the documentation site into docs/_build/html, and check its links"
 	@echo "make release  build wheel and sdist, install them in clean environments, and test what was installed"
 
-.venv/ready: pyproject.toml
+# What the demo needs: heatess itself, and matplotlib for the picture.
+.venv/demo-ready: pyproject.toml
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	@touch $@
+
+# What developers need besides.
+.venv/ready: .venv/demo-ready
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	@touch $@
 
-demo: .venv/ready
+demo: .venv/demo-ready
 	$(BIN)/heatess demo
 
 test: .venv/ready

@@ -179,11 +179,32 @@ def test_a_spectrum_on_a_given_axes(cloud):
     assert low < 1 / 1000 < 1 / 100 < high
 
 
-def test_pyplot_is_never_imported():
+def test_pyplot_is_not_imported_where_nothing_can_be_shown():
     code = (
         "import sys, io, heatess as he; x = he.samplers.fibonacci(20)\n"
         "he.heat_profile(x).plot().figure.savefig(io.BytesIO()); he.power_spectrum(x).plot()\n"
         "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("backend", "before", "shown"),
+    [
+        ("module://tests_no_such_backend", "", False),  # a backend that cannot be loaded does no harm
+        ("agg", "import matplotlib.pyplot; ", False),
+        ("webagg", "import matplotlib.pyplot; ", True),
+        ("webagg", "", False),
+    ],
+)
+def test_a_figure_belongs_to_pyplot_only_where_a_backend_that_shows_is_in_use(backend, before, shown, monkeypatch):
+    pytest.importorskip("tornado" if backend == "webagg" else "matplotlib")
+    monkeypatch.setenv("MPLBACKEND", backend)
+    code = (
+        f"import sys, heatess as he; {before}ax = he.heat_profile(he.samplers.fibonacci(20), angles=[10, 20]).plot()\n"
+        "pyplot = sys.modules.get('matplotlib.pyplot')\n"
+        "assert (pyplot is not None and pyplot.get_fignums() == [1]) == "
+        f"{shown}"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

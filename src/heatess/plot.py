@@ -1,8 +1,10 @@
-"""Plots of results, on a given Axes or on a new Figure that is not registered with pyplot."""
+"""Plots of results, on a given Axes or on a new Figure: one of pyplot in notebooks and where windows are open."""
 
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,7 +58,7 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
     profile : HeatProfile
         The profile to draw.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new Figure, not registered with pyplot; save it with `ax.figure.savefig(...)`.
+        Where to draw. Default: a new Figure, which notebooks and `plt.show()` show.
     quantity : {"gess", "volume", "divergence", "mmd2", "dimension"}
         Which curve to draw.
     **style
@@ -160,8 +162,7 @@ def sky(
     angle, time, resolution : float, optional
         At most one of them: the scale. Default: 10 degrees.
     ax : matplotlib Axes, optional
-        Where to draw: an Axes made with projection="mollweide". Default: one on a new Figure that is not registered
-        with pyplot.
+        Where to draw: an Axes made with projection="mollweide". Default: one on a new Figure.
     atoms : bool
         Whether to draw atoms, at most 5,000 of them, as dots whose area is the weight.
 
@@ -234,13 +235,46 @@ def compare(
     return ax
 
 
+#: Backends of matplotlib that show nothing, and systems on which every session has a screen.
+SILENT, WITH_SCREEN = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template"), ("darwin", "win32")
+
+
 def new_figure(width: float, height: float) -> Any:
-    """A Figure of this size in inches, not registered with pyplot."""
+    """A Figure of this size in inches; one of pyplot, which a cell or `plt.show()` shows, where there is a screen."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise missing_extra("matplotlib", "plot") from None
-    return Figure(figsize=(width, height), layout="constrained")
+    look: dict[str, Any] = {"figsize": (width, height), "layout": "constrained"}
+    if _is_shown():
+        from matplotlib import pyplot
+
+        try:
+            return pyplot.figure(**look)
+        except ImportError:  # of a backend that has no screen after all
+            pass
+    return Figure(**look)
+
+
+def _is_shown() -> bool:
+    """Whether the backend is that of a notebook, or of windows and in use; tells without choosing a backend."""
+    import matplotlib
+
+    used = "matplotlib.pyplot" in sys.modules
+    backend: Any = dict.__getitem__(matplotlib.rcParams, "backend")
+    if not isinstance(backend, str):  # not chosen yet: pyplot takes one with windows if there is a screen
+        screen = sys.platform in WITH_SCREEN or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        return used and bool(screen)
+    name = backend.lower()
+    return name not in SILENT and (used or name.startswith("module://") or name in ("inline", "nbagg", "ipympl"))
+
+
+def save(ax: Axes, path: Any, **how: Any) -> None:
+    """Write the Figure of an Axes to a file; a notebook does not show it besides."""
+    figure: Any = ax.figure
+    figure.savefig(path, dpi=150, **how)
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close(figure)
 
 
 def new_axes(ax: Axes | None) -> Axes:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
+from .. import plot
 from ..errors import InputError, missing_extra
 from ..files import atomic_path, is_stream, refuse_same_files
 from ..inference.policy import NO_DRAWS
@@ -210,8 +211,7 @@ def _save_all(
             if len(results) > 1:
                 ax.legend()
             ax.set_title(title, parse_math=False)
-            figure: Any = ax.figure
-            figure.savefig(draft, dpi=150)
+            plot.save(ax, draft)
 
     bands = also.result if also is not None and also.name == "population" else None
     writers: dict[str, Callable[[Path], Any]] = {

@@ -13,6 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
+from .. import plot
 from ..errors import FrameWarning, InputError, KindError
 from ..files import atomic_path
 from ..inference.comparison import Comparison, compare
@@ -125,7 +126,7 @@ def _rows_csv(names: Sequence[str], values: Sequence[Sequence[Any]]) -> str:
 def _drawn(found: Any, title: str, draft: Path) -> None:
     ax = found.plot()
     ax.set_title(title, parse_math=False)
-    ax.figure.savefig(draft, dpi=150)
+    plot.save(ax, draft)
 
 
 def thin(file: str, options: Options) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ..arrays import FloatArray, one_of, positive, whole
 from ..directions import from_lonlat
 from ..errors import InputError, missing_extra
+from ..plot import save
 from ..tables.pixels import Pixels
 
 if TYPE_CHECKING:
@@ -179,5 +180,4 @@ def writer(density: Density, suffix: str, levels: ArrayLike) -> Callable[[Path],
 
 
 def _draw(density: Density, path: Path, suffix: str, levels: ArrayLike) -> None:
-    figure: Any = density.plot(levels=levels).figure
-    figure.savefig(path, dpi=150, format=suffix[1:])
+    save(density.plot(levels=levels), path, format=suffix[1:])

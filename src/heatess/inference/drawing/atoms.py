@@ -24,7 +24,7 @@ def draw_gradient(found: Gradient, ax: Axes | None = None, *, quantity: str = "w
     found : Gradient
         What to draw.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new Figure, not registered with pyplot.
+        Where to draw. Default: a new Figure.
     quantity : {"weights", "points"}
         The derivative by the weights, with a line at zero: more weight for atoms above it raises gESS. Or the length
         of that by the points, for each radian, on spheres.

@@ -22,7 +22,7 @@ def draw_shares(result: MaximumEntropy, ax: Axes | None = None, **style: Any) ->
     result : MaximumEntropy
         What to draw.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new Figure, not registered with pyplot.
+        Where to draw. Default: a new Figure.
     **style
         Passed to `Axes.bar`.
     """

@@ -22,7 +22,7 @@ def draw_pairs(test: KSampleTest, ax: Axes | None = None) -> Axes:
     test : KSampleTest
         The test to draw.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new Figure, not registered with pyplot; save it with `ax.figure.savefig(...)`.
+        Where to draw. Default: a new Figure, which notebooks and `plt.show()` show.
     """
     ax = plot.new_axes(ax)
     count = len(test.names)

@@ -25,7 +25,7 @@ def draw_two_sample_test(test: TwoSampleTest | GoodnessOfFit, ax: Axes | None = 
     test : TwoSampleTest
         The test to draw.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new Figure, not registered with pyplot; save it with `ax.figure.savefig(...)`.
+        Where to draw. Default: a new Figure, which notebooks and `plt.show()` show.
     """
     ax = plot.new_axes(ax)
     from matplotlib.patheffects import withStroke
