@@ -1,4 +1,4 @@
-"""Do bands hold and tests err as often as they say? Simulations, written into the tables of docs/explanation/calibration.md.
+"""Do bands hold and tests err as often as they say? Simulations, written into docs/explanation/calibration.md.
 
     python benchmarks/calibration.py               # every table, under 15 minutes on two idle cores
     python benchmarks/calibration.py --full        # with more replicates: the published figures
@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="more replicates")
     parser.add_argument("--only", choices=SECTIONS, action="append", help="may be repeated")
-    parser.add_argument("--print", action="store_true", dest="printed", help="leave docs/explanation/calibration.md as it is")
+    parser.add_argument("--print", action="store_true", dest="printed", help="leave the page as it is")
     given = parser.parse_args()
     for section in given.only or SECTIONS:
         started = time.perf_counter()

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import heatess as he
-from heatess.cli import commands, main
+from heatess.cli import main, reading
 from heatess.cli.spelling import in_options
 from heatess.readers import read
 
@@ -80,10 +80,10 @@ def test_the_report_is_a_verdict_a_table_and_a_caveat(run, table, cloud):
     points, _ = cloud
     first, middle, most = profile.gess[0], profile.gess[30], profile.gess[30] / profile.volume[30]
     assert lines[0] == (
-        f"400 atoms of unequal weight count as {profile.ess:.3g} by ordinary ESS. "
-        f"At {profile.angles[0]:.3g} deg they make {first:.3g} distinguishable atoms. "
-        f"At {profile.angles[30]:.3g} deg they make {middle:.3g} distinguishable atoms, "
-        f"of at most {most:.3g} places that this scale tells apart on the sphere."
+        f"400 points of unequal weight count as {profile.ess:.3g} by ordinary ESS. "
+        f"At {profile.angles[0]:.3g} deg they count as {first:.3g} separate ones. "
+        f"At {profile.angles[30]:.3g} deg they count as {middle:.3g} separate ones; "
+        f"the sphere has room for {most:.3g}."
     )
     assert lines[2].split() == ["angle", "resolution", "gESS", "if", "equal", "at", "most", "volume", "area", "error"]
     assert lines[3].split() == ["deg", "deg", "weights", "places", "%", "deg^2", "rel."]
@@ -154,7 +154,7 @@ def test_embeddings_are_profiled_by_resolution(run, tmp_path):
     np.save(tmp_path / "emb.npy", vectors)
     refused(run("profile", "emb.npy"), 3, "emb.npy row 0", "--normalize")
     result = run("profile", "emb.npy", "--normalize")
-    assert "50 atoms, all of equal weight. At a resolution of " in result.stdout
+    assert "50 points, all of equal weight. At a resolution of " in result.stdout
     assert "60 scales that fit the cloud, resolution " in result.stderr
     assert "area" not in result.stdout
     assert "warning" not in result.stderr
@@ -186,7 +186,7 @@ def test_pictures_go_by_their_suffix(run, table, name, start):
 
 def test_json_goes_to_a_file_beside_the_report(run, table, cloud):
     result = run("profile", table, "--json", "out.json")
-    assert result.stdout.startswith("400 atoms of unequal weight")
+    assert result.stdout.startswith("400 points of unequal weight")
     same(json.loads(Path("out.json").read_text()), he.heat_profile(*cloud))
 
 
@@ -391,8 +391,7 @@ def test_arguments_without_an_option_are_said_to_be_for_python(run, table, monke
             "method='pairwise' it takes its time"
         )
 
-    monkeypatch.setattr(commands, "heat_profile", expensive)
-    monkeypatch.setattr(commands, "LONG", float("inf"))  # a first run compiles, and may take long
+    monkeypatch.setattr(reading, "heat_profile", expensive)
     said = "--rtol 1e-08 takes long; call heat_profile in Python: with pairs=1_000_000 and rng= it estimates"
     refused(run("profile", table, "-q"), 2, said)
 
@@ -412,7 +411,7 @@ def test_bounds_that_are_met_are_silent(run, table, cloud):
 def test_bounds_that_are_not_met_are_code_4(run, table, cloud):
     result = run("profile", table, "-q", "--fail-under", "gess@20deg=50", "--fail-under", "gess@40deg=60")
     assert result.exit_code == 4
-    assert "400 atoms" in result.stdout
+    assert "400 points" in result.stdout
     assert f"gess at angle 20 deg is {he.gess(*cloud, angle=20):.6g}, but at least 50 was asked for" in result.stderr
     assert "gess@40deg=60 is not met" in result.stderr
     as_json = run("profile", table, "--json", "-", "--fail-under", "gess@20deg=50")
@@ -438,7 +437,7 @@ def test_our_own_faults_are_code_1_and_a_traceback_comes_only_when_asked_for(run
     def broken(*args, **kwargs):
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(commands, "heat_profile", broken)
+    monkeypatch.setattr(reading, "heat_profile", broken)
     refused(run("profile", table, "-q"), 1, "internal error: ZeroDivisionError: oops")
     assert "Traceback" in run("profile", table, "-v").stderr
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import heatess as he
-from heatess.cli import commands, main
+from heatess.cli import main, reading
 from plain_words import python_in
 
 RNG = np.random.default_rng(11)
@@ -77,7 +77,7 @@ TIME = ("--times", "0.1", "--json", "-", "-q")
 def test_inspect_tells_columns_and_meaning_and_computes_nothing(run, monkeypatch):
     lon, lat, _ = sky()
     write("a.csv", "lon,lat,mag,weight", [lon, lat, np.arange(60), np.r_[np.nan, np.ones(59)]])
-    monkeypatch.setattr(commands, "heat_profile", lambda *_, **__: pytest.fail("something was computed"))
+    monkeypatch.setattr(reading, "heat_profile", lambda *_, **__: pytest.fail("something was computed"))
     result = run("inspect", "a.csv", "--drop-missing")
     assert result.exit_code == 0
     lines = [line.split() for line in result.stdout.splitlines()]
@@ -138,7 +138,7 @@ def test_compare_puts_clouds_side_by_side(run, two):
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     first, second = (he.heat_profile(points, angles=[10, 30, 60]).gess for points in two)
-    said = f"At 30 deg, gESS: one.csv {first[1]:.3g}, other.npy {second[1]:.3g}. Most distinguishable atoms: one.csv."
+    said = f"At 30 deg, gESS: one.csv {first[1]:.3g}, other.npy {second[1]:.3g}. Most distinguishable points: one.csv."
     assert lines[0] == said
     assert lines[2].split() == ["angle", "one.csv", "other.npy"]
     for line, values in zip(lines[4:7], zip(first, second, strict=True), strict=True):
@@ -363,11 +363,12 @@ def test_the_verdict_names_kilometres_on_earth_and_equal_weights(run):
     lon, lat, _ = sky(50)
     write("quakes.csv", "lon,lat", [lon, lat])
     result = run("profile", "quakes.csv", "--angles", "10")
-    assert result.stdout.startswith("50 atoms, all of equal weight. At 10 deg (1,112 km) they make ")
+    assert result.stdout.startswith("50 points, all of equal weight. At 10 deg (1,112 km) they count as ")
     assert "if equal" not in result.stdout
     assert "km^2" in result.stdout
     np.save("one.npy", np.eye(3)[:1])
-    assert run("profile", "one.npy", "--angles", "10").stdout.startswith("1 atom, all of equal weight.")
+    said = "1 point, all of equal weight. At 10 deg it counts as one."
+    assert run("profile", "one.npy", "--angles", "10").stdout.startswith(said)
 
 
 def test_exit_codes(run):
@@ -636,4 +637,4 @@ def test_scales_with_more_places_than_a_number_can_hold_are_printed(run):
     np.save("many.npy", he.samplers.uniform(20, 383, rng=1))
     result = run("profile", "many.npy", "--angles", "1,3,20", "-q")
     assert result.exit_code == 0, result.output
-    assert "distinguishable atoms" in result.stdout
+    assert "they count as 20 separate ones" in result.stdout

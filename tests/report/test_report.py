@@ -114,7 +114,7 @@ def test_two_measures_are_compared_and_the_p_value_is_that_of_compare(tmp_path):
     assert data["comparison"]["pvalue"] == found.pvalue
     assert data["comparison"]["mmd2"] == pytest.approx(found.mmd2)
     assert data["verdict"]["headline"] == f"{found.verdict}."
-    assert data["verdict"]["headline"].startswith("wide and narrow differ (p = 0.002)")
+    assert data["verdict"]["headline"].startswith("wide and narrow differ (p <= 0.002)")
     assert [measure["name"] for measure in data["measures"]] == ["wide", "narrow"]
 
 

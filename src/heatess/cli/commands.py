@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from ..accumulate import Accumulator, check_replaceable, degree_for
-from ..errors import FrameWarning, InputError, PrecisionWarning
+from ..errors import FrameWarning, InputError
 from ..files import repeated
 from ..fitting import common_scales, fitting_scales
 from ..inference.mmd import in_one_frame
@@ -22,7 +22,7 @@ from ..known import SKY
 from ..measure import Measure
 from ..parts import part_named
 from ..plot import plain
-from ..profile import HeatProfile, heat_profile
+from ..profile import HeatProfile
 from ..progress import Progress
 from ..readers import from_file, is_piped, open_table, read, title_of
 from ..readers.foreign import split_label
@@ -40,9 +40,6 @@ from .text import column_table, known_in_words, shown_rows
 #: Rows of a shard read at a time.
 ROWS = 2**20
 
-#: A profile that takes longer than this, in seconds, is not computed again with equal weights for comparison.
-LONG = 0.5
-
 
 def profile(file: str, options: Options) -> None:
     """Read, compute, print, save, and compare the result with its bounds."""
@@ -59,8 +56,11 @@ def profile(file: str, options: Options) -> None:
     if options["verbose"]:
         note(options, f"{taken:.2f} s: {result!r}")
     even: Sequence[float] = ()
-    if measure.ess < 0.999 * measure.n and taken < LONG and measure.known.kind != "cells":
-        even = _even(measure, result.times[shown_rows(result)])
+    if measure.ess < 0.999 * measure.n:
+        from ..reporting.quantities import even_of
+
+        equal = even_of(measure, result.times[shown_rows(result)], {})
+        even = () if equal is None else equal.tolist()
     facts = Facts(title_of(file), measure.about, measure.ess == measure.n, even)
     also = None
     if options["band"]:
@@ -75,15 +75,6 @@ def profile(file: str, options: Options) -> None:
         name = title_of(file)
         report = page_writer({name: result}, {name: measure}, [file], options, notes=heard)
     deliver(result, kind, facts, options, lambda scales: profiled(measure, kind, scales, options), also, report)
-
-
-def _even(measure: Measure, times: Any) -> list[float]:
-    """gESS with equal weights, of which the table shows four digits; nan where they are not certain."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrecisionWarning)  # of mmd2, which is not shown
-        found = heat_profile(measure.equally_weighted, times=times, rtol=1e-4)
-    values: list[float] = np.where(found.error <= 1e-3, found.gess, np.nan).tolist()
-    return values
 
 
 def compare(files: Sequence[str], options: Options) -> None:

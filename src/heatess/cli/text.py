@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..profile import HeatProfile
     from ..tables.table import Table
 
-CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable atoms."
+CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable points."
 CURVES = ("times", "angles", "resolutions", "gess", "volume", "divergence", "mmd2", "dimension", "error")
 
 
@@ -33,7 +33,7 @@ def verdict(profile: HeatProfile, *, equal: bool, about: str = "") -> str:
     """What the profile says at two scales, the finest and the middle one, beside the most that could be."""
     order = np.argsort(profile.times)
     finest, middle = int(order[0]), int(order[len(order) // 2])
-    n = f"{profile.n:,} {'cell' if profile.known.kind == 'cells' else 'atom'}{'s' * (profile.n != 1)}"
+    n = f"{profile.n:,} {'cell' if profile.known.kind == 'cells' else 'point'}{'s' * (profile.n != 1)}"
     first = (
         f"{n}, all of equal weight."
         if equal
@@ -53,14 +53,14 @@ def modes_sentence(profile: HeatProfile) -> str:
 
 
 def _sentence(profile: HeatProfile, row: int, about: str) -> str:
-    at, found = scale_name(profile, row, about), plain(float(profile.gess[row]))
+    at, found = scale_name(profile, row, about), float(profile.gess[row])
     most = float(_most(profile)[row])
-    cells = profile.known.kind == "cells"
-    words = f"At {at} they fill {found} places" if cells else f"At {at} they make {found} distinguishable atoms"
+    count = "one" if plain(found) == "1" else f"{plain(found)} separate ones"
+    words = f"At {at} {'it counts' if profile.n == 1 else 'they count'} as {count}"
     if math.isfinite(most) and most < 10 * profile.ess:
-        place = "the sphere" if profile.space.directional and profile.space.dim == 2 else repr(profile.space)
-        which = "" if cells else "places "
-        words += f", of at most {plain(most)} {which}that this scale tells apart on {place}"
+        sphere = profile.space.directional and profile.space.dim == 2
+        place = {"earth": "Earth", "sky": "sky"}.get(about, "sphere") if sphere else "space"
+        words += f"; the {place} has room for {plain(most)}"
     return f"{words}."
 
 
@@ -106,7 +106,7 @@ def profile_table(profile: HeatProfile, *, about: str = "", even: Sequence[float
     if profile.space.compact and profile.space.dim == 2 and about in ("earth", "sky", "directions"):
         earth = about == "earth"
         size = EARTH_SQUARE_KM if earth else SKY_SQUARE_DEGREES
-        table["area"] = ("km^2" if earth else "deg^2", size * profile.volume)
+        table["area"] = ("km^2" if earth else "deg^2", digits(size * profile.volume, 4))
     kept = {name: (unit, values) for name, (unit, values) in table.items() if np.isfinite(values[order]).any()}
     rows = [list(kept), [unit for unit, _ in kept.values()]]
     rows += [[number(float(values[row])) for _, values in kept.values()] for row in order]
@@ -116,6 +116,15 @@ def profile_table(profile: HeatProfile, *, about: str = "", even: Sequence[float
     text = columns([[*cells, last] for cells, last in zip(rows, _errors(profile, order), strict=True)])
     cell = f"{profile.known.cell or 0:.3g}{f' {unit}' if unit else ''}"
     return f"{text}\n\n* below the size of a cell, {cell}: these rows tell of the grid" if below.any() else text
+
+
+def digits(values: FloatArray, count: int) -> FloatArray:
+    """The same numbers with so many digits.
+
+    >>> digits(np.array([24435062.3, 0.0]), 4)
+    array([24440000.,        0.])
+    """
+    return np.array([float(f"{value:.{count}g}") for value in values])
 
 
 def _errors(profile: HeatProfile, order: IntArray) -> list[str]:
@@ -136,7 +145,7 @@ def comparison(profiles: Mapping[str, HeatProfile]) -> str:
         rows.append([number(float(scales[row])), *(number(float(p.gess[row])) for p in profiles.values())])
     sizes = [["n", *(f"{p.n:,}" for p in profiles.values())], ["ESS", *(number(p.ess) for p in profiles.values())]]
     best = max(profiles, key=lambda name: profiles[name].gess[middle])
-    noun = "places" if first.known.kind == "cells" else "atoms"
+    noun = "places" if first.known.kind == "cells" else "points"
     counts = [plain(float(p.gess[middle])) for p in profiles.values()]
     most = f" Most distinguishable {noun}: {best}." if len(set(counts)) > 1 else ""
     said = ", ".join(f"{name} {plain(float(p.gess[middle]))}" for name, p in profiles.items())

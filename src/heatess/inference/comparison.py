@@ -58,7 +58,7 @@ class Comparison(Result):
     >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
     >>> found = he.compare(wide, narrow, names=("before", "after"), angles=[10, 20, 40], rng=2)
     >>> print(found.verdict)
-    before and after differ (p = 0.002), most clearly at 20 degrees; before fills 7.9 places there and after 1.7
+    before and after differ (p <= 0.002), most clearly at 20 degrees; before fills 7.9 places there and after 1.7
     """
 
     profiles: tuple[HeatProfile, HeatProfile]
@@ -108,9 +108,9 @@ class Comparison(Result):
         if test is None:
             return self._distance()
         if test.pvalue > SIGNIFICANT:
-            found = f"no difference of {a} and {b} found {test.span_in_words()} (p = {test.pvalue:.2g})"
+            found = f"no difference of {a} and {b} found {test.span_in_words()} ({test.pvalue_in_words()})"
             return f"{found}; that is not proof that there is none"
-        sentence = f"{a} and {b} differ (p = {test.pvalue:.2g})"
+        sentence = f"{a} and {b} differ ({test.pvalue_in_words()})"
         if len(test.times) == 1:
             sentence += f" at {test.scale_in_words(0)}"
         else:
@@ -203,7 +203,7 @@ def compare(
     >>> narrow = he.samplers.von_mises_fisher(300, [0, 0, 1], 20, rng=1)
     >>> found = he.compare(wide, narrow, angles=[10, 20, 40, 80], names=("before", "after"), rng=2)
     >>> print(found.verdict)
-    before and after differ (p = 0.002), most clearly at 20 degrees; before fills 8.1 places there and after 2.7
+    before and after differ (p <= 0.002), most clearly at 20 degrees; before fills 8.1 places there and after 2.7
     """
     called = _checked_names(names)
     one, other = measures_of(a, b, space, weights, log_weights, called)

@@ -102,6 +102,17 @@ class TwoSampleTest(OverScales):
         value = self.resolutions[row] if self.space.dim > ANGLE_DIMENSION else self.angles[row]
         return f"{value:.3g} degrees" if self.space.angular else f"{value:.3g}"
 
+    def pvalue_in_words(self) -> str:
+        """The p-value as it may be claimed: at most the least that so many draws can give, 1 / (draws + 1).
+
+        >>> import heatess as he
+        >>> wide = he.samplers.von_mises_fisher(100, [0, 0, 1], 5, rng=0)
+        >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
+        >>> he.two_sample_test(wide, narrow, angles=[10, 20], rng=2).pvalue_in_words()
+        'p <= 0.002'
+        """
+        return f"p {'<=' if self.pvalue * (self.draws + 1) < 1.001 else '='} {self.pvalue:.2g}"
+
     def span_in_words(self) -> str:
         """The range of the scales.
 
@@ -138,7 +149,7 @@ class TwoSampleTest(OverScales):
         clearest = f", clearest at {self.scale_in_words(self.clearest)}" if len(self.times) > 1 else ""
         how = "permutations" if self.weights_are == "fixed" else "multiplier draws"
         sizes = f"n={self.n[0]} and {self.n[1]}, ess={self.ess[0]:.4g} and {self.ess[1]:.4g}"
-        found = f"p = {self.pvalue:.2g}{clearest}"
+        found = f"{self.pvalue_in_words()}{clearest}"
         return f"TwoSampleTest({self.space!r}, {sizes}: {found}; {self.span_in_words()}, {self.draws} {how})"
 
 

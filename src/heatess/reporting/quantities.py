@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..arrays import FloatArray, IntArray
 from ..engines import columns
-from ..errors import CostError, InputError, PrecisionError
+from ..errors import CostError, InputError, PrecisionError, PrecisionWarning
 from ..inference.families import space_levels
 from ..inference.maximum_entropy import maximum_entropy
 from ..inference.mixture import ChiSquareMixture
@@ -101,7 +102,8 @@ def even_of(measure: Measure, times: FloatArray, reasons: Reasons) -> FloatArray
         return None
     if not _is_few(measure, "even", reasons):
         return None
-    with _or_reason(reasons, "even"):
+    with _or_reason(reasons, "even"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)  # of mmd2, which is not shown
         found = heat_profile(measure.equally_weighted, times=times, rtol=1e-4)
         return np.where(found.error <= 1e-3, found.gess, np.nan)
     return None
