@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 import zipfile
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -89,6 +91,30 @@ def test_without_a_system_the_message_is_followed_on_the_command_line(tmp_path, 
     assert json.loads(done.stdout)["space"].startswith("Euclidean(2)")
     named = he.read("a.shp", columns={"lon": "geometry.x", "lat": "geometry.y"})
     np.testing.assert_allclose(places(named), np.array([LON, LAT]).T, atol=1e-9)
+
+
+@pytest.mark.parametrize("number", [0, -1])  # undefined geographic and undefined Cartesian, as GeoPackage has them
+def test_an_undefined_system_is_none(tmp_path, cities, number, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = "a.gpkg"
+    cities.to_file(path)
+    with closing(sqlite3.connect(path)) as base:
+        for table in ("gpkg_contents", "gpkg_geometry_columns"):
+            base.execute(f"update {table} set srs_id = {number}")
+        base.commit()
+    assert "its coordinates have no reference system" in message(path)
+    flat = he.read(path, space="euclidean", columns=("geometry.x", "geometry.y"))
+    np.testing.assert_allclose(flat.points, np.transpose([LON, LAT]))
+    frame = geopandas.read_file(path)
+    with pytest.raises(he.InputError, match=r"no coordinate reference system.*say so: ") as told:
+        he.Measure(frame)
+    said = eval(str(told.value).split("say so: ")[1], {"frame": frame})
+    np.testing.assert_allclose(places(he.Measure(said)), np.transpose([LON, LAT]), atol=1e-9)
+    frame.to_parquet("a.parquet")
+    said = message("a.parquet")
+    assert "column geometry has no coordinate reference system" in said
+    exec(shlex.split(said)[-1], {})
+    np.testing.assert_allclose(places(he.read("a-lonlat.parquet")), np.transpose([LON, LAT]), atol=1e-9)
 
 
 def test_degrees_that_cannot_be_are_refused_with_the_line_that_names_the_true_system(tmp_path, monkeypatch):

@@ -409,3 +409,21 @@ def test_files_without_a_suffix_are_known_by_their_first_bytes(tmp_path):
     assert "has no suffix, but holds a zip archive or an Excel workbook; give it the suffix" in message(
         tmp_path / "packed"
     )
+
+
+def test_a_field_of_many_characters_is_passed_over_or_refused_with_its_line(tmp_path):
+    """Shapes of areas stand in tables as text of any length."""
+    row = "1.5,2.5," + '"' + "POLYGON" * 20_000 + '"\n'
+    (tmp_path / "a.csv").write_text("lon,lat,shape\n" + row * 3)
+    assert he.read(tmp_path / "a.csv").n == 3
+    (tmp_path / "a.csv").write_text("lon lat shape\n" + row.replace(",", " ") * 3)
+    with pytest.raises(he.InputError, match=r"line 2 cannot be split .*leave out the column of long texts"):
+        he.read(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("text", ['[{"lon": 1.5, "lat": 2.5},\n {"lon": 3.5, "lat": -4.5}]', None])
+def test_json_is_known_whatever_the_file_is_called(tmp_path, text):
+    text = text or '{"lon": 1.5, "lat": 2.5}\n{"lon": 3.5, "lat": -4.5}\n'
+    (tmp_path / "a.dat").write_text(text)
+    (tmp_path / "a.csv").write_text("lon,lat\n1.5,2.5\n3.5,-4.5\n")
+    np.testing.assert_array_equal(*(he.read(tmp_path / name).points for name in ("a.dat", "a.csv")))

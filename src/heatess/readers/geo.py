@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InputError, missing_extra
 from ..tables.frames import frame_table
+from ..tables.geometry import is_undefined
 from ..tables.table import Columns, Table
 from .foreign import chosen, reading, split_label
 from .streams import Source, root_of
@@ -134,7 +135,7 @@ def _table(frame: Any, file: Path, layer: str) -> Table:
     missing = np.asarray(shapes.isna() | shapes.is_empty)
     across, up = np.full((2, len(shapes)), np.nan)
     across[~missing], up[~missing] = shapes[~missing].x, shapes[~missing].y
-    if crs is None:
+    if is_undefined(crs):
         return _nowhere(frame, file, {X: across, Y: up})
     if crs.is_geographic:
         _refuse_no_degrees(across, up, crs, file, layer)

@@ -45,8 +45,8 @@ def held_in(source: Source, family: str) -> str:
                 return module
         if source.binary:
             return ""
-    if source.piped and (piped := _piped(source)):
-        return piped
+    if marked := _marked(source):
+        return marked
     lines = _first(source)
     texts = [line.decode("utf-8-sig", "replace") for line in lines if line.strip()]
     if not texts:
@@ -60,11 +60,11 @@ def held_in(source: Source, family: str) -> str:
     return "words" if head_of(lines) else family
 
 
-def _piped(source: Source) -> str:
-    """The module for what begins like JSON or XML, as no table of text does; empty for others."""
+def _marked(source: Source) -> str:
+    """The module for what begins like JSON, or in a pipe like XML, as no table of text does; empty for others."""
     with source.opened() as (stream, _):
         start = stream.read(2**12)
-    return "jsons" if _JSON.match(start) else "markup" if _XML.match(start) else ""
+    return "jsons" if _JSON.match(start) else "markup" if source.piped and _XML.match(start) else ""
 
 
 def _first(source: Source) -> list[bytes]:

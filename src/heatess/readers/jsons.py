@@ -47,7 +47,7 @@ def table(path: Path, source: Source | None = None) -> Table:
     [array([2.35,  nan]), array([48.86,   nan])]
     """
     source = source or Source(path)
-    by_line = _has_lines(source) if source.piped else str(path).lower().endswith(LINES)
+    by_line = str(path).lower().endswith(LINES) if str(path).lower().endswith(SUFFIXES) else _has_lines(source)
     with source.opened() as (stream, _):
         if by_line:
             contents, lines = _lines(stream, source.name)

@@ -85,7 +85,7 @@ def records(lines: Iterable[str], delimiter: str, source: str, before: int = 0) 
         for number, line in enumerate(lines, before + 1):
             text = line.strip()
             if text and not text.startswith(COMMENTS):
-                yield number, _spaced(text) if '"' in text else text.split()
+                yield number, _spaced(text, f"{source} line {number}") if '"' in text else text.split()
         return
     number, opened, fresh = before, 0, True
 
@@ -106,16 +106,24 @@ def records(lines: Iterable[str], delimiter: str, source: str, before: int = 0) 
         try:
             row = next(reader, None)
         except csv.Error as error:
-            where = f"{source} line {max(opened, 1)}"
-            raise InputError(f"{where} cannot be split into fields ({error}); save it as plain CSV") from None
+            raise _unsplit(f"{source} line {max(opened, 1)}", error) from None
         if row is None:
             return
         fresh = True
         yield number, row
 
 
-def _spaced(text: str) -> list[str]:
-    return next(csv.reader([text.replace("\t", " ")], delimiter=" ", skipinitialspace=True))
+def _spaced(text: str, where: str) -> list[str]:
+    try:
+        return next(csv.reader([text.replace("\t", " ")], delimiter=" ", skipinitialspace=True))
+    except csv.Error as error:
+        raise _unsplit(where, error) from None
+
+
+def _unsplit(where: str, error: csv.Error) -> InputError:
+    long = "field limit" in str(error)
+    advice = "leave out the column of long texts, such as shapes" if long else "save it as plain CSV"
+    return InputError(f"{where} cannot be split into fields ({error}); {advice}")
 
 
 def text_lines(stream: IO[str], source: str) -> Iterator[str]:

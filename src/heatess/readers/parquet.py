@@ -110,10 +110,8 @@ class ParquetTable(ArrowTable):
         super().__init__(schema, str(path))
 
     def _conversion(self, geometry: Geometry) -> str:
-        if geometry.system:
-            code = "import geopandas as g; g.read_parquet({file!r}).to_crs('EPSG:4326').to_parquet({out!r})"
-        else:
-            code = "import geopandas as g; g.read_parquet({file!r}).set_crs('EPSG:4326').to_parquet({out!r})"
+        system = "to_crs('EPSG:4326')" if geometry.system else "set_crs('EPSG:4326', allow_override=True)"
+        code = f"import geopandas as g; g.read_parquet({{file!r}}).{system}.to_parquet({{out!r}})"
         way = line_to("geopandas pyarrow", code, self._path, new_name(self._path, "-lonlat.parquet"))
         return f"to convert it, {way}" if geometry.system else f"if it is longitude and latitude, {way}"
 

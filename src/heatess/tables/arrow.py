@@ -80,7 +80,7 @@ class ArrowTable(Table):
         """How a geometry is brought to longitude and latitude."""
         if geometry.system:
             return 'convert it with GeoPandas: frame.to_crs("EPSG:4326")'
-        return 'if it is longitude and latitude, say so with GeoPandas: frame.set_crs("EPSG:4326")'
+        return 'if it is longitude and latitude, say so with GeoPandas: frame.set_crs("EPSG:4326", allow_override=True)'
 
     @abstractmethod
     def _parts(self, roots: list[Root], rows: int) -> Iterator[tuple[Callable[[Root], Any], int, float]]:
@@ -336,15 +336,15 @@ def _geometry(schema: Any) -> Geometry | None:
 
 
 def _geometry_in(column: str, crs: Any) -> Geometry:
+    if crs is None or (isinstance(crs, dict) and str(crs.get("name", "")).lower().startswith("undefined")):
+        return Geometry(column, False, f"column {column} has no coordinate reference system", False)
     if isinstance(crs, dict):
         words = f"{crs.get('id', {}).get('authority', '')}:{crs.get('id', {}).get('code', '')}".strip(":")
         words, degrees = words or str(crs.get("name", "a system of its own")), crs.get("type") == "GeographicCRS"
     else:
         words, degrees = str(crs), str(crs).upper() in ("OGC:CRS84", "EPSG:4326")
     note = f"points of column {column}" if degrees else f"column {column} is in {words}, not longitude and latitude"
-    if crs is None:
-        note = f"column {column} has no coordinate reference system"
-    return Geometry(column, degrees, note, crs is not None)
+    return Geometry(column, degrees, note, True)
 
 
 def _points(column: Any, root: Root, place: Place) -> NDArray[Any]:

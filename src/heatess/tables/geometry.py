@@ -12,6 +12,11 @@ from ..errors import InputError
 _WANTED = ("EPSG:4326", "OGC:CRS84")
 
 
+def is_undefined(crs: Any) -> bool:
+    """Whether coordinates have no reference system: None, or what GeoPackage calls undefined, degrees or not."""
+    return crs is None or str(crs.name).lower().startswith("undefined")
+
+
 def is_geometry(obj: Any) -> bool:
     """Whether *obj* is a GeoSeries, or a GeoDataFrame with a geometry; tells without importing geopandas."""
     named = any(base.__module__.startswith("geopandas") for base in type(obj).__mro__)
@@ -39,10 +44,10 @@ def geometry_columns(obj: Any) -> dict[str, Any]:
 
 def _refuse_other_places(crs: Any) -> None:
     """Refuse coordinates that are not longitude and latitude, with the line that converts them."""
-    if crs is None:
+    if is_undefined(crs):
         raise InputError(
             "the geometry has no coordinate reference system, so its numbers may be degrees or metres; if they are "
-            'longitude and latitude, say so: frame.set_crs("EPSG:4326")'
+            'longitude and latitude, say so: frame.set_crs("EPSG:4326", allow_override=True)'
         )
     if not any(crs.equals(wanted, ignore_axis_order=True) for wanted in _WANTED):
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _DEGREES = dict.fromkeys(("deg", "degree", "degrees"), "deg")
@@ -40,6 +41,7 @@ class Named(NamedTuple):
         return 0 if not self.unit else {"deg": 1, "rad": 2}.get(self.unit, 3)
 
 
+@lru_cache(2**14)
 def split_unit(name: str) -> Named:
     """A column's name in lower case without its unit; lengths, and empty brackets, are no unit of angles.
 
