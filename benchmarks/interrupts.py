@@ -84,6 +84,11 @@ CALLS = [
         "he.gess([0, 5], space=g, time=1.0)",
     ),
     Call(
+        "gess, graph of 1,200 nodes, links over 28 orders of magnitude",
+        "a = np.triu(10.0 ** rng.uniform(-14, 2, (1200, 1200)), 1); a[:600, 600:] *= 1e-12; g = he.Graph(a + a.T)",
+        "he.gess([0, 5, 900], space=g, time=1.0)",
+    ),
+    Call(
         "heat_profile, mesh of 163,842 vertices",
         "m = he.Mesh(*ball(7))",
         "he.heat_profile(rng.integers(0, 163_842, 3000), space=m)",

@@ -20,6 +20,7 @@ from heatess import blocks, pool
 from heatess.cli import main
 from heatess.progress import Progress
 from heatess.spaces.discrete.dense import eigenpairs
+from heatess.spaces.discrete.graded import singular
 from heatess.spaces.discrete.laplacian import Laplacian
 
 ITEMS = 1000
@@ -130,6 +131,28 @@ def test_a_compiled_run_ends_between_two_steps():
         start = np.array([50], np.int32), np.ones(1)
         found = local(*flow.arrays, *start, 9, 1e-13, np.full(1, stopped, np.uint8), mark, queue, alpha, beta)
         assert found[0] == np.count_nonzero(alpha) == steps
+
+
+def test_singular_values_are_found_while_python_listens():
+    """A call that holds Python's lock cannot be ended from another thread."""
+    moments, ended = [], threading.Event()
+
+    def listen():
+        while not ended.wait(0.001):
+            moments.append(time.monotonic())
+
+    matrix = np.random.default_rng(1).standard_normal((400, 400)) * np.geomspace(1e-200, 1, 400)
+    listener = threading.Thread(target=listen)
+    listener.start()
+    start = time.monotonic()
+    values, vectors = singular(matrix)
+    within = [moment for moment in moments if moment < start + 0.9 * (time.monotonic() - start)]
+    ended.set()
+    listener.join()
+    assert sum(moment > start for moment in within) > 3
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(400), atol=1e-12)
+    logs = np.linalg.slogdet(matrix / np.geomspace(1e-200, 1, 400))[1] + np.log(np.geomspace(1e-200, 1, 400)).sum()
+    assert np.log(values).sum() == pytest.approx(logs, abs=1e-9)  # the smallest is about 1e-200
 
 
 def test_eigenpairs_with_a_metric_are_those_of_scipy():

@@ -6,11 +6,15 @@ large times rest on them. Here nothing is subtracted that would lose them.
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arrays import EPS, FloatArray
+from ...pool import until_stopped
 
 _NOT_NEGATIVE = 1e-13  # links above minus this, relative to the other links of their nodes, are zeros that were rounded
 
@@ -64,11 +68,35 @@ def graded_eigenpairs(
 
 
 def singular(matrix: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Singular values and left singular vectors, relatively accurate where columns differ in size but not direction."""
-    from scipy.linalg import lapack
+    """Singular values and left singular vectors, relatively accurate where columns differ in size but not direction.
 
-    values, vectors, _, scale, _, info = lapack.dgejsv(matrix, joba=2, jobu=0, jobv=3)
-    return None if info else (np.asarray(values * (scale[0] / scale[1])), np.asarray(vectors))
+    LAPACK is called through ctypes, as SciPy's own call of this routine stops all other threads of Python for as long
+    as it takes, and Ctrl-C with them.
+    """
+    rows, columns = matrix.shape
+    copy, vectors = np.asfortranarray(matrix).copy(order="F"), np.empty((rows, columns), order="F")
+    values, info = np.empty(columns), np.zeros(1, np.intc)
+    work = np.empty(max(2 * rows + columns, 2 * columns**2 + 6 * columns, 7))
+    whole = np.empty(rows + 3 * columns, np.intc)
+    sizes = {size: np.array([size], np.intc) for size in (rows, columns, 1, len(work))}
+    numbers = (rows, columns, copy, rows, values, vectors, rows, np.empty(1), 1, work, len(work), whole, info)
+    held = [sizes[item] if isinstance(item, int) else item for item in numbers]
+    letters = [ctypes.c_char_p(letter) for letter in (b"F", b"U", b"N", b"R", b"N", b"P")]
+    _jacobi()(*letters, *(ctypes.c_void_p(item.ctypes.data) for item in held))
+    return None if info[0] else (values * (work[0] / work[1]), vectors)
+
+
+@cache
+def _jacobi() -> Callable[..., None]:
+    """The routine dgejsv of the LAPACK that SciPy was built with."""
+    from scipy.linalg import cython_lapack
+
+    capsule = ctypes.py_object(cython_lapack.__pyx_capi__["dgejsv"])
+    name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+    address = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 19)(address(capsule, name(capsule)))
 
 
 def _factor(links: Links, mass: FloatArray) -> FloatArray:
@@ -79,7 +107,7 @@ def _factor(links: Links, mass: FloatArray) -> FloatArray:
     weights += weights.T
     leaving, found = weights.sum(axis=1), np.zeros((size, size - 1))
     alive = np.ones(size, dtype=bool)
-    for step in range(size - 1):
+    for step in until_stopped(range(size - 1)):
         node = int(np.argmax(np.where(alive, leaving / mass, -1.0)))
         alive[node] = False
         near = np.flatnonzero(weights[node])
