@@ -136,7 +136,7 @@ def nodes(rng: np.random.Generator) -> Iterator[Cell]:
 def measured(
     what: str, make: Callable[[], he.Measure], times: np.ndarray, scales: str, *, warm: bool = False
 ) -> Iterator[Cell]:
-    """One cell, unless it is planned to take too little or too much; what is *warm* is run twice if it is short, and all that takes long."""
+    """One cell, unless it is planned to take too little or too much; what was *warm*, or took long, is run twice."""
     measure = make()
     try:
         steps, planned = plan(Question(measure, np.maximum(np.sort(times), _finest(measure)), 1e-8))
