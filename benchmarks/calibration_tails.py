@@ -16,7 +16,7 @@ import numpy as np
 
 import heatess as he
 from calibration_bands import processes
-from heatess.errors import InputError
+from heatess.base.errors import InputError
 
 INDICES, SIZES = (0.1, 0.3, 0.5, 0.6, 0.7, 0.9), (100, 300, 1000)
 NORTH, LEVEL, DRAWS = np.array([0.0, 0.0, 1.0]), 0.05, 99

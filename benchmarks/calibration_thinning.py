@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import heatess as he
-from heatess.blocks import thread_count
+from heatess.base.blocks import thread_count
 from heatess.heat.series import level_count
 from heatess.paper import configurations
 from references import bare_transform

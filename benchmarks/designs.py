@@ -95,7 +95,7 @@ def _truth(design: Design, c: float) -> np.ndarray:
 
 
 def _times(design: Design) -> np.ndarray:
-    from heatess import scales
+    from heatess.measures import scales
 
     return scales.resolve(design.space, **design.scales).times
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import ducc0
 import numpy as np
 
-from heatess.blocks import one_blas_thread, share_out, thread_count
+from heatess.base.blocks import one_blas_thread, share_out, thread_count
 
 
 def paper_profile(points: np.ndarray, weights: np.ndarray, angles: np.ndarray, degree: int = 180) -> np.ndarray:

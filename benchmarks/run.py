@@ -18,7 +18,7 @@ import heatess as he
 from backends import backends
 from embeddings import clustered
 from first_call import first_calls
-from heatess.blocks import thread_count
+from heatess.base.blocks import thread_count
 from heatess.heat.series import gess_level_count, level_count
 from nodes import made
 from parquet import parquet

@@ -81,7 +81,7 @@ def draw(profiles: dict[str, Curve], singles: dict[str, Curve], path: Path) -> N
 
 
 def _panel(ax: Axes, curves: dict[str, Curve], title: str) -> None:
-    from heatess.plot import COLORS, DASHES
+    from heatess.drawing.axes import COLORS, DASHES
 
     for place, (name, curve) in enumerate(curves.items()):
         n, seconds = zip(*curve, strict=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import heatess.cli
-from heatess.errors import MissingExtraError
+from heatess.base.errors import MissingExtraError
 from plain_words import python_in
 
 TESTS = Path(__file__).parent

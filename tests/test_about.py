@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import heatess as he
-from heatess.blocks import thread_count
+from heatess.base.blocks import thread_count
 from heatess.cli import about, main
 
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heatess as he
-from heatess.accumulate import degree_for
-from heatess.files import write_archive
-from heatess.parts import Unit
-from heatess.scales import DEFAULT_ANGLES, times_of_angles
+from heatess.base.files import write_archive
+from heatess.measures.scales import DEFAULT_ANGLES, times_of_angles
+from heatess.parts.accumulator import degree_for
+from heatess.parts.sums import Unit
 
 DEGREE = 180
 CURVES = ("gess", "mmd2", "divergence", "volume")

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 import heatess as he
 import reference
 import spaces
+from heatess.base.progress import Progress
 from heatess.engines import columns
 from heatess.inference import atoms
 from heatess.inference.atoms import gradient, redundancy
-from heatess.progress import Progress
 
 
 def tangents(x: np.ndarray) -> np.ndarray:

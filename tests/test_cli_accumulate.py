@@ -15,10 +15,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import heatess as he
-from heatess.accumulate import degree_for
+from heatess.base.progress import Progress
 from heatess.cli import commands, main
-from heatess.progress import Progress
-from heatess.scales import DEFAULT_ANGLES, times_of_angles
+from heatess.measures.scales import DEFAULT_ANGLES, times_of_angles
+from heatess.parts.accumulator import degree_for
 from heatess.tables.take import take
 
 DEFAULT_DEGREE = degree_for(he.Sphere(2), float(times_of_angles(5.0)))

@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import heatess as he
-from heatess import demo, files
+from heatess.base import files
 from heatess.cli import commands, deliver, main
+from heatess.cli import demonstration as demo
 from heatess.cli.owned import RECORD
 
 #: A command that runs, without its outputs.

@@ -18,7 +18,7 @@ import pytest
 
 import heatess as he
 from heatess.distributed import pair_blocks, parquet, profile_parquet, reduction
-from heatess.scales import DEFAULT_ANGLES
+from heatess.measures.scales import DEFAULT_ANGLES
 from test_one_way_out import ICOSAHEDRON, mmd2_on_sphere
 
 dask = pytest.importorskip("dask")

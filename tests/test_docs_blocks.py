@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner
 
 import heatess as he
-from heatess import demo
+from heatess.cli import demonstration as demo
 from heatess.cli import main
 from test_docs import CURRENT, DOCS, ROOT, name_of
 from test_quickstart import Terminal, check_printed

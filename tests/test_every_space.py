@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import heatess as he
+from heatess.base.progress import Progress
 from heatess.engines.base import PotentialQuestion
 from heatess.engines.plan import ENGINES
-from heatess.progress import Progress
 from spaces import DISCRETE, EVERY, HOMOGENEOUS, Case, named, taken
 
 COMPACT = [case for case in EVERY if case.space().compact]

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 import heatess as he
+from heatess.base.errors import InputError
 from heatess.cli import main
-from heatess.errors import InputError
 from heatess.readers import COMPRESSED, FORMATS
 
 pd = pytest.importorskip("pandas")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.errors import InputError, ScaleError
+from heatess.base.errors import InputError, ScaleError
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "filters"
 NORTH = np.array([0.0, 0.0, 1.0])

@@ -16,7 +16,7 @@ from heatess.engines.base import Offer, Question
 from heatess.engines.cells import Grid
 from heatess.engines.counts import PairCounts
 from heatess.heat import bounds
-from heatess.measure import Measure
+from heatess.measures.measure import Measure
 from heatess.transforms import torus
 
 SPACES = {

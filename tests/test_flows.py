@@ -14,12 +14,12 @@ from scipy.sparse.csgraph import connected_components
 
 import heatess as he
 import meshes
+from heatess.base.progress import Progress
 from heatess.engines import diagonals, flows, modes, plan, quadrature
 from heatess.engines.base import Question
 from heatess.engines.flows import Flows
 from heatess.engines.modes import Eigenmodes
 from heatess.inference import mmd
-from heatess.progress import Progress
 from heatess.spaces.discrete import laplacian, nodes, subspace
 from heatess.spaces.flow import Flow
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from heatess.errors import InputError
+from heatess.base.errors import InputError
 from heatess.tables.frames import frame_table
 from heatess.tables.table import Columns
 

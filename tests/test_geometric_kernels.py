@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.errors import InputError, InputTypeError, MissingExtraError, PrecisionError
+from heatess.base.errors import InputError, InputTypeError, MissingExtraError, PrecisionError
 from heatess.heat.series import log_diagonal, overlap
 
 spaces = pytest.importorskip("geometric_kernels.spaces")

@@ -16,9 +16,9 @@ from scipy import sparse
 from scipy.linalg import eigh
 
 import heatess as he
-from heatess import blocks, pool
+from heatess.base import blocks, pool
+from heatess.base.progress import Progress
 from heatess.cli import main
-from heatess.progress import Progress
 from heatess.spaces.discrete.dense import eigenpairs
 from heatess.spaces.discrete.graded import singular
 from heatess.spaces.discrete.laplacian import Laplacian
@@ -82,7 +82,7 @@ def test_a_process_ends_without_a_call_that_it_left_or_waits_for_it(caught):
         lines = ["try:", f"    {lines[0]}", "except KeyboardInterrupt:", "    print('left', pool.still_working())"]
     code = f"""
 import atexit, os, signal, threading, time
-from heatess import pool
+from heatess.base import pool
 caught, pool.MOMENT = {caught}, 0
 atexit.register(lambda: print("end", pool.still_working()))
 threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.frames import turned
+from heatess.base.sky_frames import turned
 
 CLOUD = he.samplers.uniform(60, rng=0)
 
@@ -242,7 +242,7 @@ def test_too_few_independent_draws_of_a_chain_are_refused():
 
 
 def test_default_scales_are_not_below_a_cell():
-    from heatess.known import Known
+    from heatess.base.known import Known
 
     atoms = he.samplers.fibonacci(192)
     cells = he.Measure.trusted(he.Sphere(2), atoms, np.full(192, 1 / 192), Known(kind="cells", cell=14.66))

@@ -14,7 +14,7 @@ from scipy.special import ive
 
 import heatess as he
 import spaces
-from heatess.errors import InputError, PrecisionError, ScaleError
+from heatess.base.errors import InputError, PrecisionError, ScaleError
 from heatess.inference import exponential
 
 NORTH = np.array([0.0, 0.0, 1.0])

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import heatess as he
-from heatess.measure import Measure
+from heatess.measures.measure import Measure
 
 N = 40
 POINTS = he.samplers.uniform(N, rng=1)

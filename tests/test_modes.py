@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import heatess as he
 import meshes
 import spaces
-from heatess import plateaus
+from heatess.base.errors import InputError, ScaleError
 from heatess.cli import main
-from heatess.errors import InputError, ScaleError
+from heatess.profiles import plateaus
 
 NORTH = np.array([0.0, 0.0, 1.0])
 
@@ -275,7 +275,7 @@ def test_a_graph_has_no_dimension():
     assert "mode" not in repr(profile)
 
 
-@pytest.mark.filterwarnings("ignore:gess .*random pairs:heatess.errors.PrecisionWarning")
+@pytest.mark.filterwarnings("ignore:gess .*random pairs:heatess.base.errors.PrecisionWarning")
 def test_random_pairs_too_uncertain_to_count_are_not_read():
     cloud = he.samplers.tetrahedral(2000, 140.0, rng=0)
     profile = he.heat_profile(cloud, angles=np.geomspace(5, 40, 30), pairs=1000, rng=0)

@@ -14,12 +14,12 @@ import pytest
 from scipy import sparse
 
 import heatess as he
+from heatess.base.progress import Progress
 from heatess.engines.base import Question
 from heatess.engines.flows import FlowOffer
 from heatess.engines.plan import run
 from heatess.engines.runs import log_fading
 from heatess.inference.mmd import _by_flow, apart
-from heatess.progress import Progress
 
 TIMES = np.array([0.3, 2.0, 12.0, 60.0, 200.0])
 ROWS, COLUMNS = 40, 36

@@ -12,7 +12,7 @@ from heatess.engines.base import Question
 from heatess.engines.cells import Grid, distance_moments
 from heatess.engines.counts import PairCounts
 from heatess.heat.series import SERIES_LIMIT, level_count
-from heatess.measure import Measure
+from heatess.measures.measure import Measure
 
 
 def brute_force(points, weights, radius, alpha):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.blocks import threads
+from heatess.base.blocks import threads
 from heatess.readers import open_table, parquet, read
 from heatess.tables.meaning import Reading
 from heatess.tables.take import Taken, take, taken_from

@@ -14,7 +14,8 @@ pytest.importorskip("matplotlib")
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from heatess.plot import QUANTITIES, draw_profile, draw_spectrum
+from heatess.drawing.axes import QUANTITIES
+from heatess.plot import draw_profile, draw_spectrum
 
 
 def curves(ax: Axes) -> list:

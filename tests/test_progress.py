@@ -10,8 +10,8 @@ import pytest
 
 import heatess as he
 from heatess import readers
+from heatess.base.progress import WAITING, Progress
 from heatess.engines import pairs, plan
-from heatess.progress import WAITING, Progress
 from heatess.readers import text
 from spaces import drawn
 

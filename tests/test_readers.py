@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.files import atomic_path, check_writable
+from heatess.base.files import atomic_path, check_writable
 from heatess.readers import open_table, read
 from heatess.tables.meaning import Reading
 from heatess.tables.take import Taken, take

@@ -12,7 +12,7 @@ import pytest
 
 import conftest
 import heatess as he
-from heatess.errors import MissingExtraError, missing_extra
+from heatess.base.errors import MissingExtraError, missing_extra
 
 ROOT = Path(__file__).parent.parent
 SOURCES = Path(he.__file__).parent

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import heatess as he
 import reference_spaces
 from heatess.engines import neighbours
-from heatess.measure import Measure
+from heatess.measures.measure import Measure
 from heatess.spaces import named
 from heatess.transforms import wigner as wigner_module
 from heatess.transforms.wigner import right_angle, table_start

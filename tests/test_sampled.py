@@ -14,7 +14,7 @@ from heatess.heat.series import level_probabilities
 RESOLUTIONS = [25.0, 45.0, 70.0]
 
 #: What chance does to a small mmd2 and to a large gess is warned of, and here not what is tested, except where it is.
-pytestmark = pytest.mark.filterwarnings("ignore:(mmd2|gess) .*random pairs:heatess.errors.PrecisionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:(mmd2|gess) .*random pairs:heatess.base.errors.PrecisionWarning")
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +236,7 @@ def test_drawing_an_atom_with_itself_is_no_chance_in_a_tight_cloud(space):
     assert np.median(error) < exact - 1
 
 
-@pytest.mark.filterwarnings("default:mmd2 .*random pairs:heatess.errors.PrecisionWarning")
+@pytest.mark.filterwarnings("default:mmd2 .*random pairs:heatess.base.errors.PrecisionWarning")
 def test_a_small_mmd2_of_random_pairs_is_warned_of_and_more_pairs_help():
     x = he.samplers.uniform(500, rng=0)
     exact = he.heat_profile(x, angles=[20.0])
@@ -258,7 +258,7 @@ def test_a_large_mmd2_of_random_pairs_is_as_certain_as_gess_says_and_not_warned_
     assert abs(found.mmd2[0] / exact.mmd2[0] - 1) < 4 * found.error[0]
 
 
-@pytest.mark.filterwarnings("default:gess .*random pairs:heatess.errors.PrecisionWarning")
+@pytest.mark.filterwarnings("default:gess .*random pairs:heatess.base.errors.PrecisionWarning")
 def test_a_gess_that_may_be_half_is_warned_of_and_more_pairs_end_that():
     x = np.repeat(he.samplers.uniform(1000, 7, rng=0), 2, axis=0)  # every atom twice, nearly
     x[::2] += 1e-3 * he.samplers.uniform(1000, 7, rng=1)

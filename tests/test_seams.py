@@ -13,11 +13,11 @@ import pytest
 from numpy.polynomial.legendre import legval
 
 import heatess as he
+from heatess.base.progress import Progress
 from heatess.engines.base import PotentialQuestion, Question
 from heatess.engines.boxes import Boxes
 from heatess.engines.pairs import Pairs
 from heatess.engines.spectral import Spectral, accuracy
-from heatess.progress import Progress
 
 TOLERANCES = [1e-15, 1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 1e-2, 0.1, 0.5]
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.arrays import EPS
+from heatess.base.arrays import EPS
+from heatess.base.progress import Progress
 from heatess.engines import plan
 from heatess.engines.cosines import CosineSums
 from heatess.engines.single import BIN_ERROR, COLUMNS, SLACK, Plan, SingleRows
 from heatess.heat.series import level_probabilities
 from heatess.heat.sums import LevelMoments, sum_levels
-from heatess.progress import Progress
 
 N, WIDTH = 4200, 160  # more atoms and columns than `ATOMS` and `COLUMNS`
 

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heatess as he
-from heatess.blocks import threads
+from heatess.base.blocks import threads
+from heatess.base.progress import Progress
 from heatess.engines.sampled import _Blocks, _cell_size, _known_levels, heat_sums
 from heatess.engines.strata import BATCHES, Cells, Draws, principal_coordinates
-from heatess.progress import Progress
-from heatess.scales import resolve
+from heatess.measures.scales import resolve
 
 #: What chance does to mmd2 is not what is tested.
-pytestmark = pytest.mark.filterwarnings("ignore:(mmd2|gess) .*random pairs:heatess.errors.PrecisionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:(mmd2|gess) .*random pairs:heatess.base.errors.PrecisionWarning")
 
 SILENT = Progress(False)
 

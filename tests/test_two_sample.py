@@ -15,12 +15,12 @@ from numpy.testing import assert_allclose
 
 import heatess as he
 import spaces
+from heatess.base.progress import Progress
 from heatess.engines import columns
 from heatess.engines.base import FormsQuestion
 from heatess.engines.pairs import Pairs
 from heatess.engines.spectral import Spectral
 from heatess.inference import contrasts, forms, resampling
-from heatess.progress import Progress
 
 NORTH = np.array([0.0, 0.0, 1.0])
 

@@ -11,8 +11,9 @@ from scipy import stats
 from scipy.spatial.transform import Rotation
 
 import heatess as he
-import heatess.scales
+import heatess.measures.scales
 import spaces
+from heatess.base.progress import Progress
 from heatess.engines import plan
 from heatess.engines.pairs import Pairs
 from heatess.engines.spectral import Spectral
@@ -21,8 +22,7 @@ from heatess.inference.combine import LimitLaw, cauchy, from_draws
 from heatess.inference.families import NullLevels, heat_family, sobolev_family, space_levels
 from heatess.inference.sobolev import sobolev
 from heatess.inference.uniformity import default_scales
-from heatess.measure import Measure
-from heatess.progress import Progress
+from heatess.measures.measure import Measure
 
 COMPACT = [case for case in spaces.HOMOGENEOUS if case.space().compact]
 
@@ -291,7 +291,7 @@ def test_the_method_follows_the_weights_and_the_scale():
     assert not uniform_null.limit_holds(he.Measure(x[:40]), None)
     assert not uniform_null.limit_holds(he.Measure(x, uneven), None)
     assert uniform_null.limit_holds(measure, uniformity.default_scales(measure))
-    assert not uniform_null.limit_holds(measure, heatess.scales.resolve(he.Sphere(2), angles=[3]))
+    assert not uniform_null.limit_holds(measure, heatess.measures.scales.resolve(he.Sphere(2), angles=[3]))
     found = he.uniformity_test(x[:20], angles=[60], rng=0)
     assert (found.method, found.draws) == ("monte carlo", 999)
     assert he.uniformity_test(x, np.linspace(1, 1.2, 60), draws=19, rng=0).method == "multiplier"

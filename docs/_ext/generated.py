@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 import heatess
+from heatess.base.results import Result
 from heatess.cli import main
 from heatess.readers import COMPRESSED, FORMATS
-from heatess.results import Result
 
 DOCS = Path(__file__).resolve().parent.parent
 

@@ -11,7 +11,7 @@ import generated
 from pygments.lexers.special import TextLexer
 
 from heatess import Plateaus
-from heatess.results import Result
+from heatess.base.results import Result
 
 MARK = re.compile(r"<!-- generated: (\w+) -->")
 

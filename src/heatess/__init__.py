@@ -57,13 +57,15 @@ Modules
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .base.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from . import asymptotics, baselines, plot, samplers
-    from .accumulate import Accumulator
-    from .densities.region import Region
-    from .densities.result import Density, density
-    from .directions import from_decinc, from_euler, from_lonlat, from_spherical
-    from .errors import (
+    from .answers.heat_profile import gess, gess_ratio, heat_profile
+    from .answers.potential import potential
+    from .answers.spectrum import PowerSpectrum, power_spectrum
+    from .base.directions import from_decinc, from_euler, from_lonlat, from_spherical
+    from .base.errors import (
         CalibrationWarning,
         CostError,
         FrameWarning,
@@ -76,7 +78,9 @@ if TYPE_CHECKING:
         ScaleError,
         ScaleWarning,
     )
-    from .healpix import from_healpix
+    from .base.known import Known
+    from .densities.region import Region
+    from .densities.result import Density, density
     from .inference.atoms import Gradient, gradient, redundancy
     from .inference.band import Band
     from .inference.chains import ChainEss, chain_ess
@@ -89,15 +93,16 @@ if TYPE_CHECKING:
     from .inference.modes import Modes, modes
     from .inference.pareto import pareto_k
     from .inference.population import PopulationProfile, population_profile
+    from .inference.summary import Summary, summarize
     from .inference.thinning import Thinned, thin
     from .inference.two_sample import TwoSampleTest, two_sample_test
     from .inference.uniformity import UniformityTest, uniformity_test
-    from .known import Known
-    from .measure import Measure
-    from .plateaus import Plateau, Plateaus
-    from .potentials import potential
-    from .profile import HeatProfile, ProfilePoint, gess, gess_ratio, heat_profile
+    from .measures.measure import Measure
+    from .parts.accumulator import Accumulator
+    from .profiles.plateaus import Plateau, Plateaus
+    from .profiles.profile import HeatProfile, ProfilePoint
     from .readers import read
+    from .readers.map_arrays import from_healpix
     from .reporting import report
     from .spaces import (
         Circle,
@@ -115,10 +120,6 @@ if TYPE_CHECKING:
         Sphere,
         Torus,
     )
-    from .spectrum import PowerSpectrum, power_spectrum
-    from .summary import Summary, summarize
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Accumulator",
@@ -208,11 +209,11 @@ __all__ = [
 
 #: Modules by what they bring; each is imported when one of its names is first asked for. No module has a public name.
 _MODULES = {
-    "accumulate": ("Accumulator",),
+    "parts.accumulator": ("Accumulator",),
     "densities.region": ("Region",),
     "densities.result": ("Density", "density"),
-    "directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
-    "healpix": ("from_healpix",),
+    "base.directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
+    "readers.map_arrays": ("from_healpix",),
     "inference.atoms": ("Gradient", "gradient", "redundancy"),
     "inference.band": ("Band",),
     "inference.chains": ("ChainEss", "chain_ess"),
@@ -228,15 +229,16 @@ _MODULES = {
     "inference.thinning": ("Thinned", "thin"),
     "inference.two_sample": ("TwoSampleTest", "two_sample_test"),
     "inference.uniformity": ("UniformityTest", "uniformity_test"),
-    "known": ("Known",),
-    "measure": ("Measure",),
-    "plateaus": ("Plateau", "Plateaus"),
-    "potentials": ("potential",),
-    "profile": ("HeatProfile", "ProfilePoint", "gess", "gess_ratio", "heat_profile"),
+    "base.known": ("Known",),
+    "measures.measure": ("Measure",),
+    "profiles.plateaus": ("Plateau", "Plateaus"),
+    "answers.potential": ("potential",),
+    "answers.heat_profile": ("gess", "gess_ratio", "heat_profile"),
+    "profiles.profile": ("HeatProfile", "ProfilePoint"),
     "readers": ("read",),
     "reporting": ("report",),
-    "spectrum": ("PowerSpectrum", "power_spectrum"),
-    "summary": ("Summary", "summarize"),
+    "answers.spectrum": ("PowerSpectrum", "power_spectrum"),
+    "inference.summary": ("Summary", "summarize"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -246,7 +248,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in ("asymptotics", "baselines", "plot", "samplers"):
         return import_module(f".{name}", __name__)
-    home = _HOMES.get(name) or ("errors" if name.endswith(("Error", "Warning")) else "spaces")
+    home = _HOMES.get(name) or ("base.errors" if name.endswith(("Error", "Warning")) else "spaces")
     globals()[name] = value = getattr(import_module(f".{home}", __name__), name)
     return value
 

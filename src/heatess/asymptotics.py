@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import FloatArray, Frozen, numeric_array, shown, whole
+from .answers.spectrum import power_spectrum
+from .base.arrays import FloatArray, Frozen, numeric_array, shown, whole
+from .base.errors import InputError
 from .engines.tiles import gaussian_sums, zonal_pairs
-from .errors import InputError
-from .measure import Measure
-from .scales import resolve
+from .measures.measure import Measure
+from .measures.scales import resolve
 from .spaces.base import Space
-from .spectrum import power_spectrum
 
 #: More levels than any sum over them would finish.
 MOST_DEGREES = 2**24

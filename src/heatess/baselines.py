@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import FloatArray, positive
+from .base.arrays import FloatArray, positive
+from .base.errors import InputError, PrecisionWarning, warn
 from .engines.tiles import distance_sums, gaussian_sums, zonal_pairs
-from .errors import InputError, PrecisionWarning, warn
 from .heat.spherical import SphereSeries, mean_chord
-from .measure import Measure, normalised_weights
+from .measures.measure import Measure, normalised_weights
 from .spaces.base import Space
 from .transforms.levels import LevelTransform
 
@@ -192,7 +192,7 @@ def _gaussian_of_levels(measure: Measure, exponent: float) -> float:
     """sum_ij w_i w_j exp(-exponent |x_i - x_j|^2) = sum_l c_l B_l, over levels beyond which c_l N_l do not count."""
     from scipy.special import ive
 
-    from .spectrum import power_spectrum
+    from .answers.spectrum import power_spectrum
 
     series = _sphere(measure.space)
     order = (series.dim - 1) / 2

@@ -11,8 +11,8 @@ array([3.   , 1.817])
 
 from __future__ import annotations
 
-from .errors import MissingExtraError
-from .frame_methods import FrameMethods
+from .answers.frame_methods import FrameMethods
+from .base.errors import MissingExtraError
 
 try:
     import polars

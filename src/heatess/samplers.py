@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import LARGEST, FloatArray, is_whole, numeric_array, positive, shown, whole
-from .errors import InputError, InputTypeError
+from .base.arrays import LARGEST, FloatArray, is_whole, numeric_array, positive, shown, whole
+from .base.errors import InputError, InputTypeError
 from .spaces.base import Space, check_space
 from .spaces.sphere import Sphere
 

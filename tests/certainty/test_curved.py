@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import heatess as he
+from heatess.base.progress import Progress
 from heatess.compiled.radial_tables import multiply
 from heatess.engines import plan
 from heatess.engines.base import Question
@@ -24,7 +25,6 @@ from heatess.heat.exact import difference_of_products
 from heatess.heat.radial import radial, radial_error, radial_terms
 from heatess.heat.series import SERIES_LIMIT, level_count, level_probabilities
 from heatess.heat.spherical import SphereSeries
-from heatess.progress import Progress
 from heatess.spaces.capabilities import VectorEmbedding, ZonalPairs
 from heatess.spaces.vectors import check_unit_vectors, unit_rows, vector_cosines, vector_distance
 

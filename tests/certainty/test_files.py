@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import heatess as he
-from heatess import files
+from heatess.base import files
 from heatess.cli import main
 from heatess.spaces.base import Space
 
@@ -170,7 +170,7 @@ def test_a_copy_of_a_state_is_merged_with_a_warning(run):
     result = run("merge", "state.npz", "other.npz", "copy.npz", "--angles", "20")
     assert result.exit_code == 0
     assert "state.npz and copy.npz hold exactly the same state" in result.stderr
-    assert "83 atoms" in result.stdout
+    assert "83 points" in result.stdout
     assert "same state" not in run("merge", "state.npz", "other.npz", "--angles", "20").stderr
 
 
@@ -205,7 +205,7 @@ def test_overwriting_a_file_that_is_no_state_is_refused_before_anything_is_read(
 
 WRITER = """
 import sys, time
-from heatess.files import atomic_path
+from heatess.base.files import atomic_path
 with atomic_path("state.npz") as draft:
     draft.write_bytes(b"half")
     print("ready", flush=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess import blocks
+from heatess.base import blocks
 from heatess.engines import neighbours, plan
 from heatess.engines.base import Question
 

@@ -7,7 +7,7 @@ import pytest
 
 import heatess as he
 import spaces
-from heatess import blocks
+from heatess.base import blocks
 from heatess.engines import plan
 from heatess.transforms import backend
 

@@ -139,7 +139,7 @@ def test_a_report_is_the_same_again(tmp_path, monkeypatch):
 
 def test_a_profile_has_curves_and_no_picture(tmp_path):
     profile = he.heat_profile(cloud(), angles=ANGLES[::-1])
-    path = profile.report(tmp_path / "profile.html", name="from a state")
+    path = he.report(profile, tmp_path / "profile.html", names="from a state")
     (measure,) = data_in(path)["measures"]
     assert measure["view"]["kind"] == "none"
     assert "no atoms" in measure["view"]["why"]

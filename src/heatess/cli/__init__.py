@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..errors import CostError, InputError, MissingExtraError, PrecisionError, ScaleError, missing_extra
-from ..pool import still_working
+from ..base.errors import CostError, InputError, MissingExtraError, PrecisionError, ScaleError, missing_extra
+from ..base.pool import still_working
 from . import options
 from .spelling import in_options
 
@@ -380,7 +380,7 @@ def demo(out: Path, force: bool) -> None:
 
     Run again, it replaces the files that it wrote, and no others.
     """
-    from .. import demo as story
+    from . import demonstration as story
     from .owned import Owned
 
     folder = Owned(out, force=force)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..blocks import thread_count
+from ..base.blocks import thread_count
 
 #: Environment variables that change speed or the number of threads.
 VARIABLES = (

@@ -12,12 +12,13 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from .. import scales
-from ..arrays import FloatArray, IntArray
-from ..blocks import map_rows
+from ..base.arrays import FloatArray, IntArray
+from ..base.blocks import map_rows
+from ..base.text import columns
+from ..drawing.axes import plain
 from ..inference.atoms import redundancy as redundancy_of
-from ..measure import Measure
-from ..plot import plain
+from ..measures import scales
+from ..measures.measure import Measure
 from ..readers import open_table
 from ..spaces.base import Space
 from ..tables.reading import Reading
@@ -27,7 +28,7 @@ from .kept import rows_of, settled
 from .kilometres import Km, on_earth
 from .options import STDOUT, refuse_together, scale_given
 from .reading import measure_of, reading_of, warnings_printed
-from .text import columns, number
+from .text import number
 
 SCHEMA = "heatess.redundancy/1"
 

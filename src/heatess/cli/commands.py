@@ -13,20 +13,20 @@ from typing import Any
 import click
 import numpy as np
 
-from ..accumulate import Accumulator, check_replaceable, degree_for
-from ..errors import FrameWarning, InputError
-from ..files import repeated
-from ..fitting import common_scales, fitting_scales
+from ..base.errors import FrameWarning, InputError
+from ..base.files import repeated
+from ..base.known import SKY
+from ..base.progress import Progress
+from ..drawing.axes import plain
 from ..inference.mmd import in_one_frame
-from ..known import SKY
-from ..measure import Measure
-from ..parts import part_named
-from ..plot import plain
-from ..profile import HeatProfile
-from ..progress import Progress
+from ..measures.measure import Measure
+from ..measures.scales import DEFAULT_ANGLES, times_of_angles
+from ..parts.accumulator import Accumulator, check_replaceable, degree_for
+from ..parts.sums import part_named
+from ..profiles.default_scales import common_scales, fitting_scales
+from ..profiles.profile import HeatProfile
 from ..readers import from_file, is_piped, open_table, read, title_of
 from ..readers.foreign import split_label
-from ..scales import DEFAULT_ANGLES, times_of_angles
 from ..tables.meaning import Reading
 from ..tables.take import Taken, take, taken_from
 from ..tables.written import with_angles

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from .. import plot
-from ..errors import InputError, missing_extra
-from ..files import atomic_path, is_stream, refuse_same_files
+from ..base.errors import InputError, missing_extra
+from ..base.files import atomic_path, is_stream, refuse_same_files
+from ..drawing import axes
 from ..inference.policy import NO_DRAWS
-from ..profile import HeatProfile
-from ..scales import ANGLE_DIMENSION
+from ..measures.scales import ANGLE_DIMENSION
+from ..profiles.profile import HeatProfile
 from ..spaces.base import Space
 from .options import STDOUT, Bound, refuse_together, usage
 from .text import CAVEAT, comparison, modes_sentence, profile_csv, profile_table, verdict
@@ -211,7 +211,7 @@ def _save_all(
             if len(results) > 1:
                 ax.legend()
             ax.set_title(title, parse_math=False)
-            plot.save(ax, draft)
+            axes.save(ax, draft)
 
     bands = also.result if also is not None and also.name == "population" else None
     writers: dict[str, Callable[[Path], Any]] = {

@@ -13,9 +13,10 @@ from typing import Any
 import click
 import numpy as np
 
-from .. import plot
-from ..errors import FrameWarning, InputError, KindError
-from ..files import atomic_path
+from ..base.errors import FrameWarning, InputError, KindError
+from ..base.files import atomic_path
+from ..base.text import columns
+from ..drawing import axes
 from ..inference.comparison import Comparison, compare
 from ..inference.modes import modes as modes_of
 from ..inference.population import PopulationProfile, population_profile
@@ -23,8 +24,8 @@ from ..inference.thinning import Thinned
 from ..inference.thinning import thin as thinned
 from ..inference.uniform_null import claimed
 from ..inference.uniformity import UniformityTest, uniformity_test
-from ..measure import Measure
-from ..profile import HeatProfile
+from ..measures.measure import Measure
+from ..profiles.profile import HeatProfile
 from ..readers import open_table, title_of
 from ..tables.meaning import Reading
 from .deliver import Options, check, keep_apart, note, save, scales_of, writing
@@ -33,7 +34,7 @@ from .kilometres import on_earth
 from .options import STDOUT, refuse_together, scale_given, usage
 from .reading import measure_of, reading_of, shows_progress, warnings_printed
 from .spelling import in_options
-from .text import columns, number, shown_rows
+from .text import number, shown_rows
 
 #: Atoms up to which `compare` tests two files with 500 resamplings, with 99, and not at all unless asked to.
 QUICK, LONG = 200_000, 2_000_000
@@ -126,7 +127,7 @@ def _rows_csv(names: Sequence[str], values: Sequence[Sequence[Any]]) -> str:
 def _drawn(found: Any, title: str, draft: Path) -> None:
     ax = found.plot()
     ax.set_title(title, parse_math=False)
-    plot.save(ax, draft)
+    axes.save(ax, draft)
 
 
 def thin(file: str, options: Options) -> None:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
+from ..base.arrays import FloatArray, IntArray
 from ..inference.modes import Modes
 from ..inference.thinning import Thinned
-from ..measure import Measure
+from ..measures.measure import Measure
 from ..tables.meaning import LOG_WEIGHTS, WEIGHTS
 from ..tables.names import THINNED
 from ..tables.reading import Reading

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ..directions import KM_PER_DEGREE
-from ..measure import Measure
+from ..base.directions import KM_PER_DEGREE
+from ..measures.measure import Measure
 
 #: Options that are scales of the kind that kilometres may be, several and one of each.
 _SCALES = ("angles", "resolutions", "angle", "resolution")

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from ..errors import InputError
-from ..files import check_writable, is_stream
-from ..known import FRAMES, KINDS
+from ..base.errors import InputError
+from ..base.files import check_writable, is_stream
+from ..base.known import FRAMES, KINDS
 from ..tables.reading import UNITS
 from .kilometres import Km, in_kilometres, scale
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from ..files import atomic_path
+from ..base.files import atomic_path
 from .deliver import writing
 from .options import usage
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
-from ..errors import MissingExtraError, missing_extras
-from ..measure import Measure
-from ..profile import HeatProfile, heat_profile
+from ..answers.heat_profile import heat_profile
+from ..base.errors import MissingExtraError, missing_extras
+from ..measures.measure import Measure
+from ..profiles.profile import HeatProfile
 from ..readers import is_piped, open_table, read
 from .deliver import Options, note
 from .options import chosen_columns, refuse_together

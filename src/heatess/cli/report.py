@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from .. import __version__
+from ..drawing.axes import plain
 from ..inference.comparison import Comparison
-from ..measure import Measure
-from ..plot import plain
-from ..profile import HeatProfile
+from ..measures.measure import Measure
+from ..profiles.profile import HeatProfile
 from ..readers import is_piped, title_of
 from .deliver import Options
 from .reading import warnings_printed

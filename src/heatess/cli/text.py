@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
-from ..errors import InputError
-from ..known import KINDS, Known
-from ..plot import plain
-from ..scales import ANGLE_DIMENSION
+from ..base.directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
+from ..base.errors import InputError
+from ..base.known import KINDS, Known
+from ..base.text import columns
+from ..drawing.axes import plain
+from ..measures.scales import ANGLE_DIMENSION
 from ..tables.sexagesimal import SEXAGESIMAL
 from ..tables.units import split_unit
 
 if TYPE_CHECKING:
-    from ..arrays import FloatArray, IntArray
+    from ..base.arrays import FloatArray, IntArray
     from ..inference.population import PopulationProfile
-    from ..profile import HeatProfile
+    from ..profiles.profile import HeatProfile
     from ..tables.table import Table
 
 CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable points."
@@ -200,14 +201,6 @@ def known_in_words(known: Known) -> str:
     frame = "frame not known (--frame)" if known.frame is None else f"frame {known.frame}"
     names = "no names of rows (--labels)" if known.labels is None else f"names of rows such as {known.labels[0]!s}"
     return "; ".join([kind, frame, names])
-
-
-def columns(rows: Sequence[Sequence[str]], *, left: int = 0) -> str:
-    """Rows of text as aligned columns: the first *left* columns to the left, the others to the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    sides = [str.ljust] * left + [str.rjust] * (len(widths) - left)
-    aligned = ([side(text, width) for side, text, width in zip(sides, row, widths, strict=True)] for row in rows)
-    return "\n".join("  " + "   ".join(cells).rstrip() for cells in aligned)
 
 
 def profile_csv(profiles: dict[str, HeatProfile], bands: PopulationProfile | None = None) -> str:

@@ -8,16 +8,17 @@ from typing import Any
 import click
 import numpy as np
 
+from ..base.text import columns
 from ..densities.maps import refuse_others, writer
 from ..densities.region import Region
 from ..densities.result import Density
 from ..densities.result import density as density_of
-from ..measure import Measure
+from ..measures.measure import Measure
 from .deliver import Options, keep_apart, note, save
 from .kilometres import on_earth
 from .options import STDOUT, refuse_together
 from .reading import measure_of, warnings_printed
-from .text import columns, number
+from .text import number
 
 #: Shares of the mass whose regions are told.
 LEVELS = (0.5, 0.9)

@@ -9,8 +9,8 @@ from typing import Any
 import numba
 from numba.core import event
 
-from ..errors import warn
-from ..progress import announce
+from ..base.errors import warn
+from ..base.progress import announce
 
 
 class _Announcement(event.Listener):

@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..heat.lookup import AXES, CIRCLE, FAR, GIVEN, VECTORS, LoopFactor
 from . import compiled
 from .radial_tables import exponential

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ..arrays import EPS
+from ..base.arrays import EPS
 from . import compiled
 from .cells import MASK, SHIFT, STEP
 from .hyperboloid import NEAR, far_separation, near_separation, square_of

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..arrays import EPS
+from ..base.arrays import EPS
 from . import compiled
 
 #: Vectors that are filtered at once, steps that follow each other closely, and rows that one of them takes at once.

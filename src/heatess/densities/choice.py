@@ -14,16 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray
+from ..answers.heat_profile import heat_profile
+from ..base.arrays import FloatArray, IntArray
+from ..base.errors import InputError
 from ..engines.centred import log_excess
 from ..engines.diagonals import SOON, diagonals
-from ..errors import InputError
-from ..fitting import fitting_scales
 from ..heat.sums import log_excess_of_power
 from ..inference.policy import independent
-from ..measure import Measure
-from ..profile import HeatProfile, heat_profile
-from ..scales import in_words
+from ..measures.measure import Measure
+from ..measures.scales import in_words
+from ..profiles.default_scales import fitting_scales
+from ..profiles.profile import HeatProfile
 from ..spaces.base import Space
 from .smoothing import Smoother, log_kernel_at_zero
 

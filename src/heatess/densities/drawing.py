@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray
-from ..errors import InputError
-from ..plot import GREY, draw_line, new_axes
-from ..scales import resolve
-from ..skymap import DECADES, draw_sky
+from ..base.arrays import FloatArray
+from ..base.errors import InputError
+from ..drawing.axes import GREY, draw_line, new_axes
+from ..measures.scales import resolve
 from ..spaces.drawing import frame_of
+from .skymap import DECADES, draw_sky
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

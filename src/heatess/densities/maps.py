@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray, one_of, positive, whole
-from ..directions import from_lonlat
-from ..errors import InputError, missing_extra
-from ..plot import save
+from ..base.arrays import FloatArray, one_of, positive, whole
+from ..base.directions import from_lonlat
+from ..base.errors import InputError, missing_extra
+from ..drawing.axes import save
 from ..tables.pixels import Pixels
 
 if TYPE_CHECKING:

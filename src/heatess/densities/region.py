@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import FloatArray, numeric_array
-from ..errors import InputError
-from ..measure import Measure
-from ..results import Result
+from ..base.arrays import FloatArray, numeric_array
+from ..base.errors import InputError
+from ..base.results import Result
+from ..measures.measure import Measure
 from ..samplers import fibonacci
 from .choice import own_kernels, witnesses
 from .smoothing import Smoother

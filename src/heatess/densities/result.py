@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import scales
-from ..arrays import FloatArray, generator, one_of, whole
-from ..directions import EARTH_RADIUS_KM
-from ..errors import InputError
-from ..files import atomic_path, check_writable
-from ..known import Known
-from ..measure import Measure
-from ..parts import part_named
-from ..profile import check_one_scale, check_rtol
-from ..results import Result
+from ..base.arrays import FloatArray, generator, one_of, whole
+from ..base.directions import EARTH_RADIUS_KM
+from ..base.errors import InputError
+from ..base.files import atomic_path, check_writable
+from ..base.known import Known
+from ..base.results import Result
+from ..measures import scales
+from ..measures.measure import Measure
+from ..measures.scales import check_one_scale, check_rtol
+from ..parts.sums import part_named
 from ..spaces.base import Space
 from .choice import choose
 from .smoothing import Smoother, squares
@@ -314,7 +314,7 @@ class Density(Result):
         >>> ax.get_xscale()
         'log'
         """
-        from ..plot import GREY, draw_line, log_ticks, new_axes
+        from ..drawing.axes import GREY, draw_line, log_ticks, new_axes
 
         if not len(self.scales):
             raise InputError("the scale was given, so there is no curve of cross-validation; leave the scale out")

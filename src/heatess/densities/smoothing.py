@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import slices
+from ..base.arrays import FloatArray
+from ..base.blocks import slices
+from ..base.progress import Progress
 from ..engines import columns, plan, spectral
 from ..engines.flows import density as density_on_nodes
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..transforms.base import Coefficients, Transform
 

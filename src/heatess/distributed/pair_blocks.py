@@ -9,17 +9,17 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, NamedTuple
 
-from .. import scales
-from ..arrays import FloatArray
-from ..blocks import slices, threads
+from ..base.arrays import FloatArray
+from ..base.blocks import slices, threads
+from ..base.errors import InputError, PrecisionError
 from ..engines.cosines import CosineSums
 from ..engines.pairs import add_tile, moments_of_cosines
 from ..engines.tiles import TILE, tiles, zonal_pairs
-from ..errors import InputError, PrecisionError
 from ..heat.series import SERIES_LIMIT, Series, level_count
-from ..measure import Measure
-from ..parts import PartSums, Unit, counted_weights, part_named
-from ..profile import Facts, HeatProfile, build_profile
+from ..measures import scales
+from ..measures.measure import Measure
+from ..parts.sums import PartSums, Unit, counted_weights, part_named
+from ..profiles.profile import Facts, HeatProfile, build_profile
 from ..spaces.base import Space
 from ..transforms.levels import LevelSpectrum
 

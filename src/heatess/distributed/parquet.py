@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import scales
-from ..arrays import shown
-from ..errors import InputError, missing_extra
-from ..profile import HeatProfile, check_rtol
+from ..base.arrays import shown
+from ..base.errors import InputError, missing_extra
+from ..measures import scales
+from ..measures.scales import check_rtol
+from ..profiles.profile import HeatProfile
 from ..readers import parquet
 from ..tables.meaning import Reading
 from ..tables.take import Taken, taken_from

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import is_dask, numeric_array
-from ..errors import InputError
+from ..base.arrays import is_dask, numeric_array
+from ..base.errors import InputError
 
 
 class Piece(NamedTuple):

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..accumulate import UNKNOWN_ESS, Accumulator, degree_for
-from ..arrays import one_of
-from ..arrays import shown as in_words
-from ..blocks import threads
-from ..errors import InputError, InputTypeError
-from ..measure import Measure
-from ..parts import part_named
-from ..profile import HeatProfile
-from ..progress import Progress
-from ..scales import Scales, resolve
+from ..base.arrays import one_of
+from ..base.arrays import shown as in_words
+from ..base.blocks import threads
+from ..base.errors import InputError, InputTypeError
+from ..base.progress import Progress
+from ..measures.measure import Measure
+from ..measures.scales import Scales, resolve
+from ..parts.accumulator import UNKNOWN_ESS, Accumulator, degree_for
+from ..parts.sums import part_named
+from ..profiles.profile import HeatProfile
 from ..spaces.base import Space, check_space
 from ..tables.take import Taken, taken_from
 from .pair_blocks import block_pairs, block_sizes, levels_for, make_block, pair_profile, pair_sums, series_of

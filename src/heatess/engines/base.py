@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..errors import PrecisionError
+from ..base.arrays import FloatArray
+from ..base.errors import PrecisionError
+from ..base.progress import Progress
 from ..heat.sums import HeatSums
-from ..measure import Measure
-from ..progress import Progress
-from ..scales import in_words
+from ..measures.measure import Measure
+from ..measures.scales import in_words
 from ..transforms.base import Spectrum
 
 

@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.errors import InputError
+from ..base.progress import Progress
 from ..heat.bounds import exponent_for, log_share, truncation
 from ..heat.sums import HeatSums
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..transforms.torus import TorusTransform, diagonals
 from .base import (
     Answer,

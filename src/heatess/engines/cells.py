@@ -15,8 +15,9 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray
-from ..blocks import in_lanes, map_rows, share_out, thread_count
+from ..base.arrays import FloatArray, IntArray
+from ..base.blocks import in_lanes, map_rows, share_out, thread_count
+from ..base.pool import until_stopped
 from ..compiled.cells import (
     BUFFER,
     REACH,
@@ -29,7 +30,6 @@ from ..compiled.cells import (
     pair_moments,
     take,
 )
-from ..pool import until_stopped
 
 MOMENTS = 4
 _GRID_AXES = 3

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..heat.radial import PairTerms
 from ..heat.series import SERIES_LIMIT, level_count, log_terms
 from ..heat.sums import log_excess_of_power, log_sum
-from ..measure import Measure
+from ..measures.measure import Measure
 
 #: 1 / k_2t(x, x) from which on k_2t - 1 of pairs is used as it is, in place of overlaps less their mean.
 NEAR_UNIFORM = 0.5

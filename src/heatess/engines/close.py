@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import EPS, FloatArray, IntArray
+from ..base.arrays import EPS, FloatArray, IntArray
+from ..base.progress import Progress
 from ..heat.series import SmallTime
-from ..measure import Measure, distinct_rows
-from ..progress import Progress
+from ..measures.measure import Measure, distinct_rows
 from ..spaces.capabilities import Embedding
 from .base import FormsOffer, FormsQuestion, PotentialOffer, PotentialQuestion, Potentials, Question
 from .centred import diagonal_of
@@ -104,7 +104,7 @@ class _Cells(NamedTuple):
 
     def each(self, scales: list[tuple[SmallTime, float]], add: Add, lanes: int) -> None:
         """Call `add` for all close pairs of places; cut-offs do not fall from scale to scale."""
-        from .cells import each_close_pair  # compiles, so only when it is needed
+        from .cells import each_close_pair
 
         chords = [float(self.embedding.chord(min(reach, small.reach))) for small, reach in scales]
         cuts = np.minimum(np.maximum.accumulate(chords) / self.unit, self.radius) ** 2

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import slices
-from ..errors import PrecisionWarning, warn
-from ..measure import Measure
-from ..progress import Progress, announce, in_time
+from ..base.arrays import FloatArray
+from ..base.blocks import slices
+from ..base.errors import PrecisionWarning, warn
+from ..base.progress import Progress, announce, in_time
+from ..measures.measure import Measure
 from . import plan
 from .base import Engine, FormsQuestion, PotentialQuestion, Potentials
 

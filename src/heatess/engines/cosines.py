@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import map_rows
+from ..base.arrays import FloatArray
+from ..base.blocks import map_rows
 from ..transforms import backend
 
 #: Bound on the absolute error of a sum over pairs whose weights sum to one: four times what is asked of the Fourier

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray
-from ..measure import Measure
+from ..base.arrays import FloatArray, IntArray
+from ..measures.measure import Measure
 from ..spaces.capabilities import Embedding, ZonalPairs
 
 #: Sampled rows on each side: so few of a small cloud that the estimate costs less than what it saves.

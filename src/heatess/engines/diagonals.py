@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import share_out, slices, thread_count
+from ..base.arrays import FloatArray
+from ..base.blocks import share_out, slices, thread_count
 from ..spaces.flow import Flow, LocalRuns
 from .base import Question
 

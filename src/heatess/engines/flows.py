@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray
-from ..blocks import thread_count
-from ..errors import InputError, PrecisionWarning, warn
+from ..base.arrays import EPS, FloatArray
+from ..base.blocks import thread_count
+from ..base.errors import InputError, PrecisionWarning, warn
+from ..base.progress import Progress
 from ..heat.sums import HeatSums
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..spaces.capabilities import Modes
 from ..spaces.flow import ROWS, Flow
 from .base import Answer, Engine, Offer, PotentialOffer, PotentialQuestion, Potentials, Question

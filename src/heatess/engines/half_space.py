@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
-from ..blocks import in_lanes, slices, thread_count
+from ..base.arrays import FloatArray, IntArray
+from ..base.blocks import in_lanes, slices, thread_count
+from ..base.progress import Progress
 from ..heat.bounds import truncation
 from ..heat.exact import halves
 from ..heat.sums import HeatSums
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..spaces.capabilities import PairKernel
 from .base import Answer, Offer, Question
 from .counts import PairCounts, sampled_rows
 
 if TYPE_CHECKING:
-    from .cells import DistanceMoments  # compiles, so only when it is needed
+    from .cells import DistanceMoments
 
 #: Relative error of a sum from distance moments, wherever it is more than the atoms' own.
 MOMENT_ERROR = 1e-10
@@ -152,7 +152,7 @@ class Rows(NamedTuple):
 def _moments(atoms: Measure, kernel: PairKernel, reach: float, finest: float, progress: Progress) -> DistanceMoments:
     """Of the separations of all pairs closer than *reach*."""
     from ..compiled.half_space import add_rows
-    from .cells import TileMoments  # compiles, so only when it is needed
+    from .cells import TileMoments
 
     if kernel.half_space is None:
         raise TypeError("this kernel has no half-space model")

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray
-from ..blocks import slices
-from ..errors import InputError, PrecisionError, PrecisionWarning, warn
+from ..base.arrays import EPS, FloatArray
+from ..base.blocks import slices
+from ..base.errors import InputError, PrecisionError, PrecisionWarning, warn
+from ..base.progress import Progress
 from ..heat.sums import HeatSums, log_sum
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..spaces.capabilities import Modes
 from .base import (
     Answer,

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import EPS, FloatArray, IntArray
-from ..errors import InputError, PrecisionError
+from ..base.arrays import EPS, FloatArray, IntArray
+from ..base.errors import InputError, PrecisionError
+from ..base.pool import apart
+from ..base.progress import Progress
 from ..heat.bounds import log_allowed, truncation
 from ..heat.series import SmallTime
 from ..heat.sums import HeatSums
 from ..heat.theta import gap_between
-from ..measure import Measure
-from ..pool import apart
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..spaces.capabilities import Embedding
 from .base import Answer, Engine, FormsOffer, FormsQuestion, Offer, PotentialOffer, PotentialQuestion, Question
@@ -282,7 +282,7 @@ def _gathered_pairs(
     pairs: Iterator[tuple[FloatArray, FloatArray]], expansions: list[SmallTime], cutoffs: FloatArray
 ) -> FloatArray:
     """What `sum_pairs` has, to `MOMENT_ERROR`, from distance moments."""
-    from .cells import TileMoments  # compiles, so only when it is needed
+    from .cells import TileMoments
 
     # A cut-off is about five alpha.
     moments, one = TileMoments(COINCIDENT * float(cutoffs.min()) / 10, 1), np.ones(1)
@@ -348,7 +348,7 @@ def sum_cells(
 
     With *every_pair*, in flat space, cells are not looked at: all pairs are taken.
     """
-    from .cells import distance_moments  # compiles, so only when it is needed
+    from .cells import distance_moments
 
     radius = float(embedding.chord(cutoffs.max()))
 
@@ -380,7 +380,7 @@ def sum_cells(
 
 def gridded(atoms: Measure, embedding: Embedding, radius: float, *, every_pair: bool = False) -> tuple[Grid, Frame]:
     """Atoms in cells for pairs closer than *radius*, and the frame of their coordinates."""
-    from .cells import Grid  # compiles, so only when it is needed
+    from .cells import Grid
 
     points = embedding.coordinates(atoms.points)
     if embedding.periods is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..blocks import one_blas_thread, share_out, slices, thread_count
-from ..progress import Progress
+from ..base.arrays import FloatArray
+from ..base.blocks import one_blas_thread, share_out, slices, thread_count
+from ..base.progress import Progress
 from ..spaces.capabilities import PairKernel
 from .base import FormsOffer, FormsQuestion, PotentialOffer, PotentialQuestion, Potentials
 from .centred import diagonal_of

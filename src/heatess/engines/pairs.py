@@ -14,14 +14,14 @@ from functools import cache
 
 import numpy as np
 
-from ..arrays import EPS, FloatArray
-from ..blocks import in_lanes, map_rows, one_blas_thread, slices, thread_count
-from ..errors import InputError, PrecisionError
+from ..base.arrays import EPS, FloatArray
+from ..base.blocks import in_lanes, map_rows, one_blas_thread, slices, thread_count
+from ..base.errors import InputError, PrecisionError
+from ..base.progress import Progress
 from ..heat.lookup import LoopFactor
 from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..heat.sums import HeatSums, LevelMoments, log_excess_of_power, share_of_mmd2
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..spaces.capabilities import FlatEmbedding, PairKernel, ZonalPairs
 from ..transforms.levels import LevelSpectrum, LevelTransform
 from .base import Answer, Engine, FormsOffer, FormsQuestion, Offer, PotentialOffer, PotentialQuestion, Question
@@ -272,7 +272,7 @@ class SeparationOffer(Offer):
         return Answer(sum_cells(atoms, embedding, times, expansions, reaches, every_pair=True))
 
     def _from_tiles(self, atoms: Measure, times: FloatArray, progress: Progress) -> HeatSums:
-        from .cells import TileMoments  # compiles, so only when it is needed
+        from .cells import TileMoments
 
         kernel, lanes = self.kernel, lanes_for(atoms.n, 8)
         if kernel.separations is None:
@@ -342,7 +342,7 @@ def _looped(
     atoms: Measure, kernel: PairKernel, factors: list[LoopFactor], times: FloatArray, progress: Progress, compact: bool
 ) -> HeatSums:
     """All pairs in one compiled loop: where k_2t(x, x) < 2 it sums k_2t - 1, else s_t, from which that follows."""
-    from ..compiled.fused import Loop  # compiles, so only when it is needed
+    from ..compiled.fused import Loop
 
     log_diagonal = kernel.log_diagonal(times) if compact else np.full(len(times), np.inf)
     near = log_diagonal < math.log(2)

@@ -13,11 +13,11 @@ from typing import Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from ..arrays import FloatArray, one_of
-from ..errors import CostError, PrecisionWarning, warn
+from ..base.arrays import FloatArray, one_of
+from ..base.errors import CostError, PrecisionWarning, warn
+from ..base.progress import Progress, announce, in_time
 from ..heat.sums import HeatSums
-from ..measure import Measure
-from ..progress import Progress, announce, in_time
+from ..measures.measure import Measure
 from ..transforms.base import Spectrum
 from .base import Costed, Engine, Offer, PotentialQuestion, Question
 from .boxes import Boxes

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..heat.sums import log_sum
 
 #: Points of a contour integral of exp(z), which is then good to 1e-14.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import EPS, FloatArray
+from ..base.arrays import EPS, FloatArray
 from ..spaces.capabilities import Rounding
 from ..spaces.flow import Flow, Run
 from .diagonals import MOST_STEPS, steps_for

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray, IntArray, generator, shown
-from ..blocks import in_lanes, one_blas_thread, slices, thread_count
-from ..errors import InputError, PrecisionError
+from ..base.arrays import EPS, FloatArray, IntArray, generator, shown
+from ..base.blocks import in_lanes, one_blas_thread, slices, thread_count
+from ..base.errors import InputError, PrecisionError
+from ..base.progress import Progress
 from ..heat.series import SERIES_LIMIT, level_count, level_probabilities
 from ..heat.sums import HeatSums, LevelMoments, share_of_mmd2, sum_levels
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..spaces.capabilities import PairKernel, ZonalPairs
 from .cosines import ERROR, FEW_PAIRS, CosineSums, lanes_that_fit
 from .strata import BATCHES, ORDERED, Cells, Draws, principal_coordinates

@@ -11,11 +11,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import map_rows, slices
+from ..base.arrays import FloatArray
+from ..base.blocks import map_rows, slices
 from ..heat.series import level_probabilities
 from ..heat.sums import HeatSums, LevelMoments, sum_levels
-from ..measure import Measure
+from ..measures.measure import Measure
 from ..spaces.capabilities import ZonalPairs
 
 SingleArray = NDArray[np.float32]

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import one_blas_thread, share_out, slices, thread_count, threads
-from ..errors import InputError, PrecisionError
+from ..base.arrays import FloatArray
+from ..base.blocks import one_blas_thread, share_out, slices, thread_count, threads
+from ..base.errors import InputError, PrecisionError
+from ..base.progress import Progress
 from ..heat.series import level_probabilities
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..transforms.base import Transform
 from ..transforms.levels import LevelTransform
 from .base import (

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray
-from ..blocks import map_rows, one_blas_thread, share_out, slices, thread_count
-from ..progress import Progress
+from ..base.arrays import FloatArray, IntArray
+from ..base.blocks import map_rows, one_blas_thread, share_out, slices, thread_count
+from ..base.progress import Progress
 
 #: Principal coordinates that cells are split along, atoms that these are found from, and steps in which.
 COORDINATES, SAMPLE, ITERATIONS = 12, 512, 4

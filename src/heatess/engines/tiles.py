@@ -8,11 +8,11 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..blocks import in_lanes, one_blas_thread, slices, thread_count
-from ..errors import InputError
-from ..measure import Measure
-from ..progress import Progress
+from ..base.arrays import FloatArray
+from ..base.blocks import in_lanes, one_blas_thread, slices, thread_count
+from ..base.errors import InputError
+from ..base.progress import Progress
+from ..measures.measure import Measure
 from ..spaces.capabilities import ZonalPairs
 
 TILE = 1024

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 
 #: ESS from which truncation may take a larger share of the tolerance.
 LARGE_CLOUD = 1e5

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 
 #: Splits a double into two halves of 26 bits, whose products are exact (Veltkamp, Dekker).
 _SPLITTER = 134217729.0

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from .series import SmallTime
 
 #: Orders kept in time and in squared distance, and the order of log theta that they need.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import EPS, FloatArray
+from ..base.arrays import EPS, FloatArray
 from .series import SERIES_LIMIT, Series, level_count, level_probabilities, log_diagonal
 
 #: Order of the polynomials that `zonal_terms` evaluates, and of the Taylor polynomials that they are made from.

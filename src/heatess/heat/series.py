@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from .bounds import log_share, truncation
 
 #: Above this many levels the small-time expansion is exact to rounding, on spheres of any dimension.

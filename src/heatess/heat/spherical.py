@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from .expansion import small_time
 from .series import Levels, Series, SmallTime
 

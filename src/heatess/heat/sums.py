@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import EPS, FloatArray
+from ..base.arrays import EPS, FloatArray
 from .series import Series, log_left_out, log_tail, log_terms
 
 

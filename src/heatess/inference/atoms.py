@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import scales
-from ..arrays import FloatArray
-from ..blocks import one_blas_thread, share_out, slices, thread_count
+from ..base.arrays import FloatArray
+from ..base.blocks import one_blas_thread, share_out, slices, thread_count
+from ..base.errors import PrecisionWarning, warn
+from ..base.progress import Progress
+from ..base.results import Result
 from ..engines import columns, plan
 from ..engines.base import PotentialQuestion
 from ..engines.pairs import SMALL_TILE
 from ..engines.spectral import AGAIN, accuracy, threads_for
-from ..errors import PrecisionWarning, warn
 from ..heat.series import SERIES_LIMIT, gess_level_count, level_count, level_probabilities
 from ..heat.spherical import SphereSeries
-from ..measure import Measure
-from ..profile import check_one_scale, check_rtol
-from ..progress import Progress
-from ..results import Result
+from ..measures import scales
+from ..measures.measure import Measure
+from ..measures.scales import check_one_scale, check_rtol
 from ..spaces.base import Space
 from ..spaces.capabilities import ZonalPairs
 from ..transforms.levels import LevelTransform

@@ -6,14 +6,14 @@ from typing import Protocol
 
 import numpy as np
 
-from ..arrays import EPS, FloatArray, IntArray
-from ..blocks import slices
+from ..base.arrays import EPS, FloatArray, IntArray
+from ..base.blocks import slices
+from ..base.errors import PrecisionError
+from ..base.progress import Progress
 from ..engines import columns, plan
 from ..engines.modes import BLOCK_ENTRIES
-from ..errors import PrecisionError
 from ..heat.sums import HeatSums
-from ..measure import Measure, distinct_rows
-from ..progress import Progress
+from ..measures.measure import Measure, distinct_rows
 from ..spaces.capabilities import Modes, OverlapsOfTime, ZonalPairs
 from .certificate import features_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, Frozen
+from ..base.arrays import FloatArray, Frozen
 from ..engines.centred import Diagonal
 from ..spaces.base import Space
 from .interval import Interval

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray
+from ..base.arrays import EPS, FloatArray
+from ..base.progress import Progress
 from ..engines import columns, plan
 from ..engines.base import PotentialQuestion
 from ..heat.sums import HeatSums
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..spaces.capabilities import Resolved, ZonalPairs
 from .mmd import apart, log_mmd2_of

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray, IntArray, generator
-from ..errors import CalibrationWarning, InputError, PrecisionWarning, warn
-from ..fitting import scales_for
-from ..measure import Measure
-from ..profile import check_rtol
-from ..progress import Progress
-from ..scales import OverScales, Scales, in_words
+from ..base.arrays import FloatArray, IntArray, generator
+from ..base.errors import CalibrationWarning, InputError, PrecisionWarning, warn
+from ..base.progress import Progress
+from ..measures.measure import Measure
+from ..measures.scales import OverScales, Scales, check_rtol, in_words
+from ..profiles.default_scales import scales_for
 from ..spaces.base import Space
 from .autocovariance import Autocovariances, equally_weighted
 from .contrasts import Groups, permuted_forms, share_beyond, standardised

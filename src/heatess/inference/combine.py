@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from .families import NullLevels
 from .mixture import ChiSquareMixture, Tail
 

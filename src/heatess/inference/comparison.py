@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import scales
-from ..arrays import FloatArray, shown
-from ..errors import InputError, KindError
-from ..fitting import common_scales
-from ..measure import Measure
-from ..profile import HeatProfile, heat_profile
-from ..results import Result
-from ..scales import ANGLE_DIMENSION
+from ..answers.heat_profile import heat_profile
+from ..base.arrays import FloatArray, shown
+from ..base.errors import InputError, KindError
+from ..base.results import Result
+from ..measures import scales
+from ..measures.measure import Measure
+from ..measures.scales import ANGLE_DIMENSION
+from ..profiles.default_scales import common_scales
+from ..profiles.profile import HeatProfile
 from ..spaces.base import Space
 from .mmd import measures_of, mmd2_of
 from .two_sample import TwoSampleTest, tested

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
-from ..measure import Measure, distinct_rows
-from ..progress import Progress
+from ..base.arrays import FloatArray, IntArray
+from ..base.progress import Progress
+from ..measures.measure import Measure, distinct_rows
 from .forms import forms
 
 #: Relative spread of roots that is rounding, and differences of standardised numbers that are.

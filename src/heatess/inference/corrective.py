@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray
-from ..blocks import slices
-from ..pool import apart
+from ..base.arrays import FloatArray, IntArray
+from ..base.blocks import slices
+from ..base.pool import apart
 from ..spaces.capabilities import PairKernel
 
 #: Rounds of new weights and new atoms, and rounds without a gain after which it stops.

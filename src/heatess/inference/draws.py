@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import IntArray, is_whole, shown
-from ..errors import CalibrationWarning, InputError, warn
-from ..measure import Measure
+from ..base.arrays import IntArray, is_whole, shown
+from ..base.errors import CalibrationWarning, InputError, warn
+from ..base.tensors import plain
+from ..measures.measure import Measure
 from ..spaces.base import Space, check_space
-from ..tensors import plain
 
 #: Fewest draws of a chain, and the share of draws that may be left out for chains of one length.
 LEAST, SPARED = 8, 0.1

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..transforms.harmonics import Harmonics, circular, multiplicity, spherical
 
 #: Newton steps for one degree at most, halvings of one of them, and steps without gain after which they end.

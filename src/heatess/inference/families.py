@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
+from ..base.errors import InputError
+from ..base.progress import Progress
 from ..engines import columns, pairs, plan
 from ..engines.base import FormsQuestion, Question
 from ..engines.centred import log_excess
 from ..engines.columns import Draw
 from ..engines.spectral import accuracy, threads_for
-from ..errors import InputError
 from ..heat.series import SERIES_LIMIT, Series, level_count
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..spaces.capabilities import ZonalPairs
 from ..transforms.levels import LevelTransform

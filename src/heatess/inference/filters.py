@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import positive, shown
-from ..errors import InputError, InputTypeError
-from ..measure import Measure
-from ..profile import check_one_scale, ratio_at
-from ..scales import in_words, resolve
+from ..answers.heat_profile import ratio_at
+from ..base.arrays import positive, shown
+from ..base.errors import InputError, InputTypeError
+from ..measures.measure import Measure
+from ..measures.scales import check_one_scale, in_words, resolve
 from ..spaces.base import Space, check_space
 
 

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import scales
-from ..arrays import FloatArray
-from ..blocks import one_blas_thread, share_out, slices, thread_count, threads
+from ..base.arrays import FloatArray
+from ..base.blocks import one_blas_thread, share_out, slices, thread_count, threads
+from ..base.progress import Progress
 from ..engines import columns
 from ..engines.base import FormsQuestion
 from ..engines.columns import Draw
 from ..engines.tiles import over_tiles
-from ..measure import Measure
-from ..progress import Progress
+from ..measures import scales
+from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..spaces.capabilities import PairKernel
 from ..transforms.base import Transform

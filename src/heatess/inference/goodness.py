@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import samplers
-from ..arrays import FloatArray, generator, shown, whole
-from ..errors import InputError
-from ..measure import Measure
-from ..parts import part_named
-from ..progress import Progress
-from ..scales import OverScales, in_words
+from ..base.arrays import FloatArray, generator, shown, whole
+from ..base.errors import InputError
+from ..base.progress import Progress
+from ..measures.measure import Measure
+from ..measures.scales import OverScales, in_words
+from ..parts.sums import part_named
 from ..spaces.base import Space
 from .contrasts import Groups, share_beyond, standardised
 from .forms import forms

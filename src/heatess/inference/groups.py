@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray, generator, shown, whole
-from ..errors import InputError
-from ..measure import Measure
-from ..parts import part_named
-from ..progress import Progress
-from ..scales import ANGLE_DIMENSION, OverScales, in_words
+from ..base.arrays import FloatArray, generator, shown, whole
+from ..base.errors import InputError
+from ..base.progress import Progress
+from ..measures.measure import Measure
+from ..measures.scales import ANGLE_DIMENSION, OverScales, in_words
+from ..parts.sums import part_named
 from ..spaces.base import Space
 from .contrasts import Groups, permuted_forms, share_beyond, standardised
 from .jackknife import refuse_one_footprint

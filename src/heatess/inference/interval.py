@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
+from ..base.arrays import FloatArray, IntArray
 from ..engines.base import Potentials
 from ..engines.centred import Diagonal
-from ..measure import Measure
+from ..measures.measure import Measure
 from ..spaces.base import Space
 from .jackknife import Jackknife, jackknife, potentials_of
 

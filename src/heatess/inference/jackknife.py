@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
+from ..base.errors import ScaleError
+from ..base.progress import Progress
 from ..engines import columns, plan
 from ..engines.base import PotentialQuestion, Potentials
 from ..engines.centred import Diagonal, log_excess
-from ..errors import ScaleError
-from ..measure import Measure
-from ..progress import Progress
-from ..scales import in_words
+from ..measures.measure import Measure
+from ..measures.scales import in_words
 
 #: log(k_2t(x, x) - 1) below which k_2t - 1 of pairs loses digits, or underflows.
 LEAST_LOG_EXCESS = -650.0

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..engines import plan
 from ..engines.base import Question
 from ..engines.centred import Diagonal, diagonal_of
 from ..engines.spectral import AGAIN
-from ..measure import Measure
+from ..measures.measure import Measure
 from .jackknife import excess_of, excesses
 
 

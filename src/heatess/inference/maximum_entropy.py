@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import scales
-from ..arrays import FloatArray, IntArray, whole
-from ..errors import InputError, PrecisionError
-from ..measure import Measure, in_frame_of
-from ..parts import part_named
-from ..potentials import potential
-from ..profile import check_one_scale
-from ..results import Result
+from ..answers.potential import potential
+from ..base.arrays import FloatArray, IntArray, whole
+from ..base.errors import InputError, PrecisionError
+from ..base.results import Result
+from ..measures import scales
+from ..measures.measure import Measure, in_frame_of
+from ..measures.scales import check_one_scale
+from ..parts.sums import part_named
 from ..spaces.base import Space
 from ..transforms.harmonics import Harmonics
 from . import exponential

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import EPS, FloatArray, numeric_array
-from ..blocks import slices
-from ..errors import InputError
+from ..base.arrays import EPS, FloatArray, numeric_array
+from ..base.blocks import slices
+from ..base.errors import InputError
 
 #: Steps of the trapezoid rule in units of the width of the saddle, tried one after the other until two agree.
 STEPS = (0.2, 0.1, 0.05, 0.025, 0.0125)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import scales
-from ..arrays import EPS, FloatArray, shown
-from ..blocks import slices
+from ..base.arrays import EPS, FloatArray, shown
+from ..base.blocks import slices
+from ..base.errors import InputError, PrecisionWarning, ScaleError, warn
+from ..base.progress import Progress
 from ..engines import plan
 from ..engines.base import Question
 from ..engines.centred import log_excess
@@ -20,12 +21,12 @@ from ..engines.energies import Energies, blur_of
 from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, share_missing
 from ..engines.runs import log_energy, rounding_of
 from ..engines.spectral import AGAIN, accuracy, threads_for
-from ..errors import InputError, PrecisionWarning, ScaleError, warn
 from ..heat.sums import LevelMoments, log_sum
-from ..measure import Measure, distinct_rows, in_frame_of
-from ..parts import part_named
-from ..profile import check_rtol, mmd2_doubt
-from ..progress import Progress
+from ..measures import scales
+from ..measures.measure import Measure, distinct_rows, in_frame_of
+from ..measures.scales import check_rtol
+from ..parts.sums import part_named
+from ..profiles.profile import mmd2_doubt
 from ..spaces.base import Space
 from ..spaces.capabilities import Modes
 from ..spaces.flow import Flow

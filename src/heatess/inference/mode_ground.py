@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray
-from ..measure import Measure
+from ..base.arrays import FloatArray, IntArray
+from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..spaces.capabilities import Embedding
 

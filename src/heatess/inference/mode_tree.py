@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray
+from ..base.arrays import FloatArray, IntArray
+from ..base.progress import Progress
 from ..engines import columns
 from ..engines.flows import density
-from ..measure import Measure
-from ..progress import Progress
-from ..scales import ANGLE_DIMENSION
+from ..measures.measure import Measure
+from ..measures.scales import ANGLE_DIMENSION
 from .mode_ground import Ground
 
 #: Draws within a width: at most this share of all, falling by this factor, to at least so many.

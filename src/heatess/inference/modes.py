@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import FloatArray, IntArray
-from ..errors import InputError
-from ..fitting import fitting_scales
-from ..measure import Measure, distinct_rows
-from ..results import Result
-from ..scales import resolve
+from ..base.arrays import FloatArray, IntArray
+from ..base.errors import InputError
+from ..base.results import Result
+from ..measures.measure import Measure, distinct_rows
+from ..measures.scales import resolve
+from ..profiles.default_scales import fitting_scales
 from ..spaces.base import Space
 from .mode_ground import ground_of, nearest
 from .mode_tree import FEWEST_DRAWS, Landscape, grow

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray, numeric_array
-from ..errors import InputError
-from ..measure import scaled_weights
+from ..base.arrays import FloatArray, numeric_array
+from ..base.errors import InputError
+from ..measures.measure import scaled_weights
 
 #: Fewest weights in a tail, and so, a fifth of all being its tail, fewest weights.
 LEAST_TAIL = 5

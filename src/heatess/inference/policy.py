@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CalibrationWarning, InputError, KindError, warn
-from ..fitting import fitting_scales
-from ..known import KINDS
-from ..measure import Measure
-from ..scales import in_words, resolve
+from ..base.errors import CalibrationWarning, InputError, KindError, warn
+from ..base.known import KINDS
+from ..measures.measure import Measure
+from ..measures.scales import in_words, resolve
+from ..profiles.default_scales import fitting_scales
 from .chains import mixing
 from .draws import in_chains, share_of_steps, step_of
 from .pareto import tail_index

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import scales
-from ..arrays import FloatArray, generator, is_dask, shown
+from ..base.arrays import FloatArray, generator, is_dask, shown
+from ..base.errors import CalibrationWarning, InputError, PrecisionWarning, warn
 from ..engines.centred import Diagonal, diagonal_of
 from ..engines.plan import Outcome
-from ..errors import CalibrationWarning, InputError, PrecisionWarning, warn
-from ..fitting import scales_for
-from ..measure import Measure
-from ..profile import check_one_scale, check_rtol
+from ..measures import scales
+from ..measures.measure import Measure
+from ..measures.scales import check_one_scale, check_rtol
+from ..profiles.default_scales import scales_for
 from ..spaces.base import Space
 from .band import ENDS, QUANTITIES, Band, bands_of
 from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_of, quantiles, score_interval

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray, shown
+from ..base.arrays import FloatArray, IntArray, shown
+from ..base.errors import InputError
 from ..engines.columns import Draw
-from ..errors import InputError
-from ..measure import Measure, distinct_rows
+from ..measures.measure import Measure, distinct_rows
 from .policy import ask_weights
 from .weights import WeightsAre, origin_of_weights
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import FloatArray, numeric_array, shown
-from ..errors import InputError
+from ..base.arrays import FloatArray, numeric_array, shown
+from ..base.errors import InputError
 from ..heat.series import Series
 from ..heat.spherical import SphereSeries, mean_chord
 from ..spaces.base import Space

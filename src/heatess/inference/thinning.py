@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import scales
-from ..arrays import FloatArray, IntArray, positive, whole
-from ..blocks import one_blas_thread
+from ..base.arrays import FloatArray, IntArray, positive, whole
+from ..base.blocks import one_blas_thread
+from ..base.errors import InputError
+from ..base.progress import Progress
+from ..base.results import Result
 from ..engines import columns, plan
-from ..errors import InputError
-from ..measure import Measure, distinct_rows
-from ..profile import check_one_scale, check_rtol
-from ..progress import Progress
-from ..results import Result
+from ..measures import scales
+from ..measures.measure import Measure, distinct_rows
+from ..measures.scales import check_one_scale, check_rtol
 from ..spaces.base import Space
 from .certificate import Certificate, certify, features_of
 from .corrective import Candidates, Chosen, FeatureCandidates, PairCandidates, choose

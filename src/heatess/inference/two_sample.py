@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import scales
-from ..arrays import FloatArray, generator, whole
-from ..fitting import fitting_scales
-from ..measure import Measure
-from ..profile import check_rtol
-from ..progress import Progress
-from ..scales import ANGLE_DIMENSION, OverScales, Scales
+from ..base.arrays import FloatArray, generator, whole
+from ..base.progress import Progress
+from ..measures import scales
+from ..measures.measure import Measure
+from ..measures.scales import ANGLE_DIMENSION, OverScales, Scales, check_rtol
+from ..profiles.default_scales import fitting_scales
 from ..spaces.base import Space
 from .contrasts import share_beyond, standardised
 from .forms import forms

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray
-from ..blocks import slices
+from ..base.arrays import EPS, FloatArray
+from ..base.blocks import slices
 from ..engines.energies import Energies, blur_of
 from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, share_left_out
 from ..engines.runs import log_energy, rounding_of
 from ..heat.sums import log_sum
-from ..measure import Measure
+from ..measures.measure import Measure
 from ..spaces.capabilities import Modes, Resolved
 from ..spaces.flow import Flow
 from .mmd import apart

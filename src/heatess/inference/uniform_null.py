@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
+from ..base.errors import PrecisionWarning, warn
 from ..engines import plan
-from ..errors import PrecisionWarning, warn
-from ..measure import Measure
-from ..scales import Scales
+from ..measures.measure import Measure
+from ..measures.scales import Scales
 from .combine import LEAST, LimitLaw, from_draws
 from .families import Family, too_long
 from .resampling import multiplied

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import scales
-from ..arrays import FloatArray, IntArray, generator, whole
-from ..errors import InputError, ScaleError
-from ..measure import Measure
-from ..scales import Scales
+from ..base.arrays import FloatArray, IntArray, generator, whole
+from ..base.errors import InputError, ScaleError
+from ..measures import scales
+from ..measures.measure import Measure
+from ..measures.scales import Scales
 from ..spaces.base import Space
 from .combine import cauchy
 from .families import Family, heat_family, sobolev_family

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..arrays import one_of
-from ..measure import Measure
+from ..base.arrays import one_of
+from ..measures.measure import Measure
 
 #: "fixed": deterministic, or independent of the points. "importance": functions of the points, as p(x) / q(x) is.
 WeightsAre = Literal["fixed", "importance"]

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..errors import InputError, MissingExtraError
-from ..files import Drafts, atomic_path
-from ..progress import Progress
+from ..base.errors import InputError, MissingExtraError
+from ..base.files import Drafts, atomic_path
+from ..base.progress import Progress
 from . import published
 from .checks import RULE, Check, Law, report, verdict
 from .experiment import Outcome, Settings

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..cli.text import columns
+from ..base.text import columns
 
 RULE = (
     "A number without randomness is consistent if ours, rounded as printed, equals the published one. A random number "

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import missing_extra
-from ..plot import COLORS, DASHES, GREY, plain
+from ..base.errors import missing_extra
+from ..drawing.axes import COLORS, DASHES, GREY, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

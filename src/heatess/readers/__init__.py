@@ -19,11 +19,11 @@ from urllib.parse import unquote, urlsplit
 
 from numpy.typing import ArrayLike
 
-from ..arrays import shown
-from ..errors import InputError, InputTypeError
-from ..files import is_stream
-from ..measure import Measure
-from ..progress import Progress
+from ..base.arrays import shown
+from ..base.errors import InputError, InputTypeError
+from ..base.files import is_stream
+from ..base.progress import Progress
+from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..tables.check import refuse_weights
 from ..tables.frames import frame_table

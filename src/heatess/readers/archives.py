@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from ..errors import InputError
+from ..base.errors import InputError
 from ..tables.table import Piece, Place, Table
 from .expansion import refuse_expansion
 from .foreign import chosen, reading, split_label

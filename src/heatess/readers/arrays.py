@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..known import of_stack
+from ..base.errors import InputError
+from ..base.known import of_stack
 from ..spaces.shapes import poses_in
 from ..tables.grids import Grid
 from ..tables.table import Columns, Piece, Rows, Table

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..blocks import slices
-from ..errors import InputError, missing_extra
+from ..base.blocks import slices
+from ..base.errors import InputError, missing_extra
 from ..tables.arrow import ArrowTable, Root
 from ..tables.table import Table
 from .expansion import refuse_expansion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import InputError
+from ..base.errors import InputError
 from ..tables.table import Table
 from ..tables.turning import RotationVectors
 from .arrays import mapped

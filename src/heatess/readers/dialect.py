@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..base.errors import InputError
 from ..tables.missing import MISSING
 from ..tables.units import OTHERS
 from .expansion import WIDEST, refuse_columns

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..known import Known
+from ..base.errors import InputError
+from ..base.known import Known
 from ..tables.table import Piece, Place, Table
 
 #: Rotations of a crystal by the number that .ang files have for its symmetry, and by the number of its Laue group.

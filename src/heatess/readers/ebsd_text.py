@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..errors import InputError
+from ..base.errors import InputError
 from ..tables.table import Table
 from .dialect import encoding_of
 from .ebsd import EDAX, LAUE, EbsdMap, Layout, Phase

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import shown
-from ..errors import InputError
+from ..base.arrays import shown
+from ..base.errors import InputError
 from ..tables.edges import WEIGHTS, edge_columns
 from ..tables.graphs import EdgeTable
 from ..tables.table import Place, Table

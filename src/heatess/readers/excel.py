@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, missing_extra
+from ..base.errors import InputError, missing_extra
 from ..tables.missing import MISSING
 from ..tables.table import Piece, Place, Rows, Table
 from .expansion import refuse_expansion

@@ -11,7 +11,7 @@ import shlex
 from io import BufferedReader, RawIOBase
 from typing import Any
 
-from ..errors import InputError
+from ..base.errors import InputError
 
 RATIO = 100
 

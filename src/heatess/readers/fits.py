@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, missing_extra, missing_extras
+from ..base.errors import InputError, missing_extra, missing_extras
 from ..tables import healpix
 from ..tables.coordinates import is_old, sky_columns
 from ..tables.table import Table

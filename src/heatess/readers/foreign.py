@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from ..errors import InputError, MissingExtraError
+from ..base.errors import InputError, MissingExtraError
 from ..tables.table import Columns
 
 T = TypeVar("T")

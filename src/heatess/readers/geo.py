@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, missing_extra
+from ..base.errors import InputError, missing_extra
 from ..tables.frames import frame_table
 from ..tables.geometry import is_undefined
 from ..tables.table import Columns, Table

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, missing_extra
+from ..base.errors import InputError, missing_extra
 from ..spaces.networks import Network, network_of
 from ..tables.graphs import NetworkTable, unique_names
 from ..tables.table import Table

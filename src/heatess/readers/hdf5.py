@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, missing_extra
-from ..known import Known
+from ..base.errors import InputError, missing_extra
+from ..base.known import Known
 from ..tables.grids import Grid, is_grid
 from ..tables.table import Rows, Table
 from ..tables.units import OTHERS

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import slices
-from ..errors import InputError
-from ..known import Known
+from ..base.blocks import slices
+from ..base.errors import InputError
+from ..base.known import Known
 from ..spaces.networks import refuse_sparse
 from ..tables.frames import grid_of_arrays
 from ..tables.table import Piece, Place, Rows, Table

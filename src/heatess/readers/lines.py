@@ -12,8 +12,8 @@ from typing import IO
 
 import numpy as np
 
-from ..arrays import EXACT_INTEGERS, FloatArray
-from ..errors import InputError
+from ..base.arrays import EXACT_INTEGERS, FloatArray
+from ..base.errors import InputError
 from ..tables.missing import MISSING
 
 COMMENTS = ("#", "%", "//")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import InputError
+from ..base.errors import InputError
 from ..tables.table import Table
 from . import geo, quakeml, votable
 from .foreign import split_label

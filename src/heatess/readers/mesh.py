@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, missing_extra
+from ..base.errors import InputError, missing_extra
 from ..tables.table import Columns, Table
 from .expansion import refuse_expansion
 from .foreign import reading
@@ -49,7 +49,7 @@ def table(path: Path) -> Table:
     Vertices at one place become one, as in `Mesh.from_file`. If the file has values for its vertices, its rows are the
     file's vertices, some of which may then be the same vertex of the mesh; one without a face has none, which is nan.
     """
-    from ..spaces import Mesh  # loads what meshes need, so not at import
+    from ..spaces import Mesh
 
     if path.name.lower().endswith((".gii", ".gii.gz")):
         return _gifti(path, Mesh)

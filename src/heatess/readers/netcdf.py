@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..known import Known
+from ..base.errors import InputError
+from ..base.known import Known
 from ..tables import cf
 from ..tables.grids import Grid, is_grid, sample_dims
 from ..tables.table import Table

@@ -9,10 +9,10 @@ from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..arrays import shown
-from ..blocks import thread_count
-from ..errors import InputError, InputTypeError, missing_extra
-from ..files import repeated
+from ..base.arrays import shown
+from ..base.blocks import thread_count
+from ..base.errors import InputError, InputTypeError, missing_extra
+from ..base.files import repeated
 from ..spaces.base import Space
 from ..tables.arrow import ArrowTable, Geometry, Root
 from ..tables.meaning import Reading, meaning_of
@@ -47,7 +47,7 @@ def expand(paths: Any) -> list[Path]:
     >>> expand("no/such/place/*.parquet")
     Traceback (most recent call last):
     ...
-    heatess.errors.InputError: no/such/place/*.parquet matches no file; check the pattern
+    heatess.base.errors.InputError: no/such/place/*.parquet matches no file; check the pattern
     """
     files: list[Path] = []
     names = [paths] if isinstance(paths, str | os.PathLike) else paths

@@ -6,8 +6,8 @@ import math
 import re
 from pathlib import Path
 
-from ..errors import InputError
-from ..known import Known
+from ..base.errors import InputError
+from ..base.known import Known
 from ..tables.table import Table
 from .lines import Dialect
 from .streams import Source, packed

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..errors import InputError
-from ..known import Known
+from ..base.arrays import FloatArray
+from ..base.errors import InputError
+from ..base.known import Known
 from ..tables.table import Piece, Table
 from .lines import is_number
 

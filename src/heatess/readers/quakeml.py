@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 
 import numpy as np
 
-from ..errors import InputError
-from ..known import Known
+from ..base.errors import InputError
+from ..base.known import Known
 from ..tables.table import Columns, Table
 from .lines import is_number
 from .streams import Source

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, missing_extra
+from ..base.errors import InputError, missing_extra
 from ..tables.table import Table
 from .foreign import chosen, columns, reading, split_label
 

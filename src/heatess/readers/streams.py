@@ -11,8 +11,8 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import InputError, missing_extra
-from ..files import is_stream
+from ..base.errors import InputError, missing_extra
+from ..base.files import is_stream
 from .expansion import bounded
 
 #: What may follow the suffix of a text file; the packing itself is told from the first bytes.

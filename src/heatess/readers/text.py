@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EXACT_INTEGERS, FloatArray
-from ..errors import InputError
-from ..known import Known
+from ..base.arrays import EXACT_INTEGERS, FloatArray
+from ..base.errors import InputError
+from ..base.known import Known
 from ..tables.arrow import as_numpy
 from ..tables.missing import MISSING
 from ..tables.table import GLANCE, Piece, Place, Rows, Table

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, missing_extra
+from ..base.errors import InputError, missing_extra
 from ..tables.coordinates import is_old, sky_columns
 from ..tables.table import Table
 from .fits import PARTS, angle_unit, words

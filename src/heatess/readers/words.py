@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.errors import InputError
 from ..tables.arrow import as_numpy
 from ..tables.table import Piece, Place, Table
 from .lines import is_number

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import InputError
-from ..known import Known
+from ..base.errors import InputError
+from ..base.known import Known
 from ..tables.table import Table
 from .foreign import chosen, split_label
 from .lines import Dialect, is_number, text_lines

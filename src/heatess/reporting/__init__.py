@@ -18,15 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import __version__
-from ..arrays import one_of, shown
-from ..errors import CalibrationWarning, InputError, InputTypeError, warn
-from ..files import AnyPath, atomic_path
-from ..fitting import common_scales
+from ..answers.heat_profile import heat_profile
+from ..base.arrays import one_of, shown
+from ..base.errors import CalibrationWarning, InputError, InputTypeError, warn
+from ..base.files import AnyPath, atomic_path
+from ..base.version import __version__
 from ..inference.comparison import Comparison, compare
 from ..inference.mmd import in_one_frame
-from ..measure import Measure
-from ..profile import HeatProfile, check_rtol, heat_profile
+from ..measures.measure import Measure
+from ..measures.scales import check_rtol
+from ..profiles.default_scales import common_scales
+from ..profiles.profile import HeatProfile
 from .content import entry_of, report_data
 from .static import static_figures
 

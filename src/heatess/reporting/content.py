@@ -11,28 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
-from ..arrays import FloatArray
-from ..directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
+from ..base.errors import InputError
+from ..base.results import plain_value
+from ..base.version import __version__
 from ..inference.comparison import Comparison
 from ..inference.policy import NO_DRAWS
 from ..inference.population import COPIES, PopulationProfile
-from ..measure import Measure
-from ..profile import HeatProfile
-from ..results import plain_value
+from ..measures.measure import Measure
+from ..profiles.profile import HeatProfile
 from . import methods, quantities
 from .densities import MOST_CELLS, SEVERAL_CELLS
 from .quantities import Reasons
 from .views import view_of
-from .words import (
-    Told,
-    scale_in_words,
-    scale_kind,
-    scale_unit,
-    scale_values,
-    verdict_of,
-)
+from .words import Told, scale_in_words, scale_kind, scale_unit, scale_values, verdict_of
 
 SCHEMA = "heatess.report/1"
 

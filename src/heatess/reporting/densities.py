@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
+from ..base.errors import InputError, PrecisionError
+from ..base.progress import Progress
 from ..engines import columns, plan, spectral
 from ..engines.base import PotentialQuestion
 from ..engines.flows import density as density_on_nodes
-from ..errors import InputError, PrecisionError
-from ..measure import Measure
-from ..progress import Progress
+from ..measures.measure import Measure
 from ..spaces.drawing import Cells, Drawing, Frame, Patch
 from ..transforms.base import Transform
 

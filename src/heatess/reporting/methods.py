@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .. import __version__
+from ..base.version import __version__
 from ..inference.comparison import Comparison
-from ..profile import HeatProfile
+from ..profiles.profile import HeatProfile
 from .words import scale_in_words
 
 if TYPE_CHECKING:

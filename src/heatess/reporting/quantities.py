@@ -10,9 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
+from ..answers.heat_profile import heat_profile
+from ..answers.spectrum import power_spectrum
+from ..base.arrays import FloatArray, IntArray
+from ..base.errors import CostError, InputError, PrecisionError, PrecisionWarning
+from ..base.known import AXES, KINDS
+from ..base.progress import Progress
 from ..engines import columns
-from ..errors import CostError, InputError, PrecisionError, PrecisionWarning
 from ..inference.families import space_levels
 from ..inference.maximum_entropy import maximum_entropy
 from ..inference.mixture import ChiSquareMixture
@@ -20,12 +24,9 @@ from ..inference.pareto import pareto_k
 from ..inference.policy import NO_DRAWS
 from ..inference.population import PopulationProfile, population_profile
 from ..inference.uniform_null import limit_holds
-from ..known import AXES, KINDS
-from ..measure import Measure
-from ..profile import HeatProfile, heat_profile
-from ..progress import Progress
-from ..scales import Scales
-from ..spectrum import power_spectrum
+from ..measures.measure import Measure
+from ..measures.scales import Scales
+from ..profiles.profile import HeatProfile
 
 #: Atoms up to which quantities are computed: in linear time, and over all pairs.
 FEW, FEW_PAIRS = {"places": 200_000, "even": 1_000_000, "redundancy": 1_000_000, "maximum_entropy": 200_000}, 4_000

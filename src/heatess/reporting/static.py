@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..plot import COLORS, plain
+from ..base.arrays import FloatArray
+from ..drawing.axes import COLORS, plain
 
 #: Size of a curve, and of one cloud, in units of the picture; atoms of a cloud that are drawn.
 WIDTH, HEIGHT, SIDE = 640, 320, 300

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
+from ..base.known import AXES, SKY
 from ..heat.radial import radial, radial_terms
-from ..known import AXES, SKY
-from ..measure import Measure
+from ..measures.measure import Measure
 from ..spaces.drawing import Drawing, Frame, Patch, frame_of
 from .densities import MOST_CELLS, pictures, shades
 

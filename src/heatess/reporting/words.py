@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
+from ..base.arrays import FloatArray
+from ..base.directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
+from ..drawing.axes import plain
 from ..inference.policy import HIGH_K, MOST_K, NO_DRAWS
-from ..measure import Measure
-from ..plot import plain
-from ..profile import HeatProfile
-from ..scales import ANGLE_DIMENSION
+from ..measures.measure import Measure
+from ..measures.scales import ANGLE_DIMENSION
+from ..profiles.profile import HeatProfile
 from ..spaces.base import GESS_ONLY, Space
 
 CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable atoms."

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..errors import InputError
+from ..base.errors import InputError
 from .base import GESS_ONLY, Space
 from .complex_projective import ComplexProjective
 from .euclidean import Euclidean

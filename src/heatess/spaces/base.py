@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, shown
-from ..errors import InputError, InputTypeError
+from ..base.arrays import FloatArray, shown
+from ..base.errors import InputError, InputTypeError
 from ..heat.radial import resolutions_of_times
 from ..heat.series import Series, times_of_resolutions
 from ..transforms.base import Transform

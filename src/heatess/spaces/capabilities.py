@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray
+from ..base.arrays import EPS, FloatArray
 from ..heat.lookup import CIRCLE, VECTORS, LoopFactor, of_angle, of_gap
 from ..heat.radial import PairTerms, Radial, radial, radial_error, radial_terms
 from ..heat.series import Series, SmallTime, log_diagonal

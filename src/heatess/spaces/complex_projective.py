@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, numeric_array
-from ..errors import InputTypeError
+from ..base.arrays import FloatArray, numeric_array
+from ..base.errors import InputTypeError
 from ..heat.expansion import small_time
 from ..heat.series import Levels, Series, SmallTime
 from ..heat.spherical import SphereSeries

@@ -6,8 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..arrays import numeric_array
-from ..errors import InputError
+from ..base.arrays import numeric_array
+from ..base.errors import InputError
 from .vectors import refuse_not_finite
 
 

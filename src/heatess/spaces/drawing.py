@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 
 #: Coordinates in a picture, shape (n, dims), of checked points.
 Places = Callable[[NDArray[Any]], FloatArray]

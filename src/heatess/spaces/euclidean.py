@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray
+from ..base.arrays import EPS, FloatArray
 from ..heat.lookup import FLAT, LoopFactor, exponential
 from ..heat.radial import PairTerms, Radial
 from .base import Space

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray, IntArray
-from ..blocks import share_out, thread_count
-from ..pool import apart, flag, team, until_stopped
+from ..base.arrays import EPS, FloatArray, IntArray
+from ..base.blocks import share_out, thread_count
+from ..base.pool import apart, flag, team, until_stopped
 
 #: Rows that one thread multiplies at least.
 ROWS = 50_000

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.errors import InputError
 from ..heat.radial import radial, radial_error, radial_terms
 from ..heat.spherical import SphereSeries
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..heat.lookup import GIVEN, LoopFactor
 from ..heat.radial import PairTerms
 from .capabilities import MANY_PAIRS, PairKernel, TermsOfTime
@@ -38,7 +38,7 @@ class LoopedPairs(PairKernel):
         return partial(self._filled, left, right) if many and self.looped else None
 
     def _loop(self, time: float, excess: bool) -> Loop:
-        from ..compiled.fused import Loop  # compiles, so only when it is needed
+        from ..compiled.fused import Loop
 
         return Loop(self.looped, np.array([time]), [excess])
 

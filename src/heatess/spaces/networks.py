@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray, shown
-from ..errors import InputError
+from ..base.arrays import FloatArray, IntArray, shown
+from ..base.errors import InputError
 
 #: Entries that a table of records may have, nearly all of them missing.
 SPARSE = 2**22

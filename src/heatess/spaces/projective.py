@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..heat.lookup import AXES
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics

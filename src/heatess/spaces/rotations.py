@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, numeric_array
-from ..blocks import map_rows
-from ..errors import InputError
+from ..base.arrays import FloatArray, numeric_array
+from ..base.blocks import map_rows
+from ..base.errors import InputError
 from ..heat.lookup import AXES
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..heat.lookup import VECTORS
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray, numeric_array
-from ..directions import check_units
-from ..errors import InputError
+from ..base.arrays import EPS, FloatArray, numeric_array
+from ..base.directions import check_units
+from ..base.errors import InputError
+from ..base.quantities import in_unit
 from ..heat import theta
 from ..heat.lookup import CIRCLE, LoopFactor, of_gap
 from ..heat.radial import PairTerms, radial, resolutions_of_times
 from ..heat.series import Series, times_of_resolutions
 from ..heat.spherical import SphereSeries
-from ..quantities import in_unit
 from ..transforms.harmonics import Harmonics
 from ..transforms.levels import CircleTransform
 from ..transforms.low_moments import AngleMoments

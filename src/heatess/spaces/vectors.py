@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, is_whole, numeric_array, shown
-from ..blocks import ROWS, map_rows
-from ..directions import SLACK
-from ..errors import InputError
+from ..base.arrays import FloatArray, is_whole, numeric_array, shown
+from ..base.blocks import ROWS, map_rows
+from ..base.directions import SLACK
+from ..base.errors import InputError
 from .shapes import extra_column, is_transposed, matrices_in
 
 NORM_TOLERANCE = 1e-6

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..base.errors import InputError
 from .check import Span
 from .kinds import Kind, RaDec, Torsions
 from .sexagesimal import SEXAGESIMAL, Notation

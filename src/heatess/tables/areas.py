@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..directions import from_lonlat
+from ..base.arrays import FloatArray
+from ..base.directions import from_lonlat
 
 #: The end of a grid is a pole, or the other end of a turn, if it is nearer than this part of a step.
 _NEAR = 0.4

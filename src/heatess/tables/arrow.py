@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import as_float64, numeric_array
-from ..blocks import in_order, slices
-from ..errors import InputError
+from ..base.arrays import as_float64, numeric_array
+from ..base.blocks import in_order, slices
+from ..base.errors import InputError
 from .table import GLANCE, Piece, Place, Table, refuse_doubles
 
 #: Numbers converted at a time, and numbers that stay in the second-level cache while they are put side by side.

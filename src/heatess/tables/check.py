@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import span
-from ..directions import SLACK
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.blocks import span
+from ..base.directions import SLACK
+from ..base.errors import InputError
 from ..spaces.shapes import extra_column, is_transposed, matrices_in
 from ..spaces.vectors import EMBEDDING, HALF_TOLERANCE, NORM_TOLERANCE, likely_angles
 from .depths import depth_column

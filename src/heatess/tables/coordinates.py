@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..frames import converted_frame
+from ..base.arrays import FloatArray
+from ..base.sky_frames import converted_frame
 
 #: The names of longitude and latitude by the frame in which coordinates are taken.
 _NAMES = {"icrs": ("ra", "dec"), "galactic": ("glon", "glat")}

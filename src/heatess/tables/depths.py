@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..directions import EARTH_RADIUS_KM, from_lonlat
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.directions import EARTH_RADIUS_KM, from_lonlat
+from ..base.errors import InputError
 from ..spaces import Euclidean, Product, Space, Sphere
 from .kinds import Kind, LonLat
 

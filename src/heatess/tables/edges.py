@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import shown
-from ..errors import InputError
+from ..base.arrays import shown
+from ..base.errors import InputError
 from ..spaces.networks import Network
 from .reading import Reading
 from .suggest import near

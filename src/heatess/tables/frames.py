@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..known import Known
+from ..base.errors import InputError
+from ..base.known import Known
+from ..base.tensors import plain
 from ..spaces.networks import network_of
-from ..tensors import plain
 from . import healpix
 from .arrow import ArrowFrame
 from .cf import role_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..base.errors import InputError
 
 #: Longitude and latitude in degrees, WGS 84, the latter with the axes in this order.
 _WANTED = ("EPSG:4326", "OGC:CRS84")

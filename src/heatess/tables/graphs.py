@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import IntArray
-from ..errors import InputError
+from ..base.arrays import IntArray
+from ..base.errors import InputError
 from ..spaces.networks import Network, as_number
 from .edges import LIKELY, TWICE, WEIGHTS, network_of_edges, one_of
 from .reading import Reading
@@ -104,7 +104,7 @@ def _refuse_space(table: Table, reading: Reading) -> None:
 
 def _nodes(table: NetworkTable, network: Network, weight: str | None, reading: Reading) -> Table:
     """The nodes with the graph that they are on."""
-    from ..spaces import Graph  # loads what graphs need, so not at import
+    from ..spaces import Graph
 
     if network.count < 2:
         held = f"{network.count} node{'s' * (network.count != 1)}"

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import slices
-from ..errors import InputError
-from ..known import Known
+from ..base.arrays import FloatArray
+from ..base.blocks import slices
+from ..base.errors import InputError
+from ..base.known import Known
 from . import cf
 from .check import cell_values
 from .layout import Layout, layout, oriented, stated_areas

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import slices
-from ..errors import InputError, missing_extra
-from ..known import FRAMES, Known
+from ..base.arrays import FloatArray
+from ..base.blocks import slices
+from ..base.errors import InputError, missing_extra
+from ..base.known import FRAMES, Known
 from .check import cell_values
 from .coordinates import is_old
 from .pixels import INDICES, Field, Pixels, Stored, flat, level_of_count, multi_order

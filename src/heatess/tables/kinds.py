@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..directions import SLACK, from_decinc, from_lonlat, from_spherical
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.directions import SLACK, from_decinc, from_lonlat, from_spherical
+from ..base.errors import InputError
 from ..spaces import Circle, Space, Sphere, Torus
 
 TURN = 2 * math.pi

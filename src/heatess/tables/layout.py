@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..directions import SLACK, from_lonlat
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.directions import SLACK, from_lonlat
+from ..base.errors import InputError
 from . import cf
 from .areas import latitude_bands, longitude_widths, polygon_areas
 from .kinds import RaDec

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.errors import InputError
 from ..spaces import Space
 from . import euler
 from .angle_units import Stated, stated

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import span
+from ..base.blocks import span
 
 #: Words that stand for a missing number.
 MISSING = (

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..known import FRAMES, Known
+from ..base.errors import InputError
+from ..base.known import FRAMES, Known
 from .kinds import Kind
 from .reading import Reading
 from .suggest import near

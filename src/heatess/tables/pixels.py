@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..base.errors import InputError
 
 _DEEPEST = 29  # the level at which 64-bit pixel numbers end
 

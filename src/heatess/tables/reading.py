@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import is_whole, one_of, shown
-from ..directions import euler_axes
-from ..errors import InputError, InputTypeError
-from ..known import Known
+from ..base.arrays import is_whole, one_of, shown
+from ..base.directions import euler_axes
+from ..base.errors import InputError, InputTypeError
+from ..base.known import Known
 from ..spaces import Space, named
 from .turning import POSE_LENGTH
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import shown
-from ..errors import InputError
+from ..base.arrays import shown
+from ..base.errors import InputError
 from .variables import Variable
 
 

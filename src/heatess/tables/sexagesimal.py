@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.errors import InputError
 from .missing import MISSING
 from .table import Place
 
@@ -74,7 +74,7 @@ def angles_of(texts: Sequence[str], notation: Notation, name: str, place: Place)
     >>> angles_of(["05h60m00s"], Notation("hours"), "ra", lambda row: f"line {row + 2}")
     Traceback (most recent call last):
     ...
-    heatess.errors.InputError: line 2: column ra is '05h60m00s', which has 60 minutes or more; drop or fix that row
+    heatess.base.errors.InputError: line 2: column ra is '05h60m00s', which has 60 minutes or more; drop or fix that row
     """
     usual = _usual(texts, notation)
     if usual is not None:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import as_float64, numeric_array
-from ..blocks import slices
-from ..errors import InputError
-from ..known import Known
+from ..base.arrays import as_float64, numeric_array
+from ..base.blocks import slices
+from ..base.errors import InputError
+from ..base.known import Known
 from ..spaces.base import Space
 from .reading import Reading
 
@@ -133,7 +133,7 @@ class Table(ABC):
             raise InputError(f"{self.source} is no grid, so there is no area of cells; leave out area=False")
         if reading.graph is None or self.space is not None:
             return self, reading
-        from .graphs import nodes_of_edges  # which are tables
+        from .graphs import nodes_of_edges
 
         return nodes_of_edges(self, reading)
 

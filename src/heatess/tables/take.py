@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import span
-from ..errors import InputError
-from ..known import ABOUT, Known
+from ..base.arrays import FloatArray
+from ..base.blocks import span
+from ..base.errors import InputError
+from ..base.known import ABOUT, Known
 from ..spaces import Circle, Euclidean, Hyperbolic, Product, Projective, Rotations, Space
 from .angle_units import Angles, Stated, in_degrees, unit_in_file, unit_words
 from .check import (

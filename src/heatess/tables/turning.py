@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..directions import CONVENTIONS, euler_axes, from_euler
-from ..errors import InputError
+from ..base.arrays import FloatArray
+from ..base.directions import CONVENTIONS, euler_axes, from_euler
+from ..base.errors import InputError
 from ..spaces import Rotations, Space
 from .kinds import Kind, side_by_side
 

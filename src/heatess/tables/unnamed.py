@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..errors import InputError
+from ..base.errors import InputError
 from .cf import PAIRS, role_of
 from .variables import Variable
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import slices
+from ..base.arrays import FloatArray
+from ..base.blocks import slices
 from .kinds import PAIRS, Torsions
 from .reading import Reading
 from .sexagesimal import SEXAGESIMAL, Notation, angles_of, notation_of

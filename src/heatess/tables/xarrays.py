@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
-from ..known import Known
+from ..base.errors import InputError
+from ..base.known import Known
 from .grids import Grid, is_grid, sample_dims
 from .table import Columns, Table
 from .units import angle_word

@@ -23,8 +23,8 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..errors import InputError, missing_extra
+from ..base.arrays import FloatArray
+from ..base.errors import InputError, missing_extra
 from . import ducc, nonuniform, rings
 
 Modes = NDArray[np.complex128]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..heat.sums import HeatSums
 
 #: Coefficients: complex numbers, or real ones, in the shape that their transform knows.

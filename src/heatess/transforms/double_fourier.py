@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import slices
+from ..base.arrays import FloatArray
+from ..base.blocks import slices
 from . import backend
 
 #: Fourier coefficients held at once; a quarter of a gigabyte, and some five times that inside the transform.

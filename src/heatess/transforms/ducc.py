@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import map_rows
-from ..pool import apart
+from ..base.arrays import FloatArray
+from ..base.blocks import map_rows
+from ..base.pool import apart
 
 Modes = NDArray[np.complex128]
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
-from ..blocks import map_rows, one_blas_thread, share_out, slices, thread_count
+from ..base.arrays import FloatArray, IntArray
+from ..base.blocks import map_rows, one_blas_thread, share_out, slices, thread_count
 from ..heat.spherical import SphereSeries
 from .levels import CircleTransform, HarmonicTransform, LevelTransform
 from .low_moments import AngleMoments, AxisMoments, VectorMoments

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 
 #: Eigenvalues closer than this, relatively, are one level: periods in a whole ratio make them equal but for rounding.
 SAME = 1e-12

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import map_rows, slices
+from ..base.arrays import FloatArray
+from ..base.blocks import map_rows, slices
 from ..heat.series import Series, gess_level_count, level_count, level_probabilities, log_terms
 from ..heat.sums import HeatSums, LevelMoments, sum_levels
 from . import backend

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray
-from ..blocks import ROWS, in_lanes, map_rows, one_blas_thread, slices, thread_count
+from ..base.arrays import FloatArray
+from ..base.blocks import ROWS, in_lanes, map_rows, one_blas_thread, slices, thread_count
 from ..heat.sums import LevelMoments
 
 #: Some rows of checked points as float64.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray
+from ..base.arrays import EPS, FloatArray
 from ..heat.bounds import exponent_for, log_share, truncation
 from ..heat.sums import HeatSums
 from .base import Coefficients, Forms, LowSums, Spectrum, Transform

@@ -17,8 +17,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray
-from ..blocks import share_out, slices
+from ..base.arrays import FloatArray, IntArray
+from ..base.blocks import share_out, slices
 from . import nonuniform
 
 Modes = NDArray[np.complex128]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray
-from ..blocks import slices
+from ..base.arrays import FloatArray, IntArray
+from ..base.blocks import slices
 from ..heat.series import Series
 from . import backend
 from .base import Coefficients

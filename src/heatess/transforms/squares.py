@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..heat.series import Series, log_terms
 from ..heat.spherical import SphereSeries
 

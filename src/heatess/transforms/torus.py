@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import EPS, FloatArray
-from ..blocks import slices
+from ..base.arrays import EPS, FloatArray
+from ..base.blocks import slices
 from ..heat import theta
 from ..heat.bounds import exponent_for, log_allowed, log_share, truncation
 from ..heat.sums import HeatSums

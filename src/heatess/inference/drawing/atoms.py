@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import shown
-from ...errors import InputError
-from ...plot import GREY, LEVEL, draw_line, drawn, new_axes
+from ...base.arrays import shown
+from ...base.errors import InputError
+from ...drawing.axes import GREY, LEVEL, draw_line, drawn, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

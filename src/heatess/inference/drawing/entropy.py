@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...plot import COLORS, GREY, new_figure
+from ...drawing.axes import COLORS, GREY, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

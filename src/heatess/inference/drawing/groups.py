@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ... import plot
+from ...drawing import axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ def draw_pairs(test: KSampleTest, ax: Axes | None = None) -> Axes:
     ax : matplotlib Axes, optional
         Where to draw. Default: a new Figure, which notebooks and `plt.show()` show.
     """
-    ax = plot.new_axes(ax)
+    ax = axes.new_axes(ax)
     count = len(test.names)
     clear = np.ma.masked_array(-np.log10(test.pair_pvalues), np.eye(count, dtype=bool))
     most = max(float(np.log10(test.draws + 1)), 2.0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...plot import COLORS, GREY, log_ticks, new_axes
+from ...drawing.axes import COLORS, GREY, log_ticks, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import arrays
-from ...plot import GREY, LEVEL, QUANTITIES, draw_level, draw_line, drawn, log_ticks, new_axes, plain, scale_axis
+from ...base import arrays
+from ...drawing.axes import (
+    GREY,
+    LEVEL,
+    QUANTITIES,
+    draw_level,
+    draw_line,
+    drawn,
+    log_ticks,
+    new_axes,
+    plain,
+    scale_axis,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import FloatArray
-from ...plot import COLORS, GREY, draw_level, draw_line, log_ticks, new_axes, plain
-from ...scales import ANGLE_DIMENSION, angles_of_times
+from ...base.arrays import FloatArray
+from ...drawing.axes import COLORS, GREY, draw_level, draw_line, log_ticks, new_axes, plain
+from ...measures.scales import ANGLE_DIMENSION, angles_of_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import plot
+from ...drawing import axes, curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,14 +27,14 @@ def draw_two_sample_test(test: TwoSampleTest | GoodnessOfFit, ax: Axes | None = 
     ax : matplotlib Axes, optional
         Where to draw. Default: a new Figure, which notebooks and `plt.show()` show.
     """
-    ax = plot.new_axes(ax)
+    ax = axes.new_axes(ax)
     from matplotlib.patheffects import withStroke
 
-    scale, name = plot.scale_axis(test)
+    scale, name = axes.scale_axis(test)
     order = np.argsort(scale)
-    usual: dict[str, Any] = {"linestyle": plot.LEVEL["linestyle"], "linewidth": 1.0, "color": plot.GREY}
+    usual: dict[str, Any] = {"linestyle": axes.LEVEL["linestyle"], "linewidth": 1.0, "color": axes.GREY}
     ax.axhline(0.0, label="mean of resampled samples", **usual)
-    ax.plot(scale[order], test.statistics[order], color=plot.COLORS[0], linewidth=2.0, marker="o", label="observed")
+    ax.plot(scale[order], test.statistics[order], color=axes.COLORS[0], linewidth=2.0, marker="o", label="observed")
     for row in order:
         ax.annotate(
             f"{test.pvalues[row]:.2g}",
@@ -43,13 +43,13 @@ def draw_two_sample_test(test: TwoSampleTest | GoodnessOfFit, ax: Axes | None = 
             textcoords="offset points",
             ha="center",
             fontsize="small",
-            color=plot.GREY,
+            color=axes.GREY,
             path_effects=[withStroke(linewidth=3, foreground="white")],
         )
     ax.set(xlabel=name, ylabel="MMD, in standard deviations\nabove resampled samples", xscale="log")
     ax.set_title(f"p = {test.pvalue:.2g} over all scales; small numbers: p-value of each", fontsize="medium")
     ax.margins(x=0.06, y=0.14)
-    plot.log_ticks(ax.xaxis, *ax.get_xlim())
+    axes.log_ticks(ax.xaxis, *ax.get_xlim())
     return ax
 
 
@@ -58,18 +58,18 @@ def draw_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
 
     Parameters are as for `draw_two_sample_test`. `Comparison.test.plot()` draws how clearly they differ.
     """
-    ax = plot.new_axes(ax)
+    ax = axes.new_axes(ax)
     for profile, name in zip(comparison.profiles, comparison.names, strict=True):
-        plot.draw_profile(profile, ax, label=name, marker="o", markersize=4)
+        curves.draw_profile(profile, ax, label=name, marker="o", markersize=4)
     test = comparison.test
     if test is None:
         ax.set_title(comparison.verdict, fontsize="small")
         ax.legend(loc="lower left", fontsize="small", frameon=False)
         return ax
-    scale, _ = plot.scale_axis(test)
+    scale, _ = axes.scale_axis(test)
     place = float(scale[test.clearest])
     if len(test.times) > 1 and math.isfinite(place):
-        look: dict[str, Any] = {"linestyle": (0, (1, 2)), "linewidth": 1.2, "color": plot.GREY}
+        look: dict[str, Any] = {"linestyle": (0, (1, 2)), "linewidth": 1.2, "color": axes.GREY}
         ax.axvline(place, label=f"clearest difference, {test.scale_in_words(test.clearest)}", **look)
     ax.set_title(f"p = {test.pvalue:.2g} for one law behind both", fontsize="medium")
     ax.legend(loc="lower left", fontsize="small", frameon=False)

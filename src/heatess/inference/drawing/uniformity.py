@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...plot import COLORS, GREY, LEVEL, log_ticks, new_axes, scale_axis
-from ...scales import ANGLE_DIMENSION
+from ...drawing.axes import COLORS, GREY, LEVEL, log_ticks, new_axes, scale_axis
+from ...measures.scales import ANGLE_DIMENSION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...arrays import FloatArray
+    from ...base.arrays import FloatArray
     from ..uniformity import UniformityTest
 
 #: The line below which a p-value is small, and the least that the axis shows.

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import EPS, FloatArray, IntArray
-from ...errors import PrecisionError
-from ...pool import apart
+from ...base.arrays import EPS, FloatArray, IntArray
+from ...base.errors import PrecisionError
+from ...base.pool import apart
 from ..capabilities import Eigenpairs
 from ..flow import circles
 from .dense import eigenpairs

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray
+from ...base.arrays import FloatArray
 from .flips import flipped
 from .matrices import edge_laplacian, symmetric
 from .sides import Sides

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray
-from ...blocks import map_rows, one_blas_thread, thread_count
-from ...errors import InputError
+from ...base.arrays import FloatArray
+from ...base.blocks import map_rows, one_blas_thread, thread_count
+from ...base.errors import InputError
 from .fans import fans
 from .laplacian import Laplacian
 from .matrices import edge_matrix

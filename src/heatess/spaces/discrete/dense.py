@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import FloatArray
-from ...blocks import slices
-from ...pool import apart
+from ...base.arrays import FloatArray
+from ...base.blocks import slices
+from ...base.pool import apart
 
 #: Rows of a matrix that is solved at once, and columns that are divided at once.
 _SMALL, _COLUMNS = 200, 128

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import FloatArray
-from ...blocks import map_rows, thread_count
-from ...errors import InputError
+from ...base.arrays import FloatArray
+from ...base.blocks import map_rows, thread_count
+from ...base.errors import InputError
 from .laplacian import Laplacian
 from .matrices import from_entries, scaled, with_data
 from .nodes import refuse_components

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray
+from ...base.arrays import FloatArray
 
 
 class Fans(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray
+from ...base.arrays import FloatArray
 from .sides import Sides
 
 _MOST_ROUNDS = 1000  # of flips; a mesh that needs more is left to robust-laplacian

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import EPS, FloatArray
-from ...pool import until_stopped
+from ...base.arrays import EPS, FloatArray
+from ...base.pool import until_stopped
 
 _NOT_NEGATIVE = 1e-13  # links above minus this, relative to the other links of their nodes, are zeros that were rounded
 

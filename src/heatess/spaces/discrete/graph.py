@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import EPS, FloatArray, numeric_array, shown
-from ...errors import InputError, InputTypeError
+from ...base.arrays import EPS, FloatArray, numeric_array, shown
+from ...base.errors import InputError, InputTypeError
 from ..drawing import Cells, Drawing
 from ..networks import Network, network_of
 from .labels import NodeNames, labels_of

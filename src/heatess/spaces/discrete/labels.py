@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, names_of
-from ...errors import InputError
+from ...base.arrays import FloatArray, names_of
+from ...base.errors import InputError
 
 
 class NodeNames:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import EPS, FloatArray
-from ...blocks import slices
-from ...errors import CostError, PrecisionError
-from ...pool import apart
-from ...progress import announce
+from ...base.arrays import EPS, FloatArray
+from ...base.blocks import slices
+from ...base.errors import CostError, PrecisionError
+from ...base.pool import apart
+from ...base.progress import announce
 from ..capabilities import Rounding
 from ..flow import Flow, circles
 from .bands import Bands, without_constant

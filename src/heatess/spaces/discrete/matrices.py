@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray
-from ...blocks import slices
+from ...base.arrays import FloatArray
+from ...base.blocks import slices
 
 _ROWS = 4096  # whose entries are scaled at once
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, numeric_array, shown
-from ...errors import InputError, InputTypeError, missing_extra
+from ...base.arrays import FloatArray, numeric_array, shown
+from ...base.errors import InputError, InputTypeError, missing_extra
 from ..drawing import Cells, Drawing
 from .cotangents import mesh_laplacian
 from .laplacian import Laplacian

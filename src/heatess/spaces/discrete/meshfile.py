@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray
-from ...errors import InputError, MissingExtraError, missing_extra
+from ...base.arrays import FloatArray
+from ...base.errors import InputError, MissingExtraError, missing_extra
 
 #: Modules that trimesh needs for other formats, and the packages they are in.
 _PACKAGES = {"networkx": "networkx", "lxml": "lxml", "collada": "pycollada", "cascadio": "cascadio", "PIL": "pillow"}

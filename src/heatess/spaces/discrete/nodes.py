@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import EPS, FloatArray, is_whole, numeric_array, shown
-from ...errors import InputError, InputTypeError
+from ...base.arrays import EPS, FloatArray, is_whole, numeric_array, shown
+from ...base.errors import InputError, InputTypeError
 from ..base import Space
 from ..capabilities import Eigenpairs, Resolved
 from ..flow import Flow

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, positive
-from ...blocks import thread_count
-from ...errors import InputError
+from ...base.arrays import FloatArray, positive
+from ...base.blocks import thread_count
+from ...base.errors import InputError
 from ..drawing import Drawing
 from .delaunay import LocalDelaunay
 from .diffusion import DiffusionMap, bandwidth_for

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray
+from ...base.arrays import FloatArray
 from .matrices import from_entries, symmetric
 
 

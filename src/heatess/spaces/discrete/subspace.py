@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import FloatArray
-from ...blocks import share_out, slices, thread_count
-from ...pool import apart
+from ...base.arrays import FloatArray
+from ...base.blocks import share_out, slices, thread_count
+from ...base.pool import apart
 from ..capabilities import Eigenpairs
 from .dense import eigenpairs
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, numeric_array
-from ...errors import InputError, InputTypeError, missing_extra
+from ...base.arrays import FloatArray, numeric_array
+from ...base.errors import InputError, InputTypeError, missing_extra
 from ..base import Space
 from ..coordinates import coordinate_rows
 from ..discrete.nodes import not_indices, refuse_rows

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...arrays import EPS, FloatArray
+from ...base.arrays import EPS, FloatArray
 from ...heat.radial import PairTerms
 
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import EPS, FloatArray
-from ...blocks import slices
-from ...errors import InputError, PrecisionError
+from ...base.arrays import EPS, FloatArray
+from ...base.blocks import slices
+from ...base.errors import InputError, PrecisionError
 from ...heat.bounds import exponent_for, log_share
 from ...heat.radial import PairTerms
 from ...heat.sums import log_sum

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, positive, whole
-from ...errors import PrecisionError
+from ...base.arrays import FloatArray, positive, whole
+from ...base.errors import PrecisionError
 from ..base import Space
 from ..capabilities import PairKernel, TermsOfTime
 from .geometry import Hamming, geometry_of

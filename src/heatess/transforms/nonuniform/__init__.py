@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import FloatArray
+from ...base.arrays import FloatArray
 from . import axes
 from .grid import Grid, Modes
 

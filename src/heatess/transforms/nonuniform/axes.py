@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray
-from ...blocks import share_out, slices
+from ...base.arrays import FloatArray
+from ...base.blocks import share_out, slices
 from .grid import Axis, Modes
 
 #: Numbers that a thread transforms at once.

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import FloatArray, IntArray
-from ...blocks import share_out, slices, span
-from ...pool import until_stopped
+from ...base.arrays import FloatArray, IntArray
+from ...base.blocks import share_out, slices, span
+from ...base.pool import until_stopped
 from .kernel import Kernel, factors, kernels_for, table
 
 Modes = NDArray[np.complex128]

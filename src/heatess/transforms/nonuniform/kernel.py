@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev as _chebyshev
 
-from ...arrays import FloatArray
+from ...base.arrays import FloatArray
 
 chebyshev: Any = _chebyshev
 

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from . import plateaus, restored, scales
-from .arrays import FloatArray, is_dask, shown
-from .engines import plan, sampled
-from .errors import CalibrationWarning, InputError, PrecisionWarning, ScaleError, missing_extra, warn
-from .fitting import scales_for
-from .heat.sums import HeatSums
-from .known import Known
-from .measure import Measure
+from ..base.arrays import FloatArray
+from ..base.errors import InputError, PrecisionWarning, missing_extra, warn
+from ..base.known import Known
+from ..heat.sums import HeatSums
+from ..measures import restored, scales
+from ..spaces.base import Space
+from ..transforms.base import Spectrum
+from . import plateaus
 from .plateaus import Plateaus
-from .progress import Progress
-from .spaces.base import Space
-from .transforms.base import Spectrum
 
 if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
-
     from matplotlib.axes import Axes
 
 SCHEMA = "heatess.profile/1"
@@ -123,7 +116,7 @@ class HeatProfile(scales.OverScales):
         >>> round(he.heat_profile(cloud).at(angle=15).gess, 1)
         29.7
         """
-        check_one_scale(angle, time, resolution)
+        scales.check_one_scale(angle, time, resolution)
         scale = scales.resolve(self.space, angle, time, resolution)
         wanted = float(scale.times[0])
         near = int(np.argmin(np.abs(np.log(self.times / wanted))))
@@ -242,21 +235,6 @@ class HeatProfile(scales.OverScales):
         """
         return cls(**restored.profile(text, SCHEMA, _CURVES, space))
 
-    def report(self, path: str | PathLike[str], *, name: str | None = None) -> Path:
-        """Write the curves and tables of this profile as one HTML file, and return its path.
-
-        A profile has no atoms: `heatess.report(measure, path)` shows them too.
-
-        >>> import heatess as he
-        >>> import tempfile, pathlib
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-        >>> he.heat_profile(he.samplers.fibonacci(300)).report(path, name="even").name
-        'report.html'
-        """
-        from .reporting import report
-
-        return report(self, path, names=name)
-
     def plot(self, ax: Axes | None = None, *, quantity: str = "gess", **style: Any) -> Axes:
         """Draw one curve against the scale and return the Axes; see `heatess.plot.draw_profile`.
 
@@ -265,7 +243,7 @@ class HeatProfile(scales.OverScales):
         >>> ax.get_ylabel()
         'occupied volume (fraction of the space)'
         """
-        from .plot import draw_profile
+        from ..drawing.curves import draw_profile
 
         return draw_profile(self, ax, quantity=quantity, **style)
 
@@ -293,205 +271,6 @@ class HeatProfile(scales.OverScales):
 
     def _caption(self) -> str:
         return f"{self.space!r}, n = {self.n}, ESS = {self.ess:.4g}, {self.method}"
-
-
-def heat_profile(
-    points: Any,
-    weights: ArrayLike | None = None,
-    *,
-    log_weights: ArrayLike | None = None,
-    space: Space | None = None,
-    angles: ArrayLike | None = None,
-    times: ArrayLike | None = None,
-    resolutions: ArrayLike | None = None,
-    rtol: float = 1e-8,
-    method: str = "auto",
-    pairs: float | None = None,
-    rng: np.random.Generator | int | None = None,
-    progress: bool = False,
-) -> HeatProfile:
-    """The heat-kernel entropy profile and geometric effective sample size at every scale.
-
-    For weights w_i summing to one and the heat overlap s_t of two atoms,
-
-        gESS(t) = 1 / sum_ij w_i w_j s_t(x_i, x_j),    A(t) = sum_ij w_i w_j k_2t(x_i, x_j).
-
-    Parameters
-    ----------
-    points : array-like, shape (n, d)
-        Atoms; unit vectors unless *space* says otherwise.
-    weights, log_weights : array-like, shape (n,), optional
-        At most one of them; neither need be normalised. Default: equal weights. Of a data frame, a column's name.
-    space : Space, optional
-        The manifold. Default: the unit sphere of the array's dimension.
-    angles, times, resolutions : array-like, optional
-        At most one of them: alpha = sqrt(8 t) in degrees; diffusion times; or the distance in degrees at which two
-        atoms overlap by 1/e (the choice for more than ten dimensions). Default: 60 scales that fit the cloud, see
-        `heatess.fitting.fitting_scales`.
-    rtol : float
-        Relative accuracy wanted; what was reached for `gess` is in the result's `error`. There is a `PrecisionWarning`
-        where `mmd2` may be off by more than four times that, by more than *rtol* and by more than 1e-4 (0.1 on meshes
-        and point clouds): with rtol=0.01 it may be off by one per cent.
-    method : {"auto", "spectral", "pairwise", "local"}
-        Force an engine. All agree to *rtol*.
-    pairs, rng : int, and Generator or int, optional
-        Estimate from about this many random pairs instead, where all pairs would take hours: unbiased in 1 / gESS.
-        `error` then includes three standard errors, and what atoms and close pairs too rare to be drawn could add; the
-        truth lies outside in less than 1 case of 190. Not for meshes, point clouds and graphs, whose time is linear in
-        n anyway. The randomness is that of *rng*.
-    progress : bool
-        Show a bar on stderr for long sums.
-
-    Examples
-    --------
-    Three hundred labels at thirty places are thirty particles, not three hundred:
-
-    >>> import heatess as he
-    >>> labels = np.repeat(he.samplers.fibonacci(30), 10, axis=0)
-    >>> profile = he.heat_profile(labels, angles=[5, 15, 45])
-    >>> round(profile.ess), profile.gess.round(1)
-    (300, array([30. , 29.7,  6.8]))
-    """
-    check_rtol(rtol)
-    if is_dask(points):
-        from .distributed import profile_collection
-
-        at_scales: dict[str, Any] = {"angles": angles, "times": times, "resolutions": resolutions}
-        how: dict[str, Any] = {"rtol": rtol, "method": method, "pairs": pairs, "progress": progress}
-        return profile_collection(points, weights, log_weights=log_weights, space=space, **at_scales, **how)
-    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    bar, facts = Progress(progress), Facts(measure.space, measure.n, measure.ess, rtol, measure.known.of_all)
-    with bar.told():
-        at = scales_for(measure, angles, times, resolutions, rtol)
-    scales.warn_below_cell(measure.known.cell, at.angles)
-    if pairs is not None:
-        if method != "auto":
-            raise InputError(f"give pairs= or method={method!r}, not both: random pairs are a method of their own")
-        sums = sampled.heat_sums(measure, at.times, rtol, *sampled.check_arguments(pairs, rng), bar)
-        return build_profile(facts, sums, at, "pairs")
-    with bar.told():
-        sums, ran, spectrum = plan.run(measure, at.times, rtol, method, bar)
-    return build_profile(facts, sums, at, ran, spectrum)
-
-
-def gess(
-    points: Any,
-    weights: ArrayLike | None = None,
-    *,
-    log_weights: ArrayLike | None = None,
-    space: Space | None = None,
-    angle: float | None = None,
-    time: float | None = None,
-    resolution: float | None = None,
-    rtol: float = 1e-8,
-) -> float:
-    """Geometric effective sample size at one scale: give exactly one of *angle*, *time*, *resolution*.
-
-    It is the number of atoms that can be told apart, from 1 to the ordinary ESS. Parameters are as for `heat_profile`.
-
-    Two atoms 15 degrees apart, seen at 5 degrees and at 60:
-
-    >>> import heatess as he
-    >>> pair = [[1, 0, 0], [np.cos(np.radians(15)), np.sin(np.radians(15)), 0]]
-    >>> round(he.gess(pair, angle=5), 3), round(he.gess(pair, angle=60), 3)
-    (2.0, 1.028)
-    """
-    check_rtol(rtol)
-    check_one_scale(angle, time, resolution)
-    if is_dask(points):
-        at_scale: dict[str, Any] = {"angles": angle, "times": time, "resolutions": resolution}
-        return float(heat_profile(points, weights, log_weights=log_weights, space=space, rtol=rtol, **at_scale).gess[0])
-    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    at = scales.resolve(measure.space, angle, time, resolution)
-    scales.warn_below_cell(measure.known.cell, at.angles)
-    t = float(at.times[0])
-    return min(max(1 / plan.overlap(measure, t, rtol), 1.0), measure.ess)
-
-
-def gess_ratio(
-    points: Any,
-    weights: ArrayLike | None = None,
-    *,
-    log_weights: ArrayLike | None = None,
-    space: Space | None = None,
-    angle: float | None = None,
-    time: float | None = None,
-    resolution: float | None = None,
-) -> float:
-    """GESS of the weighted atoms over gESS of the same atoms equally weighted: a resampling trigger.
-
-    Resample when it falls below a half, say. Unlike gESS / n it is about one again after resampling.
-
-    It cannot fall below 1 / gESS of the equally weighted atoms, its value with all weight on one of them. There is a
-    `CalibrationWarning` where that floor is above a half: the scale is then too wide beside the cloud to tell anything.
-
-    >>> import heatess as he
-    >>> cloud = he.samplers.fibonacci(500)
-    >>> he.gess_ratio(cloud, np.ones(500), angle=10)
-    1.0
-    >>> round(he.gess_ratio(cloud, np.exp(20 * cloud[:, 2]), angle=10), 3)
-    0.057
-    """
-    check_one_scale(angle, time, resolution)
-    if is_dask(points):
-        at_scale: dict[str, Any] = {"angle": angle, "time": time, "resolution": resolution, "space": space}
-        return gess(points, weights, log_weights=log_weights, **at_scale) / gess(points, **at_scale)
-    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    t = float(scales.resolve(measure.space, angle, time, resolution).times[0])
-    return ratio_at(measure, t, 0.5)
-
-
-def ratio_at(measure: Measure, time: float, threshold: float, narrows: bool = False) -> float:
-    """`gess_ratio` of a measure, with a warning if it can never fall below a threshold.
-
-    Of a cloud of rms width W in D dimensions the floor is about (1 + 4 W^2 / (D alpha^2))^(-D/2); W from the floor that
-    was found says at which scale alpha it is half the threshold. A scale that *narrows* goes there, where the floor is
-    above three quarters of the threshold.
-    """
-    even = measure.equally_weighted
-    floor = plan.overlap(even, time, 1e-8)
-    for _ in range(3):
-        share = widest_share(floor, threshold, measure.space.dim)
-        if not narrows or floor < 0.75 * threshold or share == 0:
-            break
-        time *= share**2
-        floor = plan.overlap(even, time, 1e-8)
-    if floor > threshold and measure.ess < (1 - 1e-9) * measure.n:  # equal weights have the ratio 1 at every scale
-        advice = f"give one of {scales.in_words(measure.space, share**2 * time)} or finer" if share else "all are one"
-        warn(
-            f"at {scales.in_words(measure.space, time)} the ratio is {floor:.2f} or more whatever the weights are, and "
-            f"so never below {threshold:g}: the scale is too wide beside the cloud; {advice}",
-            CalibrationWarning,
-        )
-    return floor / plan.overlap(measure, time, 1e-8)
-
-
-def widest_share(floor: float, threshold: float, dim: int) -> float:
-    """By which factor a scale must shrink for the floor to be half the threshold.
-
-    >>> round(widest_share(0.5, 0.5, 2), 3)  # floor 1 / (1 + 2 W^2 / alpha^2): W^2 = alpha^2 / 2, wanted 1 / 4
-    0.577
-    """
-    power = 2 / max(dim, 1)
-    return math.sqrt(max(floor**-power - 1, 0.0) / ((threshold / 2) ** -power - 1))
-
-
-def check_rtol(rtol: float) -> None:
-    """Refuse a tolerance that is not a number from 1e-15 to 1."""
-    if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.floating) or not 1e-15 <= rtol < 1:
-        raise InputError(f"rtol must be a number from 1e-15 to 1, but is {shown(rtol)}")
-
-
-def check_one_scale(angle: Any, time: Any, resolution: Any) -> None:
-    """Refuse anything but one number for one of the three."""
-    given = [value for value in (angle, time, resolution) if value is not None]
-    try:
-        shape: Any = np.shape(given[0]) if len(given) == 1 else None
-    except Exception:  # rows of different lengths, or an object that is no array
-        shape = type(given[0]).__name__
-    if shape != ():
-        found = "none" if not given else f"{len(given)} arguments" if len(given) > 1 else f"shape {shape}"
-        raise ScaleError(f"give exactly one scale, a number: angle=, time= or resolution=; found {found}")
 
 
 class Facts(NamedTuple):

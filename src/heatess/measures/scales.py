@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import FloatArray, numeric_array
-from .errors import ScaleError, ScaleWarning, warn
-from .quantities import in_unit
-from .results import Result
-from .spaces.base import Space
+from ..base.arrays import FloatArray, numeric_array, shown
+from ..base.errors import InputError, ScaleError, ScaleWarning, warn
+from ..base.quantities import in_unit
+from ..base.results import Result
+from ..spaces.base import Space
 
 #: Above this dimension the angle alpha misleads, and giving it draws a warning.
 ANGLE_DIMENSION = 10
@@ -129,6 +129,24 @@ def _refuse(values: FloatArray, name: str, bad: NDArray[np.bool_], expected: str
     if bad.any():
         entry = int(np.argmax(bad))
         raise ScaleError(f"{name} must be {expected}, but entry {entry} is {values[entry]:g}; remove or correct it")
+
+
+def check_rtol(rtol: float) -> None:
+    """Refuse a tolerance that is not a number from 1e-15 to 1."""
+    if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.floating) or not 1e-15 <= rtol < 1:
+        raise InputError(f"rtol must be a number from 1e-15 to 1, but is {shown(rtol)}")
+
+
+def check_one_scale(angle: Any, time: Any, resolution: Any) -> None:
+    """Refuse anything but one number for one of the three."""
+    given = [value for value in (angle, time, resolution) if value is not None]
+    try:
+        shape: Any = np.shape(given[0]) if len(given) == 1 else None
+    except Exception:  # rows of different lengths, or an object that is no array
+        shape = type(given[0]).__name__
+    if shape != ():
+        found = "none" if not given else f"{len(given)} arguments" if len(given) > 1 else f"shape {shape}"
+        raise ScaleError(f"give exactly one scale, a number: angle=, time= or resolution=; found {found}")
 
 
 def below_cell(cell: float | None, angles: FloatArray) -> NDArray[np.bool_]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import FloatArray
-from .engines import plan
-from .engines.base import Question
-from .measure import Measure
-from .scales import ANGLE_DIMENSION, Scales, resolve
+from ..base.arrays import FloatArray
+from ..engines import plan
+from ..engines.base import Question
+from ..measures.measure import Measure
+from ..measures.scales import ANGLE_DIMENSION, Scales, resolve
 
 #: How many scales.
 COUNT = 60

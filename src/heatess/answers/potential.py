@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import scales
-from .arrays import FloatArray, one_of
-from .engines import columns
-from .engines.flows import density
-from .errors import InputError
-from .measure import Measure, in_frame_of
-from .parts import part_named
-from .profile import check_one_scale, check_rtol
-from .progress import Progress
-from .spaces.base import Space
+from ..base.arrays import FloatArray, one_of
+from ..base.errors import InputError
+from ..base.progress import Progress
+from ..engines import columns
+from ..engines.flows import density
+from ..measures import scales
+from ..measures.measure import Measure, in_frame_of
+from ..measures.scales import check_one_scale, check_rtol
+from ..parts.sums import part_named
+from ..spaces.base import Space
 
 
 def potential(

@@ -11,20 +11,21 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import scales
-from .arrays import whole
-from .blocks import thread_count
-from .errors import InputError, PrecisionError
-from .files import atomic_path, check_writable, checksum, is_archive, read_archive, refuse_changed, write_archive
-from .heat.series import level_count
-from .known import Known
-from .measure import Measure, in_frame_of
-from .parts import PartSums, Unit, counted_weights
-from .profile import Facts, HeatProfile, build_profile, check_rtol
-from .restored import space_of
-from .spaces.base import Space, check_space
-from .transforms.base import Transform
-from .transforms.levels import LevelTransform
+from ..base.arrays import whole
+from ..base.blocks import thread_count
+from ..base.errors import InputError, PrecisionError
+from ..base.files import atomic_path, check_writable, checksum, is_archive, read_archive, refuse_changed, write_archive
+from ..base.known import Known
+from ..heat.series import level_count
+from ..measures import scales
+from ..measures.measure import Measure, in_frame_of
+from ..measures.restored import space_of
+from ..measures.scales import check_rtol
+from ..profiles.profile import Facts, HeatProfile, build_profile
+from ..spaces.base import Space, check_space
+from ..transforms.base import Transform
+from ..transforms.levels import LevelTransform
+from .sums import PartSums, Unit, counted_weights
 
 SCHEMA = "heatess.accumulator/3"
 #: Accuracy of the transform per unit of weight.

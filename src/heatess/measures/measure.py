@@ -6,28 +6,28 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import FloatArray, is_whole, numeric_array, shown
-from .blocks import ROWS, map_rows, slices, span
-from .directions import from_lonlat
-from .errors import FrameWarning, InputError, warn
-from .frames import converted_frame, turned
-from .known import ABOUT, SKY, Known, of_stack
-from .pool import apart
-from .quantities import has_unit
-from .spaces.base import Space, check_space
-from .spaces.rotations import Rotations
-from .spaces.shapes import poses_in
-from .spaces.sphere import Sphere
-from .tables.frames import frame_table
-from .tables.meaning import Reading
-from .tables.table import Table
-from .tables.take import Origin, Taken, at_place, take
-from .tensors import plain
+from ..base.arrays import FloatArray, is_whole, numeric_array, shown
+from ..base.blocks import ROWS, map_rows, slices, span
+from ..base.directions import from_lonlat
+from ..base.errors import FrameWarning, InputError, warn
+from ..base.known import ABOUT, SKY, Known, of_stack
+from ..base.pool import apart
+from ..base.quantities import has_unit
+from ..base.sky_frames import converted_frame, turned
+from ..base.tensors import plain
+from ..spaces.base import Space, check_space
+from ..spaces.rotations import Rotations
+from ..spaces.shapes import poses_in
+from ..spaces.sphere import Sphere
+
+if TYPE_CHECKING:
+    from ..tables.table import Table
+    from ..tables.take import Origin, Taken
 
 #: The default spaces of the last few dimensions, with the tables they have made.
 _sphere = lru_cache(maxsize=8)(Sphere)
@@ -127,6 +127,8 @@ class Measure:
         if isinstance(points, Measure):
             raise InputError("points are a Measure already; use it as it is")
         if not isinstance(points, np.ndarray):
+            from ..tables.frames import frame_table  # arrays do without all that knows columns
+
             table = frame_table(points)
             if table is not None:
                 self._take(table, weights, log_weights, space, labels)
@@ -157,6 +159,9 @@ class Measure:
 
     def _take(self, table: Table, weights: Any, log_weights: Any, space: Space | None, labels: str | None) -> None:
         """Columns of a data frame; weights are a column's name or an array."""
+        from ..tables.meaning import Reading
+        from ..tables.take import take
+
         named = {"weights": weights, "log_weights": log_weights}
         columns: dict[str, Any] = {name: value for name, value in named.items() if isinstance(value, str)}
         arrays = {name: value for name, value in named.items() if value is not None and name not in columns}
@@ -173,6 +178,8 @@ class Measure:
     @classmethod
     def taken(cls, taken: Taken) -> Measure:
         """The measure of points taken from a table; errors name the place of the row there."""
+        from ..tables.take import at_place
+
         try:
             made = cls.of(taken.points, taken.weights, log_weights=taken.log_weights, space=taken.space)
         except InputError as error:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import numeric_array, one_of
-from .errors import InputError, missing_extra
-from .measure import Measure
-from .quantities import has_unit
-from .tables.healpix import is_unseen, whole_map
-from .tables.meaning import Reading
-from .tables.take import take
+from ..base.arrays import numeric_array, one_of
+from ..base.errors import InputError, missing_extra
+from ..base.quantities import has_unit
+from ..measures.measure import Measure
+from ..tables.healpix import is_unseen, whole_map
+from ..tables.meaning import Reading
+from ..tables.take import take
 
 
 def from_healpix(values: Any, *, order: str, frame: str | None = None) -> Measure:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arrays import FloatArray, shown
-from .errors import InputError
-from .known import AXES
-from .measure import Measure
-from .plot import GREY, new_figure, plain
-from .potentials import potential
-from .scales import Scales
+from ..answers.potential import potential
+from ..base.arrays import FloatArray, shown
+from ..base.errors import InputError
+from ..base.known import AXES
+from ..drawing.axes import GREY, new_figure, plain
+from ..measures.measure import Measure
+from ..measures.scales import Scales
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .measure import Measure
-from .profile import HeatProfile, gess, heat_profile
-from .readers import read
+from ..answers.heat_profile import gess, heat_profile
+from ..measures.measure import Measure
+from ..profiles.profile import HeatProfile
+from ..readers import read
 
 
 class FrameMethods:

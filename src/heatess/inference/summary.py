@@ -9,13 +9,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from . import baselines
-from .inference.pareto import tail_index
-from .measure import Measure
-from .profile import heat_profile
-from .results import readable
-from .spaces.base import Space
-from .spectrum import power_spectrum
+from .. import baselines
+from ..answers.heat_profile import heat_profile
+from ..answers.spectrum import power_spectrum
+from ..base.results import readable
+from ..measures.measure import Measure
+from ..spaces.base import Space
+from .pareto import tail_index
 
 #: In degrees, those of the paper.
 DEFAULT_ANGLES = (15.0, 45.0)

@@ -43,7 +43,7 @@ class InputTypeError(InputError, TypeError):
     >>> he.gess([["a", "b", "c"]], angle=5)
     Traceback (most recent call last):
         ...
-    heatess.errors.InputTypeError: points must be real numbers, but have dtype <U1 ...
+    heatess.base.errors.InputTypeError: points must be real numbers, but have dtype <U1 ...
     """
 
 
@@ -57,7 +57,7 @@ class KindError(InputError):
     >>> he.uniformity_test(sky)
     Traceback (most recent call last):
         ...
-    heatess.errors.KindError: points are a map or grid of cells, ...
+    heatess.base.errors.KindError: points are a map or grid of cells, ...
     """
 
 
@@ -68,7 +68,7 @@ class ScaleError(InputError):
     >>> he.gess([[0, 0, 1]], angle=-5)
     Traceback (most recent call last):
         ...
-    heatess.errors.ScaleError: angles must be positive and finite, but entry 0 is -5; remove or correct it
+    heatess.base.errors.ScaleError: angles must be positive and finite, but entry 0 is -5; remove or correct it
     """
 
 
@@ -198,7 +198,7 @@ def missing_extras(needs: Mapping[str, str]) -> MissingExtraError:
     return MissingExtraError(f"this needs {' and '.join(needs)}, which {are} not installed: {line}", needs=needs)
 
 
-_PACKAGE, _IMPORTING = str(Path(__file__).parent), "<frozen importlib"
+_PACKAGE, _IMPORTING = str(Path(__file__).parents[1]), "<frozen importlib"
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from . import spaces
-from .arrays import FloatArray, shown
-from .errors import InputError, InputTypeError
-from .known import Known
-from .spaces.base import Space, check_space
+from .. import spaces
+from ..base.arrays import FloatArray, shown
+from ..base.errors import InputError, InputTypeError
+from ..base.known import Known
+from ..spaces.base import Space, check_space
 
 
 def profile(text: str, schema: str, curves: tuple[str, ...], space: Space | None) -> dict[str, Any]:

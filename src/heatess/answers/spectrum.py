@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import FloatArray, IntArray, whole
-from .blocks import slices
-from .engines import pairs, plan, spectral
-from .errors import InputError
-from .measure import Measure
-from .progress import Progress
-from .results import Result
-from .spaces.base import Space
-from .spaces.capabilities import Modes, ZonalPairs
-from .transforms.levels import LevelTransform
-from .transforms.torus import MODE_LIMIT, TorusTransform
+from ..base.arrays import FloatArray, IntArray, whole
+from ..base.blocks import slices
+from ..base.errors import InputError
+from ..base.progress import Progress
+from ..base.results import Result
+from ..engines import pairs, plan, spectral
+from ..measures.measure import Measure
+from ..spaces.base import Space
+from ..spaces.capabilities import Modes, ZonalPairs
+from ..transforms.levels import LevelTransform
+from ..transforms.torus import MODE_LIMIT, TorusTransform
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +89,7 @@ class PowerSpectrum(Result):
         >>> ax.get_yscale()
         'log'
         """
-        from .plot import draw_spectrum
+        from ..drawing.curves import draw_spectrum
 
         return draw_spectrum(self, ax, **style)
 

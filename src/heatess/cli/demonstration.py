@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import __version__, samplers
-from .arrays import FloatArray, IntArray
-from .cli.text import columns, profile_csv
-from .errors import MissingExtraError
-from .files import Drafts, atomic_path
-from .measure import Measure
-from .plot import COLORS, GREY, new_figure, plain
-from .profile import HeatProfile, heat_profile
-from .reporting import page_of
+from .. import __version__, samplers
+from ..answers.heat_profile import heat_profile
+from ..base.arrays import FloatArray, IntArray
+from ..base.errors import MissingExtraError
+from ..base.files import Drafts, atomic_path
+from ..base.text import columns
+from ..drawing.axes import COLORS, GREY, new_figure, plain
+from ..measures.measure import Measure
+from ..profiles.profile import HeatProfile
+from ..reporting import page_of
+from .text import profile_csv
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.typing import NDArray
 
-from .arrays import FloatArray
-from .errors import InputError, ScaleError
-from .spaces.base import Space
-from .spaces.capabilities import PairKernel
+from ..base.arrays import FloatArray
+from ..base.errors import InputError, ScaleError
+from ..spaces.base import Space
+from ..spaces.capabilities import PairKernel
 
 #: The fewest scales, and the largest ratio of neighbouring ones: three to an octave.
 FEWEST, WIDEST_STEP = 4, 1.26

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrays import FloatArray
-from .errors import InputError
-from .measure import scaled_weights
+from ..base.arrays import FloatArray
+from ..base.errors import InputError
+from ..measures.measure import scaled_weights
 
 #: Sums over points and weights from which the lowest energies follow.
 LowSumsOf = Callable[[NDArray[Any], FloatArray], FloatArray]

@@ -1,0 +1,1 @@
+"""What users ask of one measure: profile, gESS, potential, power spectrum."""

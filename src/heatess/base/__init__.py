@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, arrays, threads, files, results, and what is known about data."""

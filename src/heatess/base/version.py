@@ -1,0 +1,3 @@
+"""The version of heatess."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Weighted points, checked once, and the scales at which they are looked at."""

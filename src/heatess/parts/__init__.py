@@ -1,0 +1,1 @@
+"""Data in parts: sums that merge exactly."""

@@ -1,0 +1,1 @@
+"""The profile that users hold, its default scales and its plateaus."""
