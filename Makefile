@@ -17,7 +17,7 @@ help:
 # What the demo needs: heatess itself, and matplotlib for the picture.
 .venv/demo-ready: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	$(BIN)/python -m pip install --quiet --no-compile --editable ".[plot]"
 	@touch $@
 
 # What developers need besides.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -225,13 +229,53 @@ def test_help_lists_every_option_once_and_by_what_it_is_about(run):
         named = [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
         for option in [*named, "--help"]:
             assert len(re.findall(rf"^  (?:-\w, )?{option}(?![\w-])", text, re.M)) == 1, (name, option)
-        assert max(map(len, text.splitlines())) <= 90
+        assert max(map(len, text.splitlines())) <= 80
+        assert f"    heatess {name}" in text.partition("\n  Examples:\n")[2]
+        if "-o, " in text:
+            assert "Output:\n  -o, " in text
     text = run("profile", "--help").stdout
-    titles = ["Options:", "Scales:", "Results:", "What the file holds, where it does not say so itself:", "Messages:"]
+    titles = ["Output:", "Scales:", "Checks:", "Input, where the file does not say it itself:", "Messages:"]
     assert [line for line in text.splitlines() if line in titles] == titles
     first = run("--help").stdout
     assert "..." not in first.replace("[ARGS]...", "")
     assert first.index("  profile ") < first.index("  compare ") < first.index("  completion ")
+    sentences = re.findall(r"^  [a-z]+ {2,}([A-Z].*)$", first, re.M)
+    assert len(sentences) == len(main.commands)
+    assert all(sentence.endswith(".") for sentence in sentences)
+
+
+@pytest.mark.parametrize(
+    ("variables", "bold", "red"), [({}, "\033[1m", "\033[31m"), ({"NO_COLOR": "1"}, "", ""), ({"TERM": "dumb"}, "", "")]
+)
+def test_a_terminal_sees_whole_words_and_a_little_colour(tmp_path, variables, bold, red):
+    pty = pytest.importorskip("pty")
+    cloud = tmp_path / "lon_lat.csv"
+    cloud.write_text("lon,lat\n" + "".join(f"{k},{k % 7}\n" for k in range(30)))
+    how = {"env": {**os.environ, "TERM": "xterm", "COLUMNS": "50", **variables}, "cwd": tmp_path}
+
+    def seen(*words: str) -> str:
+        here, there = pty.openpty()
+        command = [sys.executable, "-m", "heatess", *words]
+        with subprocess.Popen(command, stdout=there, stderr=there, stdin=subprocess.DEVNULL, **how) as process:
+            os.close(there)
+            parts = []
+            with contextlib.suppress(OSError):  # which Linux gives at the end
+                while part := os.read(here, 4096):
+                    parts.append(part)
+            assert process.wait() in (0, 2)
+        os.close(here)
+        return b"".join(parts).decode().replace("\r\n", "\n")
+
+    text = seen("profile", "lon_lat.csv", "--angles", "1,2")
+    assert f"\n{bold}30 points, all of equal weight." in text
+    prose = [line for line in re.sub(r"\033\[\d*m", "", text).splitlines() if not line.startswith(" ")]
+    assert max(map(len, prose)) <= 50
+    assert "separate ones" in " ".join(prose)
+    assert ("\033" in text) == bool(bold)
+    wrong = seen("profile", "lon_lat.csv", "--angles", "200")
+    assert wrong.splitlines()[-4].startswith(f"{red}heatess") or f"\n{red}heatess" in wrong
+    told = " ".join(wrong.split())
+    assert "200 degrees are 22,239 km, farther than half-way around the Earth; for kilometres write 200km" in told
 
 
 # What the user says about the columns.

@@ -52,7 +52,7 @@ def test_rows_names_and_all_columns_are_kept_as_they_are_written(run):
     write("in.csv", columns)
     result = run("in.csv", "out.csv")
     words = "row is the row in in.csv, counted from 0, weight the new weight"
-    assert f"Written: out.csv; {words}, and thinned says that these rows were chosen." in result.stdout
+    assert f"wrote out.csv: {words}, and thinned says that these rows were chosen" in result.stdout
     expected = he.thin(POINTS, size=12, angle=20)
     rows = table("out.csv")
     assert list(rows[0]) == ["row", "name", "code", "x", "y", "z", "note", "weight", "thinned"]

@@ -16,12 +16,14 @@ import click
 from .. import __version__
 from ..base.errors import CostError, InputError, MissingExtraError, PrecisionError, ScaleError, missing_extra
 from ..base.pool import still_working
-from . import options
+from . import options, screen
 from .spelling import in_options
 
 
 class _Command(click.Command):
     """A command whose options are listed by what they are about, and that names all missing packages at once."""
+
+    context_class = screen.Context
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         listed = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
@@ -40,13 +42,21 @@ class _Command(click.Command):
             raise all_missing(error, ctx.params) from None
 
 
+#: Commands as --help lists them: the main job first.
+_BY_USE = (
+    *("profile", "compare", "inspect", "test", "density", "modes", "thin", "redundancy", "accumulate", "merge"),
+    *("demo", "reproduce", "completion"),
+)
+
+
 class _Group(click.Group):
     """A command group that reports an error as one sentence on stderr and one of the exit codes above."""
 
     command_class = _Command
+    context_class = screen.Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)  # the main job first
+        return sorted(self.commands, key=_BY_USE.index)
 
     def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
         words = list(map(str, sys.argv[1:] if args is None else args))
@@ -95,7 +105,7 @@ def _complain(error: Exception, command: click.Command | None, *, verbose: bool)
         verbose = verbose or not told
     if verbose and code == 1:
         traceback.print_exception(error)
-    click.echo("heatess: " + " ".join(text.split()), err=True)
+    screen.echo(f"{screen.styled('heatess', fg='red' if code != 130 else None)}: {' '.join(text.split())}", err=True)
     return code
 
 
@@ -103,7 +113,16 @@ _version = click.version_option(__version__, message="heatess %(version)s")
 _VERBOSE = "With --version: also say what heatess runs on, for bug reports."
 
 
-@click.group(cls=_Group, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+_FIRST = """\b
+Examples:
+  heatess demo
+  heatess profile points.csv -o report.html
+"""
+
+
+@click.group(
+    cls=_Group, epilog=_FIRST, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option("--version", is_flag=True, help="Show the version and exit.")
 @click.option("-v", "--verbose", is_flag=True, help=_VERBOSE)
 @click.pass_context
@@ -133,12 +152,12 @@ Examples:
 """
 
 
-@main.command(epilog=_EXAMPLES, short_help="gESS and volume of the points in a FILE, at every scale")
+@main.command(epilog=_EXAMPLES, short_help="Say how many separate points FILE holds, at every scale.")
 @options.file
 @options.reading
 @options.scales
 @options.accuracy
-@click.option("--band", is_flag=True, help="Add estimates for the law behind the sample, with 95 % bands.")
+@options.band
 @options.weights_are
 @options.report
 @options.results
@@ -151,7 +170,7 @@ def profile(file: str, **given: Any) -> None:
 
     Reads CSV and other text, Excel, zip, .npy, .npz, Parquet, JSON, shapefiles, QuakeML, FITS and HEALPix maps, HDF5,
     NetCDF, grids, graphs, RELION, trajectories, meshes and more; heatess inspect FILE says how. Prints gESS, the number
-    of distinguishable atoms, and the occupied volume at about ten scales. A GRID of scales is START:STOP:COUNT
+    of distinguishable points, and the occupied volume at about ten scales. A GRID of scales is START:STOP:COUNT
     (geometric) or a list such as 5,15,45; by default scales fit the cloud.
     """
     from . import commands
@@ -159,7 +178,14 @@ def profile(file: str, **given: Any) -> None:
     commands.profile(file, given)
 
 
-@main.command(short_help="Several files side by side; do two of them differ?")
+_SEVERAL = """\b
+Examples:
+  heatess compare before.npy after.npy -o both.html
+  heatess compare winter.csv summer.csv --draws 999 --seed 1
+"""
+
+
+@main.command(epilog=_SEVERAL, short_help="Put files side by side, and say whether two of them differ.")
 @options.files("files", "FILE FILE...")
 @options.reading
 @options.scales
@@ -185,17 +211,15 @@ _TESTS = """\b
 Examples:
   heatess test orientations.star
   heatess test poles.csv --statistic bingham
-  heatess test samples.npy --log-weights logw.npy --weights-are importance --seed 1
+  heatess test samples.npy --log-weights logw.npy --seed 1
 """
-_STATISTICS = click.Choice(["rayleigh", "bingham", "ajne", "gine", "gine_f", "bakshaev", "watson", "rothman"])
-_STATISTIC = f"In place of the scales: {', '.join(_STATISTICS.choices)}."
 
 
-@main.command(epilog=_TESTS, short_help="Are the points in a FILE uniform?")
+@main.command(epilog=_TESTS, short_help="Test whether the points in FILE are uniform.")
 @options.file
 @options.reading
 @options.scales
-@click.option("--statistic", type=_STATISTICS, metavar="NAME", help=_STATISTIC)
+@options.statistic
 @options.weights_are
 @options.chance("Random draws. [none where the limit law is good, else 999]")
 @options.results
@@ -218,7 +242,7 @@ Examples:
 """
 
 
-@main.command(epilog=_THINNING, short_help="Fewer rows, with new weights, that say the same")
+@main.command(epilog=_THINNING, short_help="Keep fewer rows, with new weights, that say the same.")
 @options.file
 @options.thinned
 @options.force
@@ -244,7 +268,7 @@ Examples:
 """
 
 
-@main.command(epilog=_MODES, short_help="Modes of any width, and the mode of each row")
+@main.command(epilog=_MODES, short_help="Find the modes of FILE, and the mode of each row.")
 @options.file
 @options.labelled
 @options.force
@@ -267,7 +291,7 @@ Examples:
 """
 
 
-@main.command(epilog=_ALIKE, short_help="Near duplicates: rows that say what others say too")
+@main.command(epilog=_ALIKE, short_help="List near duplicates: rows that say what others say too.")
 @options.file
 @options.one_scale
 @click.option("--top", type=click.IntRange(1), default=20, metavar="N", help="How many rows to print. [20]")
@@ -295,7 +319,7 @@ Examples:
 """
 
 
-@main.command(epilog=_WHERE, short_help="Where the mass is: a density, its regions, a map")
+@main.command(epilog=_WHERE, short_help="Say where the mass is: a density, its regions, a map.")
 @options.file
 @options.one_scale
 @options.accuracy
@@ -314,7 +338,14 @@ def density(file: str, **given: Any) -> None:
     where.density(file, given)
 
 
-@main.command(short_help="What would be read from a FILE: columns, space, units")
+_LOOKING = """\b
+Examples:
+  heatess inspect quakes.csv
+  heatess inspect sky.csv --lon ra --lat dec --units rad
+"""
+
+
+@main.command(epilog=_LOOKING, short_help="Say what would be read from FILE: columns, space, units.")
 @options.file
 @options.reading
 def inspect(file: str, **given: Any) -> None:
@@ -333,7 +364,7 @@ Examples:
 """
 
 
-@main.command(epilog=_SHARDS, short_help="Data in parts: add shards to a state file")
+@main.command(epilog=_SHARDS, short_help="Add data in parts to a state file.")
 @options.files("shards", "SHARD...")
 @options.state(required=True)
 @options.force
@@ -354,7 +385,7 @@ def accumulate(shards: tuple[str, ...], **given: Any) -> None:
     commands.accumulate(shards, given)
 
 
-@main.command(epilog=_SHARDS, short_help="Data in parts: add up state files, and profile the whole")
+@main.command(epilog=_SHARDS, short_help="Add up state files, and profile the whole.")
 @options.files("states", "STATE...")
 @options.state()
 @options.scales
@@ -373,7 +404,14 @@ def merge(states: tuple[str, ...], **given: Any) -> None:
     commands.merge(states, given)
 
 
-@main.command(short_help="An example: resampling deceives ESS, but not gESS")
+_SHOWING = """\b
+Examples:
+  heatess demo
+  heatess demo --out somewhere
+"""
+
+
+@main.command(epilog=_SHOWING, short_help="Show an example: resampling deceives ESS, but not gESS.")
 @options.directory("heatess-demo", "Directory for the report, the picture and the tables.")
 def demo(out: Path, force: bool) -> None:
     """Show that resampling deceives ordinary ESS, but not gESS.
@@ -386,9 +424,9 @@ def demo(out: Path, force: bool) -> None:
     folder = Owned(out, force=force)
     folder.refuse_others(story.FILES)
     result = story.resampling()
-    click.echo(story.story(result))
+    screen.echo(story.story(result), strong=True)
     written = story.write(result, out, folder.writing)
-    click.echo("\nWritten: " + ", ".join(str(path) for path in written))
+    screen.echo(f"\nwrote {', '.join(map(str, written))}")
     click.echo(f"To look at it, open {(out / 'report.html').resolve()} in a browser.")
     if not any(path.suffix == ".png" for path in written):
         click.echo(f"No picture: {missing_extra('matplotlib', 'plot')}", err=True)
@@ -397,7 +435,14 @@ def demo(out: Path, force: bool) -> None:
 _ONLY = "Some of: tables, clouds, profiles, asymptotics, replicates, truncation, snis, digits, theorems."
 
 
-@main.command(short_help="Every table and figure of the paper, and its numbers checked")
+_REPEATING = """\b
+Examples:
+  heatess reproduce --quick
+  heatess reproduce --only tables,theorems
+"""
+
+
+@main.command(epilog=_REPEATING, short_help="Make every table and figure of the paper, and check them.")
 @options.directory("heatess-paper", "Directory for tables, figures and checks.")
 @click.option("--only", metavar="NAME,...", help=_ONLY)
 @click.option("--quick", is_flag=True, help="Fewer replicates; every published number is still checked.")
@@ -420,12 +465,19 @@ def reproduce(out: Path, force: bool, only: str | None, quick: bool, seed: int, 
     folder.refuse_others(paper.file_names(names))
     how: dict[str, Any] = {"quick": quick, "seed": seed, "progress": not no_progress, "draft_of": folder.writing}
     done = paper.reproduce(out, only=names, **how)
-    click.echo(f"{done}\n\nWritten to {out}: " + ", ".join(path.name for path in done.written))
+    click.echo(f"{done}\n\nwrote {', '.join(str(path) for path in done.written)}")
     if done.missing:
         click.echo(f"No figures: {done.missing}", err=True)
 
 
-@main.command(short_help="The script that completes commands and options in a shell")
+_COMPLETING = """\b
+Examples:
+  eval "$(heatess completion bash)"
+  heatess completion fish
+"""
+
+
+@main.command(epilog=_COMPLETING, short_help="Print the script that completes commands in a shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the script that completes heatess commands and options in a SHELL.

@@ -28,6 +28,7 @@ from .kept import rows_of, settled
 from .kilometres import Km, on_earth
 from .options import STDOUT, refuse_together, scale_given
 from .reading import measure_of, reading_of, warnings_printed
+from .screen import echo
 from .text import number
 
 SCHEMA = "heatess.redundancy/1"
@@ -93,7 +94,7 @@ def redundancy(file: str, options: Options) -> None:
     elif options["csv_file"] == STDOUT:
         click.echo(_csv(found), nl=False)
     else:
-        click.echo(_in_words(found, _places(table, found)))
+        echo(_in_words(found, _places(table, found)), strong=True)
     if measure.known.labels is None and table.texts:
         note(options, f"no names of rows; to see them, add --labels with one of: {', '.join(table.texts)}")
     writers = {

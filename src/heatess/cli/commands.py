@@ -34,6 +34,7 @@ from .deliver import Also, Facts, Options, check, deliver, deliver_several, fitt
 from .kilometres import on_earth, refuse_kilometres
 from .options import refuse_together, usage
 from .reading import measure_of, profiled, reading_of, shows_progress, warnings_printed
+from .screen import warning
 from .spelling import in_options
 from .text import column_table, known_in_words, shown_rows
 
@@ -197,10 +198,9 @@ def merge(states: Sequence[str], options: Options) -> None:
         part = Accumulator.load(path)
         twin = seen.setdefault(part.checksum(), path)
         if twin != path:
-            click.echo(
-                f"heatess: warning: {twin} and {path} hold exactly the same state; if one is a copy of the other, its "
-                "atoms are counted twice: leave one out",
-                err=True,
+            warning(
+                f"{twin} and {path} hold exactly the same state; if one is a copy of the other, its points are counted "
+                "twice: leave one out"
             )
         if whole is not None and None in (part.frame, whole.frame):  # others are refused
             _say_frames(path, part.frame, whole)
@@ -318,7 +318,7 @@ def _say_frames(name: str, frame: str | None, state: Accumulator | None) -> None
         text = f"{which} does not say its frame, and is taken for {taken}; accumulate it with --frame otherwise"
     elif frame not in SKY or state.frame not in SKY:
         return  # which is refused
-    click.echo(f"heatess: warning: {text}", err=True)
+    warning(text)
 
 
 def _size(shard: str) -> int:

@@ -22,6 +22,7 @@ from ..measures.scales import ANGLE_DIMENSION
 from ..profiles.profile import HeatProfile
 from ..spaces.base import Space
 from .options import STDOUT, Bound, refuse_together, usage
+from .screen import echo
 from .text import CAVEAT, comparison, modes_sentence, profile_csv, profile_table, verdict
 
 Options = Mapping[str, Any]
@@ -143,14 +144,14 @@ def deliver(
         click.echo(profile_csv({"": result}, also.result if also else None), nl=False)
     else:
         words = verdict(result, equal=facts.equal, about=facts.about)
-        click.echo(f"{words}\n\n{profile_table(result, about=facts.about, even=facts.even)}")
+        echo(f"{words}\n\n{profile_table(result, about=facts.about, even=facts.even)}", strong=True)
         if not options["quiet"] and (modes := modes_sentence(result)):
-            click.echo(f"\n{modes}")
+            echo(f"\n{modes}")
         posterior = facts.about in ("sky", "directions", "rotations") and result.known.kind not in NO_DRAWS
         if not options["quiet"] and not facts.equal and posterior:
-            click.echo(f"\n{CAVEAT}")
+            echo(f"\n{CAVEAT}")
         if also is not None:
-            click.echo(f"\n{also.text}")
+            echo(f"\n{also.text}")
     _save_all({"": result}, facts.title, options, also, report)
     unmet = [_unmet(bound, result, kind, compute) for bound in options["fail_under"]]
     if any(unmet):
@@ -175,9 +176,9 @@ def deliver_several(
     elif options["csv_file"] == STDOUT:
         click.echo(profile_csv(dict(results)), nl=False)
     else:
-        click.echo(comparison(results))
+        echo(comparison(results), strong=True)
         if also is not None:
-            click.echo(f"\n{also.text}")
+            echo(f"\n{also.text}")
     _save_all(results, "", options, also, report)
     unmet = []
     for name, result in results.items():
@@ -260,4 +261,4 @@ def writing(path: Path) -> Iterator[None]:
 def note(options: Options, text: str) -> None:
     """Print *text* on stderr, unless --quiet was given."""
     if not options["quiet"]:
-        click.echo(text, err=True)
+        echo(text, err=True)

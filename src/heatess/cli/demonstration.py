@@ -71,7 +71,8 @@ def resampling() -> Demo:
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     copies = systematic(weights, COUNT, rng)
-    before, after = heat_profile(points, log_weights=log_weights), heat_profile(np.repeat(points, copies, axis=0))
+    before = heat_profile(points, log_weights=log_weights)
+    after = heat_profile(np.repeat(points, copies, axis=0), times=before.times)
     return Demo(points, weights, copies, before, after)
 
 
@@ -87,18 +88,22 @@ def systematic(weights: FloatArray, n: int, rng: np.random.Generator) -> IntArra
 
 
 def story(demo: Demo) -> str:
-    """The text of the demo: a table before and after resampling, and what it shows."""
+    """The text of the demo: what it shows, a table before and after resampling, and why."""
     rows = [["", "atoms", "distinct", "ESS", *(f"gESS {angle} deg" for angle in ANGLES)]]
     for name, profile, distinct in (("before", demo.before, COUNT), ("after", demo.after, demo.distinct)):
         gess = [plain(profile.at(angle=angle).gess) for angle in ANGLES]
         rows.append([f"{name} resampling", f"{profile.n:,}", f"{distinct:,}", plain(profile.ess), *gess])
-    lesson = (
-        f"Resampling left {demo.distinct} distinct atoms, yet ordinary ESS rose from {plain(demo.before.ess)} to "
-        f"{plain(demo.after.ess)}, because it\nsees only weights, not positions. gESS, which counts atoms that are "
-        "distinguishable at a scale, hardly changes."
+    before, after = (plain(profile.at(angle=ANGLES[0]).gess) for profile in (demo.before, demo.after))
+    point = (
+        f"Resampling raised ESS from {plain(demo.before.ess)} to {plain(demo.after.ess)}. Distinguishable particles: "
+        f"{before} before, {after} after, at {ANGLES[0]} degrees."
     )
-    opening = f"{COUNT:,} uniform draws on the sphere, weighted for a von Mises-Fisher(20) target, then resampled:"
-    return "\n\n".join([opening, columns(rows, left=1), lesson])
+    reason = (
+        f"{COUNT:,} uniform draws on the sphere were weighted for a von Mises-Fisher({KAPPA:g}) target, then resampled;"
+        f" {demo.distinct} different ones are left. ESS sees weights, not positions; gESS counts particles that can be "
+        "told apart at a scale."
+    )
+    return "\n\n".join([point, columns(rows, left=1), reason])
 
 
 def write(demo: Demo, folder: Path, draft_of: Drafts = atomic_path) -> list[Path]:
@@ -126,7 +131,7 @@ def page(demo: Demo) -> str:
     before = Measure(demo.points, demo.weights)
     after = Measure(np.repeat(demo.points, demo.copies, axis=0))
     profiles = {"before resampling": (demo.before, before)}
-    profiles["after resampling"] = (heat_profile(after, times=demo.before.times), after)
+    profiles["after resampling"] = (demo.after, after)
     return page_of(
         profiles,
         title="Resampling deceives ordinary ESS, but not gESS",
@@ -140,9 +145,9 @@ def picture(demo: Demo) -> Any:
     figure = new_figure(12, 4.1)
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
     before, after, curves = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
-    before.set_title(f"before: {COUNT:,} weighted atoms", fontsize=11)
+    before.set_title(f"before: {COUNT:,} weighted particles", fontsize=11)
     _draw_cap(before, demo.points, demo.weights, COLORS[0], "marker area = weight")
-    after.set_title(f"after resampling: {demo.distinct} distinct atoms", fontsize=11)
+    after.set_title(f"after resampling: {demo.distinct} different ones", fontsize=11)
     _draw_cap(after, demo.points, demo.copies / COUNT, COLORS[1], "marker area = number of copies")
     _draw_curves(curves, demo)
     return figure
@@ -174,8 +179,8 @@ def _draw_curves(ax: Axes, demo: Demo) -> None:
     for level, text in zip(ax.texts, (f"ESS after = {COUNT:,}", f"ESS before = {plain(demo.before.ess)}"), strict=True):
         level.set_text(text)
     arrow = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.4, "shrinkA": 1, "shrinkB": 1}
-    ax.annotate("", (40, demo.after.ess), (40, demo.before.ess), arrowprops=arrow)
-    ax.text(37.5, math.sqrt(demo.after.ess * demo.before.ess), "resampling", color=GREY, ha="right", va="center")
+    ax.annotate("", (3, demo.after.ess), (3, demo.before.ess), arrowprops=arrow)
+    ax.text(3.3, math.sqrt(demo.after.ess * demo.before.ess), "resampling", color=GREY, ha="left", va="center")
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title("ordinary ESS jumps, gESS does not", fontsize=11)
-    ax.legend(*(items[::-1] for items in ax.get_legend_handles_labels()), frameon=False, loc=(0.3, 0.36))
+    ax.legend(*(items[::-1] for items in ax.get_legend_handles_labels()), frameon=False, loc="lower left")

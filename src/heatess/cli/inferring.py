@@ -33,6 +33,7 @@ from .kept import all_rows, kept_rows
 from .kilometres import on_earth
 from .options import STDOUT, refuse_together, scale_given, usage
 from .reading import measure_of, reading_of, shows_progress, warnings_printed
+from .screen import echo
 from .spelling import in_options
 from .text import number, shown_rows
 
@@ -67,7 +68,7 @@ def test(file: str, options: Options) -> None:
     elif options["csv_file"] == STDOUT:
         click.echo(_csv(found), nl=False)
     else:
-        click.echo(_test_in_words(found))
+        echo(_test_in_words(found), strong=True)
     writers = {
         "json_file": lambda draft: draft.write_text(found.to_json() + "\n", encoding="utf-8"),
         "csv_file": lambda draft: draft.write_text(_csv(found), encoding="utf-8"),
@@ -147,7 +148,7 @@ def thin(file: str, options: Options) -> None:
     kept = kept_rows(table, measure, found, Reading(**reading_of(options)))
     with writing(out), atomic_path(out, replace=options["force"]) as draft:
         words = kept.write(draft, out.suffix.lower())
-    click.echo(f"{_thinned_in_words(found)}\nWritten: {out}; {words}.")
+    echo(f"{_thinned_in_words(found)}\nwrote {out}: {words}", strong=True)
 
 
 def modes(file: str, options: Options) -> None:
@@ -170,11 +171,11 @@ def modes(file: str, options: Options) -> None:
         apart = f"{number(float(scale))}{unit}" if math.isfinite(scale) else "-"
         rows.append([str(mode), f"{count:,}", f"{100 * share:.3g} %", apart])
     what = "1 mode" if found.count == 1 else f"{found.count} modes"
-    click.echo(f"{found.n:,} points in {what}.\n\n{columns(rows)}")
+    echo(f"{found.n:,} points in {what}.\n\n{columns(rows)}", strong=True)
     if out is not None:
         with writing(out), atomic_path(out, replace=options["force"]) as draft:
             draft.write_text(text, encoding="utf-8", newline="")
-        click.echo(f"\nWritten: {out}; {words}.")
+        echo(f"\nwrote {out}: {words}")
 
 
 def _thinned_in_words(found: Thinned) -> str:

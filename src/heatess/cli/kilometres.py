@@ -51,6 +51,8 @@ def on_earth(options: Mapping[str, Any], *measures: Measure) -> Mapping[str, Any
         for name in ("angles", "angle"):
             if options.get(name) and not _kilometres(options[name]):
                 raise _usage(f"--{name}: distances are kilometres here; write for instance --{name} 100km")
+    if earth and space.angular:
+        _refuse_beyond_earth(options)
     asked = [name for name in _SCALES if _kilometres(options.get(name))]
     bounds = [bound for bound in options.get("fail_under") or () if isinstance(bound.scale, Km)]
     if not asked and not bounds:
@@ -76,6 +78,16 @@ def on_earth(options: Mapping[str, Any], *measures: Measure) -> Mapping[str, Any
             for bound in options["fail_under"]
         )
     return found
+
+
+def _refuse_beyond_earth(options: Mapping[str, Any]) -> None:
+    """Refuse degrees that lead farther than half-way around the Earth: they were meant as kilometres."""
+    for name in _SCALES:
+        given = options.get(name) or ()
+        for value in given if isinstance(given, tuple) else (given,):
+            if value > 180 and not isinstance(value, Km):
+                far = f"{value:g} degrees are {value * KM_PER_DEGREE:,.0f} km, farther than half-way around the Earth"
+                raise _usage(f"--{name}: {far}; for kilometres write {value:g}km")
 
 
 def refuse_kilometres(options: Mapping[str, Any], why: str) -> None:

@@ -356,6 +356,13 @@ _ORIGINS = "fixed (or independent of the points), or importance weights. [import
 weights_are = click.option("--weights-are", type=click.Choice(["fixed", "importance"]), help=f"Weights are {_ORIGINS}")
 
 
+band = click.option("--band", is_flag=True, help="Estimates for the distribution behind the sample, with 95 % bands.")
+
+_STATISTICS = click.Choice(["rayleigh", "bingham", "ajne", "gine", "gine_f", "bakshaev", "watson", "rothman"])
+_STATISTIC = f"In place of the scales: {', '.join(_STATISTICS.choices)}."
+statistic = click.option("--statistic", type=_STATISTICS, metavar="NAME", help=_STATISTIC)
+
+
 def chance(draws: str) -> Callable[[F], F]:
     """The options of what is found by random draws; *draws* is the help of their number."""
     return _all(
@@ -393,10 +400,11 @@ def directory(name: str, help: str) -> Callable[[F], F]:
 
 #: Options that --help lists together, by the title above them.
 SECTIONS: dict[str, tuple[Callable[[Any], Any], ...]] = {
+    "Output": (report, results, redundancies, maps, labelled, force),
     "Options": (),
-    "Scales": (scales, one_scale, accuracy),
-    "Results": (report, results, redundancies, maps, force, bounds),
-    "What the file holds, where it does not say so itself": (reading,),
+    "Scales": (scales, one_scale),
+    "Checks": (accuracy, band, weights_are, chance(""), bounds, statistic),
+    "Input, where the file does not say it itself": (reading,),
     "Messages": (verbosity,),
 }
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
-import click
-
 from ..answers.heat_profile import heat_profile
 from ..base.errors import MissingExtraError, missing_extras
 from ..measures.measure import Measure
@@ -17,6 +15,7 @@ from ..profiles.profile import HeatProfile
 from ..readers import is_piped, open_table, read
 from .deliver import Options, note
 from .options import chosen_columns, refuse_together
+from .screen import warning
 from .spelling import in_options
 
 
@@ -83,9 +82,9 @@ def warnings_printed(heard: list[str] | None = None) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for warning in caught:
-        text = in_options(str(warning.message))
-        click.echo(f"heatess: warning: {text}", err=True)
+    for one in caught:
+        text = in_options(str(one.message))
+        warning(text)
         if heard is not None:
             heard.append(text)
 

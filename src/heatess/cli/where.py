@@ -18,6 +18,7 @@ from .deliver import Options, keep_apart, note, save
 from .kilometres import on_earth
 from .options import STDOUT, refuse_together
 from .reading import measure_of, warnings_printed
+from .screen import echo
 from .text import number
 
 #: Shares of the mass whose regions are told.
@@ -48,7 +49,7 @@ def density(file: str, options: Options) -> None:
         if options["json_file"] == STDOUT:
             click.echo(text)
         else:
-            click.echo(_in_words(found, regions, measure))
+            echo(_in_words(found, regions, measure), strong=True)
         for said in (*found.notes, *_too_small(regions)):
             note(options, said)
         writers = {"json_file": lambda draft: draft.write_text(text + "\n", encoding="utf-8")}
