@@ -33,7 +33,7 @@ class _Quantity(NamedTuple):
 
 
 QUANTITIES = {
-    "gess": _Quantity("gESS (distinguishable atoms)", True),
+    "gess": _Quantity("gESS (distinguishable points)", True),
     "volume": _Quantity("occupied volume (fraction of the space)", True),
     "divergence": _Quantity("divergence from uniform, $D_2$ (nats)", False),
     "mmd2": _Quantity("squared MMD to uniform", True),
