@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+import heatess as he
 from heatess.reporting import page as pages
 
 from . import browser as browsers
@@ -118,6 +120,65 @@ def test_the_slider_moves_marker_readings_and_density(report, opened):
     )
 
 
+@pytest.fixture(scope="module")
+def airports(folder) -> Path:
+    """A report of places with names, as the library writes it."""
+    points = he.samplers.uniform(300, rng=0)
+    lon, lat = np.degrees(np.arctan2(points[:, 1], points[:, 0])), np.degrees(np.arcsin(points[:, 2]))
+    table = folder / "airports.csv"
+    rows = (f"port {k},{a},{b}" for k, (a, b) in enumerate(zip(lon, lat, strict=True)))
+    table.write_text("\n".join(["name,lon,lat", *rows]), encoding="utf-8")
+    return he.report(he.read(table, labels="name"), folder / "airports.html")
+
+
+def test_headline_and_address_follow_the_slider_and_an_address_opens_what_was_seen(airports, opened):
+    one = opened(airports)
+    page, data = one.page, data_of(one.page)
+    km, gess = data["scales"]["km"], data["measures"][0]["curves"]["gess"]
+    assert "#" not in page.url
+    assert page.inner_text("h1") == data["verdict"]["headline"]
+    for key in ("ArrowRight", "ArrowRight", "End"):
+        page.focus(SLIDER)
+        page.keyboard.press(key)
+        one.page.wait_for_timeout(200)
+        row = int(page.input_value(SLIDER))
+        shown = f"{gess[row]:,.0f}" if gess[row] >= 9.95 else f"{gess[row]:.2g}"
+        headline = page.inner_text("h1")
+        assert f"{km[row]:,.0f} km" in headline
+        assert shown in headline or "count as one" in headline
+        assert float(page.url.split("#scale=")[1]) == pytest.approx(data["scales"]["values"][row], rel=1e-3)
+    page.click(".chips button >> nth=1")
+    page.wait_for_timeout(200)
+    seen, said = page.url.split("#")[1], page.inner_text("#verdict")
+    again = opened(airports)
+    again.page.goto(f"{airports.as_uri()}#{seen}")
+    again.page.reload()
+    again.settle()
+    assert again.page.input_value(SLIDER) == page.input_value(SLIDER)
+    assert again.page.inner_text("#verdict") == said
+    assert one.said == again.said == []
+
+
+def test_hovering_a_point_shows_its_name_and_its_place(airports, opened):
+    one = opened(airports)
+    one.page.evaluate("() => document.querySelector('[data-view=mollweide]').scrollIntoView()")
+    one.settle()
+    spot = one.page.evaluate(
+        """() => {
+          const figure = document.querySelector("[data-view=mollweide]"), canvas = figure.querySelector("canvas");
+          const { points } = heatess.cloud(heatess.data.measures[0].view), box = canvas.getBoundingClientRect();
+          const [x, y] = heatess.mollweideOf(points[21], points[22], points[23], 0, 1);
+          const unit = Math.min(box.width / 4, box.height / 2) - 3;
+          return [box.left + box.width / 2 + unit * x, box.top + box.height / 2 - unit * y];
+        }"""
+    )
+    one.page.mouse.move(*spot)
+    one.settle()
+    tip = one.page.inner_text("[data-view=mollweide] .tip")
+    assert tip.startswith("port 7")
+    assert re.search(r"[\d.]+° [NS], [\d.]+° [EW]", tip)
+
+
 @pytest.mark.slow
 def test_the_marker_stands_where_the_axis_says(report, opened):
     one = opened(report("earth"))
@@ -144,7 +205,7 @@ def test_a_click_in_a_curve_sets_the_scale_and_hovering_shows_readings(report, o
     one.page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 60)
     one.settle()
     names = one.page.locator("[data-chart=gess] .tip div span:first-child").all_inner_texts()
-    assert names == ["gESS", "equal weights", "places", "most possible"]
+    assert names == ["gESS", "equal weights", "places", "room for"]
     one.page.mouse.down()
     one.page.mouse.up()
     one.settle()

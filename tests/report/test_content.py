@@ -123,17 +123,50 @@ def test_tables_of_atoms_have_the_heaviest_and_the_most_redundant(page):
         assert row["redundancy"] == pytest.approx(values[row["row"]], abs=1e-6)
 
 
-def test_the_page_opens_where_gess_describes_the_law():
+def test_scales_that_the_headline_names_describe_the_distribution_and_the_page_opens_at_the_middle_one():
     from heatess.reporting.content import chosen_scale, entry_of
+    from heatess.reporting.landmarks import landmarks
 
-    angles = np.geomspace(2, 100, 41)
-    sparse = he.Measure(he.samplers.uniform(30, rng=1))
-    entry = entry_of("few", he.heat_profile(sparse, angles=angles), sparse, None, 1e-8)
-    assert angles[chosen_scale(entry) - 1] < entry.limit <= angles[chosen_scale(entry)]
-    dense = he.Measure(he.samplers.uniform(3000, rng=1))
-    entry = entry_of("many", he.heat_profile(dense, angles=angles), dense, None, 1e-8)
-    assert entry.limit < angles[20]
-    assert chosen_scale(entry) == 20
+    for n in (300, 3000):
+        measure = he.Measure(he.samplers.uniform(n, rng=1))
+        entry = entry_of("cloud", he.heat_profile(measure), measure, None, 1e-8)
+        named = landmarks(entry.profile, "", entry.limit)
+        assert 2 <= len(named) <= 3
+        assert (entry.profile.angles[named] >= 0.999 * entry.limit).all()
+        assert (entry.profile.gess[named] >= 2).all()
+        assert chosen_scale(entry, named) == named[len(named) // 2]
+
+
+def test_round_scales_are_computed_and_not_interpolated(tmp_path):
+    measure = cloud()
+    data = data_in(he.report(measure, tmp_path / "page.html"))
+    values, buttons = data["scales"]["values"], data["scales"]["buttons"]
+    angles = [values[row] for row in buttons]
+    assert angles == pytest.approx([1, 2, 5, 10, 20, 50, 100][-len(angles) :])
+    gess = [data["measures"][0]["curves"]["gess"][row] for row in buttons]
+    np.testing.assert_allclose(gess, he.heat_profile(measure, angles=angles).gess, rtol=1e-9)
+    assert (np.diff(values) > 0).all()
+
+
+def test_copies_stand_once_among_the_redundant_and_lonely_points_have_a_table(tmp_path):
+    rng = np.random.default_rng(1)
+    crowd = he.samplers.von_mises_fisher(60, [0, 0, 1], 400, rng=rng)
+    points = np.concatenate([np.tile([0.0, 0.0, 1.0], (31, 1)), crowd, -np.eye(3)])
+    names = [f"p{k}" for k in range(len(points))]
+    data = data_in(he.report(he.Measure(points, labels=names), tmp_path / "page.html", angles=[5, 10, 20]))
+    atoms, view = data["measures"][0]["atoms"], data["measures"][0]["view"]
+    first = atoms["redundant"][0]
+    assert (first["row"], first["copies"], first["name"]) == (0, 31, "p0")
+    assert all(row["copies"] == 1 for row in atoms["redundant"][1:])
+    assert {row["name"] for row in atoms["alone"]} == {"p91", "p92", "p93"}
+    assert view["labels"].split("\n") == names
+
+
+def test_equal_weights_of_a_reference_warn_of_nothing(tmp_path):
+    """MMD^2 of the same points with equal weights is not shown, and so no warning of it is."""
+    octahedron = np.vstack([np.eye(3), -np.eye(3)])
+    data = data_in(he.report(he.Measure(octahedron, [9, 1, 1, 1, 1, 1]), tmp_path / "page.html", angles=[60, 120, 200]))
+    assert not any("mmd2" in text for text in data["verdict"]["warnings"])
 
 
 def test_mmd2_of_uniform_points_has_the_mean_and_tail_that_the_page_shows():
@@ -323,10 +356,23 @@ def test_many_atoms_are_thinned_for_the_picture_alone():
     points = he.samplers.fibonacci(n)
     view = view_of(he.Measure(points), np.array([0.1]))
     assert (view["shown"], view["of"]) == (100_000, n)
-    assert "100,000 of 100,003 atoms" in view["note"]
+    assert "100,000 of 100,003 points" in view["note"]
     rows = np.arange(100_000) * n // 100_000
     np.testing.assert_allclose(atoms_of(view), points[rows], atol=1e-4)
     assert len(view["points"]) + len(view["sizes"]) <= 12 * 100_000
+
+
+def test_nodes_of_tight_groups_are_not_drawn_at_one_spot():
+    """Two cliques joined by a path: the slowest modes put each clique at one spot."""
+    links = np.zeros((45, 45))
+    links[:20, :20] = links[25:, 25:] = 1 - np.eye(20)
+    for k in range(19, 25):
+        links[k, k + 1] = links[k + 1, k] = 1
+    places = atoms_of(view_of(he.Measure(np.arange(45), space=he.Graph(links)), np.array([1.0])))
+    far = np.linalg.norm(places[:, None] - places[None], axis=2) + 9 * np.eye(45)
+    assert far.min() > 0.01 * np.ptp(places)
+    groups = np.linalg.norm(places[:20].mean(axis=0) - places[25:].mean(axis=0))
+    assert groups > 2 * np.linalg.norm(places[:20] - places[:20].mean(axis=0), axis=1).mean()
 
 
 def test_far_atoms_do_not_shrink_the_plane():

@@ -36,16 +36,51 @@ def test_places_on_the_earth_are_told_in_kilometres(tmp_path):
     measure = from_table(lonlat(he.samplers.von_mises_fisher(300, [0, 0, 1], 8, rng=0)), tmp_path)
     data = told(measure, tmp_path)
     verdict = data["verdict"]
-    assert re.match(
-        r"300 places act like [\d.]+ that can be told apart at [\d.]+ degrees \([\d,]+ km\)\.", verdict["headline"]
-    )
-    assert "km²" in verdict["sentences"][1]
-    assert "the Earth" in verdict["sentences"][1]
+    at = r"[\d.,]+ at [\d,]+ km"
+    assert re.fullmatch(rf"300 places count as [\d.,]+ separate places at [\d,]+ km(, {at})+\.", verdict["headline"])
+    said = " ".join(verdict["sentences"])
+    assert "km²" in said
+    assert "the Earth has room for" in said
     assert data["scales"]["km"] == pytest.approx((ANGLES * 111.19508).tolist())
     view = data["measures"][0]["view"]
     assert (view["graticule"], view["coast"]) == ("earth", True)
     assert data["title"] == "places.csv"
-    assert "from lon, lat (degrees)" in verdict["sentences"][0]
+    assert "from lon, lat (degrees)" in said
+
+
+def test_the_headline_names_three_round_scales_and_the_counts_there(tmp_path):
+    measure = from_table(lonlat(he.samplers.uniform(2000, rng=0)), tmp_path, name="airports.csv")
+    data = told(measure, tmp_path, angles=None)
+    at = r"([\d.,]+) at ([\d,]+) km"
+    pattern = rf"2,000 airports count as ([\d,]+) separate places at ([\d,]+) km, {at}, {at}\."
+    counts = re.fullmatch(pattern, data["verdict"]["headline"])
+    numbers = [float(text.replace(",", "")) for text in counts.groups()]
+    assert {int(f"{km:.0f}".rstrip("0")) for km in numbers[1::2]} <= {1, 2, 5}
+    angles = np.array(numbers[1::2]) * 360 / 40030.23  # kilometres around the Earth
+    exact = he.heat_profile(measure, angles=angles).gess
+    np.testing.assert_allclose(numbers[::2], exact, rtol=0.06)
+    assert data["scales"]["values"][data["scales"]["start"]] == pytest.approx(angles[1])
+
+
+def test_what_is_said_at_each_scale_is_what_the_curve_says_there(tmp_path):
+    data = told(cloud(), tmp_path)
+    texts, rows = data["verdict"]["follows"]["texts"], data["verdict"]["follows"]["rows"]
+    assert len(rows) == len(ANGLES)
+    for row, angle in enumerate(ANGLES):
+        gess = data["measures"][0]["curves"]["gess"][row]
+        shown = f"{gess:,.0f}" if gess >= 9.95 else f"{gess:.2g}"
+        headline = texts[rows[row][0]]
+        assert f"{angle:.3g}°" in headline
+        assert shown in headline
+    start = rows[data["scales"]["start"]]
+    assert [texts[k] for k in start] == [data["verdict"]["headline"], *data["verdict"]["sentences"]]
+
+
+def test_points_are_called_what_their_field_calls_them(tmp_path):
+    quakes = from_table("lon,lat,mag\n1,2,5\n40,5,6\n", tmp_path, name="usgs.csv", weights="mag")
+    sphere = he.samplers.uniform(20, 383, rng=0)
+    for measure, word in ((quakes, "quakes"), (he.Measure(sphere), "vectors"), (cloud(30), "points")):
+        assert told(measure, tmp_path, angles=None)["measures"][0]["nouns"][1] == word
 
 
 def test_the_verdict_counts_out_of_the_most_that_are_possible(tmp_path):
@@ -53,10 +88,10 @@ def test_the_verdict_counts_out_of_the_most_that_are_possible(tmp_path):
     data = told(measure, tmp_path)
     profile = he.heat_profile(measure, angles=ANGLES)
     row = data["scales"]["start"]
-    sentence = data["verdict"]["sentences"][1]
-    assert f"room for {profile.gess[row] / profile.volume[row]:.3g}" in sentence
-    assert f"these fill {profile.gess[row]:.3g}" in sentence
-    assert f"occupy {100 * profile.volume[row]:.3g} %" in sentence
+    said = " ".join(data["verdict"]["sentences"])
+    most, found = profile.gess[row] / profile.volume[row], profile.gess[row]
+    assert f"room for {most:.0f} separate places; these fill {found:.2g}" in said
+    assert f"cover {100 * profile.volume[row]:.3g} %" in said
 
 
 def test_ordinary_ess_is_named_where_it_misleads(tmp_path):
@@ -71,7 +106,7 @@ def test_copies_heavy_tails_and_dropped_rows_are_warned_of(tmp_path):
     rng = np.random.default_rng(0)
     heavy = he.Measure(np.repeat(he.samplers.uniform(200, rng=rng), 5, axis=0), rng.pareto(0.8, 1000))
     warned = " ".join(told(heavy, tmp_path)["verdict"]["warnings"])
-    assert "Only 200 of 1,000 atoms are at different places" in warned
+    assert "Only 200 of 1,000 points are at different places" in warned
     assert re.search(r"Pareto k is \d\.\d\d", warned)
     gaps = from_table(lonlat(he.samplers.uniform(50, rng=rng)) + "\n,3\n", tmp_path, drop_missing=True)
     assert "1 row was left out because a number was missing." in told(gaps, tmp_path)["verdict"]["warnings"]
@@ -85,9 +120,9 @@ def test_a_single_atom_is_told_as_what_it_is(tmp_path):
 
 def test_copies_of_one_atom_act_like_one(tmp_path):
     data = told(he.Measure([[0.0, 0.0, 1.0]] * 7), tmp_path)
-    at = f"{ANGLES[data['scales']['start']]:.3g} degrees"
-    assert data["verdict"]["headline"] == f"7 points cannot be told apart at {at}: they act like one."
-    assert "They act like one at every scale." in data["verdict"]["sentences"]
+    at = f"{ANGLES[data['scales']['start']]:.3g}°"
+    assert data["verdict"]["headline"] == f"7 points cannot be told apart at {at}: they count as one."
+    assert "They count as one at every scale." in data["verdict"]["sentences"]
 
 
 def test_what_is_left_out_has_a_reason(tmp_path):
@@ -116,6 +151,8 @@ def test_two_measures_are_compared_and_the_p_value_is_that_of_compare(tmp_path):
     assert data["verdict"]["headline"] == f"{found.verdict}."
     assert data["verdict"]["headline"].startswith("wide and narrow differ (p <= 0.002)")
     assert [measure["name"] for measure in data["measures"]] == ["wide", "narrow"]
+    assert data["comparison"]["clearest"] == data["scales"]["start"] == found.test.clearest
+    assert data["comparison"]["said"] == "p ≤ 0.002"
 
 
 @pytest.mark.slow
@@ -142,7 +179,7 @@ def test_a_profile_has_curves_and_no_picture(tmp_path):
     path = he.report(profile, tmp_path / "profile.html", names="from a state")
     (measure,) = data_in(path)["measures"]
     assert measure["view"]["kind"] == "none"
-    assert "no atoms" in measure["view"]["why"]
+    assert "no points" in measure["view"]["why"]
     assert measure["curves"]["gess"] == profile.gess[::-1].tolist()
     assert measure["name"] == "from a state"
 

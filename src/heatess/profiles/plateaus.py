@@ -69,7 +69,7 @@ class Plateau:
         'about 3.4 modes of equal weight between 0.2 and 0.5'
         """
         whole = round(self.count)
-        if abs(self.count - whole) <= 0.05 * self.count:
+        if abs(self.count - whole) <= 0.05 * self.count or self.count < 1:
             words = f"{whole} {'mode' if whole == 1 else 'modes'}"
         else:
             words = f"about {self.count:.2g} modes of equal weight"

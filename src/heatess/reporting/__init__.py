@@ -30,6 +30,7 @@ from ..measures.scales import check_rtol
 from ..profiles.default_scales import common_scales
 from ..profiles.profile import HeatProfile
 from .content import entry_of, report_data
+from .landmarks import with_round_scales
 from .static import static_figures
 
 #: Atoms of two measures together up to which they are compared with 500 resamplings, with 99, and not at all.
@@ -139,7 +140,11 @@ def page_of(
     if comparison is not None and comparison.no_test:
         comparison = replace(comparison, no_test=spelled(comparison.no_test))
     with _kept_warnings() as heard:
-        entries = [entry_of(name, profile, part, weights_are, rtol) for name, (profile, part) in profiled.items()]
+        profiles = _at_round_scales(profiled, comparison)
+        entries = [
+            entry_of(name, profile, part, weights_are, rtol)
+            for profile, (name, (_, part)) in zip(profiles, profiled.items(), strict=True)
+        ]
         data = report_data(
             entries,
             title=title or " and ".join(profiled),
@@ -151,6 +156,18 @@ def page_of(
             spelled=spelled,
         )
     return render(data, static=static_figures(data))
+
+
+def _at_round_scales(
+    profiled: Mapping[str, tuple[HeatProfile, Measure | None]], comparison: Comparison | None
+) -> tuple[HeatProfile, ...]:
+    """The profiles, with round scales among theirs and that of the verdict on two."""
+    about = {"" if part is None else part.about for _, part in profiled.values()}
+    exact = None
+    if comparison is not None and comparison.test is not None:
+        exact = float(comparison.test.times[comparison.test.clearest])
+    profiles = [profile for profile, _ in profiled.values()]
+    return with_round_scales(profiles, about.pop() if len(about) == 1 else "", exact)
 
 
 def _computed(
@@ -187,7 +204,7 @@ def _computed(
         return profiles, None, "it is made of two measures" if len(items) > 1 else ""
     total = sum(measure.n for measure in measures)
     if total > LONG:
-        return profiles, None, f"{total:,} atoms are many to resample; heatess.two_sample_test does it with draws=99"
+        return profiles, None, f"{total:,} points are many to resample; heatess.two_sample_test does it with draws=99"
     how: dict[str, Any] = {"draws": 500 if total <= QUICK else 99, "rng": rng, "rtol": rtol, "weights_are": weights_are}
     own = {name: given[name] for name in asked}
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,9 +23,11 @@ from ..measures.measure import Measure
 from ..profiles.profile import HeatProfile
 from . import methods, quantities
 from .densities import MOST_CELLS, SEVERAL_CELLS
+from .landmarks import buttons, landmarks, sorted_profile
 from .quantities import Reasons
+from .terms import length_in_words, scale_in_words, scale_kind, scale_unit, scale_values
 from .views import view_of
-from .words import Told, scale_in_words, scale_kind, scale_unit, scale_values, verdict_of
+from .words import Told, verdict_of
 
 SCHEMA = "heatess.report/1"
 
@@ -67,7 +69,7 @@ def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_a
         copies = 0 if entry.distinct is None else measure.n - entry.distinct
         if copies > COPIES * measure.n:
             entry.limit = math.nan
-            entry.reasons["places"] = f"{copies:,} atoms are exact copies of others, and so no independent draws"
+            entry.reasons["places"] = f"{copies:,} points are exact copies of others, and so no independent draws"
             return entry
         # Far below the limit bands are wide and expensive, and say nothing.
         coarse = entry.profile.angles >= (entry.limit / 2 if math.isfinite(entry.limit) else 0.0)
@@ -75,16 +77,6 @@ def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_a
         if found is not None:
             entry.population, entry.limit = found, found.resolution_limit
     return entry
-
-
-def sorted_profile(profile: HeatProfile) -> HeatProfile:
-    """The same profile with scales in increasing order, each once."""
-    _, order = np.unique(profile.times, return_index=True)
-    if len(order) == len(profile.times) and (np.diff(order) > 0).all():
-        return profile
-    names = ("times", "angles", "gess", "volume", "divergence", "mmd2", "dimension", "error")
-    curves = {name: getattr(profile, name)[order] for name in names}
-    return replace(profile, **curves, _resolutions=profile.resolutions[order])
 
 
 def report_data(
@@ -103,9 +95,10 @@ def report_data(
     *notes* gives further warnings, when all has been computed; reasons of the library are *spelled* for the reader.
     """
     first = entries[0]
-    row = chosen_scale(first)
-    values = scale_values(first.profile)
     earth = all(entry.about == "earth" for entry in entries)
+    named = landmarks(first.profile, first.about, first.limit)
+    row = chosen_scale(first, named, comparison)
+    values = scale_values(first.profile)
     knowns = [
         Told(
             entry.name,
@@ -117,6 +110,7 @@ def report_data(
             entry.modes.sentence if entry.modes else "",
             entry.limit,
             entry.pareto_k,
+            tuple(named) if len(entries) == 1 else (),
         )
         for entry in entries
     ]
@@ -138,6 +132,7 @@ def report_data(
                 if earth and first.profile.space.angular
                 else None,
                 "start": row,
+                "buttons": buttons(first.profile, "earth" if earth else ""),
             },
             "measures": measures,
             "comparison": None if comparison is None else _comparison(comparison, first.profile),
@@ -156,15 +151,21 @@ def created() -> str:
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def chosen_scale(entry: Entry) -> int:
-    """The scale that a report opens at: the middle one, or the resolution limit if that is coarser.
+def chosen_scale(entry: Entry, named: Sequence[int], comparison: Comparison | None = None) -> int:
+    """The scale that a report opens at: that of the verdict on two measures, or the middle one of those it names.
 
-    At finer scales than the limit gESS counts atoms, and says nothing of the law behind them.
+    Where it names none, the middle of all, or the resolution limit if that is coarser.
     """
-    middle = len(entry.profile.times) // 2
+    times = entry.profile.times
+    if comparison is not None and comparison.test is not None:
+        test = comparison.test
+        return int(np.abs(np.log(times / float(test.times[test.clearest]))).argmin())
+    if named:
+        return named[len(named) // 2]
+    middle = len(times) // 2
     if not math.isfinite(entry.limit):
         return middle
-    return min(max(middle, int(np.searchsorted(entry.profile.angles, entry.limit))), len(entry.profile.times) - 1)
+    return min(max(middle, int(np.searchsorted(entry.profile.angles, entry.limit))), len(times) - 1)
 
 
 def _measure(entry: Entry, known: Told, weights_are: str | None, room: int) -> dict[str, Any]:
@@ -177,6 +178,7 @@ def _measure(entry: Entry, known: Told, weights_are: str | None, room: int) -> d
         "equal": known.equal,
         "space": repr(profile.space),
         "about": entry.about or "points",
+        "nouns": list(known.nouns),
         "kind": profile.known.kind,
         "read": origin.description if origin is not None else "",
         "method": profile.method,
@@ -188,7 +190,7 @@ def _measure(entry: Entry, known: Told, weights_are: str | None, room: int) -> d
     curves = _curves(entry, weights_are)
     told |= {"curves": curves, "table": _table(profile, curves, entry.about)}
     if measure is None:
-        why = "This report was made of a profile, which has no atoms; heatess.report(measure, path) shows them."
+        why = "This report was made of a profile, which has no points; heatess.report(measure, path) shows them."
         empty = {"heaviest": [], "redundant": [], "scale": "", "note": why}
         nothing = {"kind": "none", "why": why, "note": why, "density": None}
         return told | {"spectrum": None, "maximum_entropy": None, "atoms": empty, "view": nothing}
@@ -199,7 +201,7 @@ def _measure(entry: Entry, known: Told, weights_are: str | None, room: int) -> d
         if abs(profile.times[near] / at - 1) < 1e-6:
             return scale_in_words(profile, near, entry.about)
         length = math.sqrt(8 * at)
-        return f"{math.degrees(length):.3g} degrees" if profile.space.angular else f"a distance of {length:.3g}"
+        return length_in_words(math.degrees(length) if profile.space.angular else length, profile, entry.about)
 
     told["spectrum"] = quantities.spectrum_of(measure, entry.reasons)
     told["maximum_entropy"] = quantities.entropy_of(measure, time, in_words, entry.reasons)
@@ -245,7 +247,8 @@ def _curves(entry: Entry, weights_are: str | None) -> dict[str, Any]:
 def _table(profile: HeatProfile, curves: dict[str, Any], about: str) -> dict[str, Any]:
     """About a dozen scales, with the columns that are known there."""
     count = len(profile.times)
-    rows = np.unique(np.linspace(0, count - 1, min(count, TABLE_ROWS)).round().astype(int))
+    spaced = np.linspace(0, count - 1, min(count, TABLE_ROWS)).round().astype(int).tolist()
+    rows = sorted({0, *(buttons(profile, about) or spaced), count - 1}) if count > TABLE_ROWS else spaced
     unit = scale_unit(profile, about)
     found: list[tuple[str, str, str, FloatArray]] = [
         ("angles", "angle" if profile.space.angular else "distance", unit, profile.angles),
@@ -255,7 +258,7 @@ def _table(profile: HeatProfile, curves: dict[str, Any], about: str) -> dict[str
     if curves["even"] is not None:
         found.append(("even", "gESS if equal", "weights", np.array(curves["even"])))
     if curves["places"] is not None:
-        names = (("estimate", "places of the law"), ("lower", "from"), ("upper", "to"))
+        names = (("estimate", "places"), ("lower", "from"), ("upper", "to"))
         ends = [(f"places_{key}", label, "", np.array(curves["places"][key])) for key, label in names]
         found += ends
     if profile.space.compact:
@@ -263,8 +266,8 @@ def _table(profile: HeatProfile, curves: dict[str, Any], about: str) -> dict[str
         found.append(("volume", "volume", "%", 100 * profile.volume))
         if profile.space.dim == 2 and profile.space.directional:
             earth = about == "earth"
-            size = EARTH_SQUARE_KM if earth else SKY_SQUARE_DEGREES
-            found.append(("area", "area", "km²" if earth else "deg²", size * profile.volume))
+            size = EARTH_SQUARE_KM / 1e6 if earth else SKY_SQUARE_DEGREES
+            found.append(("area", "area", "million km²" if earth else "deg²", size * profile.volume))
     found += [("dimension", "dimension", "", profile.dimension), ("error", "error", "relative", profile.error)]
     kept = [column for column in found if np.isfinite(column[3][rows]).any()]
     return {
@@ -285,7 +288,17 @@ def _comparison(comparison: Comparison, profile: HeatProfile) -> dict[str, Any]:
     if test is None:
         return told
     found = {"statistics": test.statistics[order].tolist(), "pvalues": test.pvalues[order].tolist()}
-    return told | found | {"pvalue": test.pvalue, "draws": test.draws}
+    clearest = int(np.flatnonzero(order == test.clearest)[0])
+    return (
+        told
+        | found
+        | {
+            "pvalue": test.pvalue,
+            "said": test.pvalue_in_words().replace("<=", "≤"),
+            "draws": test.draws,
+            "clearest": clearest,
+        }
+    )
 
 
 def finite(value: Any) -> Any:

@@ -201,7 +201,7 @@ def shades(values: FloatArray) -> Shades:
     Shades(least=-2.5, most=1.0, values=array([182, 255,   0], dtype=uint8))
     """
     with np.errstate(divide="ignore"):
-        logs = np.log10(values)
+        logs = np.log10(np.nan_to_num(np.maximum(values, 0.0)))
     finite = logs[np.isfinite(logs)]
     if not len(finite):
         return Shades(0.0, 0.0, np.zeros(len(values), dtype=np.uint8))

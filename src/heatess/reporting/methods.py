@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..base.version import __version__
 from ..inference.comparison import Comparison
 from ..profiles.profile import HeatProfile
-from .words import scale_in_words
+from .terms import scale_in_words
 
 if TYPE_CHECKING:
     from .content import Entry
@@ -21,22 +20,22 @@ CITE = (
 
 #: Engines by the words of `HeatProfile.method`.
 _ENGINES = {
-    "spectral": "a fast transform to eigenfunctions, in linear time",
-    "pairwise": "sums over all pairs of atoms",
-    "local": "sums over close pairs of atoms",
+    "spectral": "a fast transform to eigenfunctions, whose run time grows with n and not with n²",
+    "pairwise": "sums over all pairs of points",
+    "local": "sums over close pairs of points",
     "modes": "eigenpairs of the Laplacian of the nodes",
-    "pairs": "random pairs of atoms",
+    "pairs": "random pairs of points",
 }
 
 #: What is not there, in words.
 _NAMES = {
     "modes": "modes",
-    "places": "places of the law and their bands",
+    "places": "places of the distribution and their bands",
     "even": "gESS with equal weights",
     "mmd2_null": "MMD² under uniformity",
     "spectrum": "the power spectrum",
     "maximum_entropy": "maximum-entropy shares",
-    "redundancy": "redundant atoms",
+    "redundancy": "redundant points",
 }
 
 
@@ -60,7 +59,7 @@ def methods(
         ("Dimension", "The order-two dimension is the slope - d log gESS / d log scale, from the exact derivative.")
     )
     if any(entry.population is not None for entry in entries):
-        found.append(("Places of the law", _places(entries)))
+        found.append(("Places of the distribution", _places(entries)))
     if compact and any("mmd2_null" not in entry.reasons and entry.measure is not None for entry in entries):
         found.append(("MMD² under uniformity", _null()))
     if any(entry.modes for entry in entries):
@@ -76,25 +75,23 @@ def methods(
 
 def _gess() -> str:
     return (
-        "Heat that starts at one atom spreads over the space. The overlap s of two atoms is how much of their heat is "
-        "at the same places, 1 for the same place and near 0 for atoms much farther apart than the scale. The "
-        "geometric effective sample size, gESS = 1 / Σ w_i w_j s(x_i, x_j), is the number of atoms of equal weight, "
-        "all far apart, that would overlap as little. It lies between 1 and the ordinary effective sample size ESS = 1 "
-        "/ Σ w_i², which is its limit at fine scales. Exact copies of an atom never count twice."
+        "Heat that starts at one point spreads over the space. The overlap s of two points is how much of their "
+        "heat is at the same places: 1 for the same place, near 0 for points much farther apart than the scale. "
+        "Pick two points at random, by weight: ordinary ESS = 1 / Σ w_i² is 1 / the chance that they are the same "
+        "one, and the geometric effective sample size gESS = 1 / Σ w_i w_j s(x_i, x_j) is 1 / their average "
+        "overlap. gESS lies between 1 and ESS, which is its limit at fine scales. Exact copies of a point never "
+        "count twice."
     )
 
 
 def _scales(entry: Entry, row: int) -> str:
     unit = "in degrees" if entry.profile.space.angular else "in the unit of distance"
     text = (
-        f"A scale is the angle or distance √(8t), {unit}, for heat of time t: two atoms that far apart in flat space "
+        f"A scale is the angle or distance √(8t), {unit}, for heat of time t: two points that far apart in flat space "
         "overlap by 1/e. The resolution is the distance at which they do so in this space."
     )
     at = scale_in_words(entry.profile, row, entry.about)
-    why = "the middle of the scales"
-    if math.isfinite(entry.limit) and row > len(entry.profile.times) // 2:
-        why = "the resolution limit of the sample: at finer scales gESS counts atoms and does not describe their law"
-    return f"{text} The page opens at {at}, {why}."
+    return f"{text} The page opens at {at}; its address keeps the scale that you choose."
 
 
 def is_certified(profile: HeatProfile) -> bool:
@@ -109,43 +106,44 @@ def _accuracy(entry: Entry, *, several: bool) -> str:
     most = f"{profile.error.max():.1e}"
     bound = f"at most {most}, certified" if is_certified(profile) else f"estimated to be at most {most}, not certified,"
     return (
-        f"{who}gESS was computed by {' and '.join(ways)} ({profile.method}), over all {profile.n:,} atoms. "
+        f"{who}gESS was computed by {' and '.join(ways)} ({profile.method}), over all {profile.n:,} points. "
         f"Its relative error is {bound} at each scale; see the table."
     )
 
 
 def _volume() -> str:
     return (
-        "The heat of all atoms together has a density p. A = ∫ p², with respect to normalised volume, is 1 for the "
-        "uniform law. The occupied volume is 1 / A, the divergence from uniform log A (of order two), and A - 1 is the "
-        "squared maximum mean discrepancy MMD² to the uniform law. A single atom gives the largest A; one over its "
-        "volume is the most places that the scale tells apart."
+        "The heat of all points together has a density p. A = ∫ p², with respect to normalised volume, is 1 for "
+        "the uniform distribution. The occupied volume is 1 / A, the divergence from uniform log A (of order "
+        "two), and A - 1 is the squared maximum mean discrepancy MMD² to the uniform distribution. Room, or at "
+        "most, is 1 / the share that one point covers."
     )
 
 
 def _places(entries: Sequence[Entry]) -> str:
     level = next(entry.population.level for entry in entries if entry.population is not None)
     return (
-        "If atoms are independent draws, gESS is limited by their number. Places is the estimate, without that limit, "
-        "of how many footprints of heat the law behind them fills: 1 / gESS = 1 / ESS + (1 - 1 / ESS) / places for "
-        f"fixed weights. The band covers it with {100 * level:g} % confidence at each scale. The resolution limit is "
-        "the scale at which places equals ESS; below half of it they are not shown."
+        "If points are independent draws, gESS is limited by their number. Places is the estimate, without that "
+        "limit, of how many separate places the distribution behind them fills: 1 / gESS = 1 / ESS + (1 - 1 / "
+        f"ESS) / places for fixed weights. The band covers it with {100 * level:g} % confidence at each scale. "
+        "Where places equals ESS the sample reaches its resolution limit: below that scale there are too few "
+        "points. Below half of it places are not shown."
     )
 
 
 def _null() -> str:
     return (
-        "Independent uniform points with the same weights have MMD² > 0 by chance. The line shows its mean, the band "
-        "ends where it is exceeded once in twenty times, by the limit law, a mixture of chi-square variables. The "
-        "weights are taken as fixed."
+        "Independent uniform points with the same weights have MMD² > 0 by chance. The line shows its mean; the "
+        "other line is exceeded once in twenty times, by the limit for many points, a mixture of chi-square "
+        "variables. The weights are taken as fixed."
     )
 
 
 def _modes() -> str:
     return (
-        "Modes are read off the profile: over a range of scales that is wider than the modes and finer than the gaps "
-        "between them, the number of places, freed of the blur within modes, stays the same. Modes of equal weight "
-        "count as one each, unequal ones as fewer."
+        "Modes are read off the profile: over a range of scales that is wider than the modes and finer than the "
+        "gaps between them, the number of places, corrected for the width of the modes, stays the same. Modes of "
+        "equal weight count as one each, unequal ones as fewer."
     )
 
 
@@ -169,9 +167,10 @@ def _words(weights_are: object) -> list[str]:
 
 def _pictures() -> str:
     return (
-        "The area of a marker is proportional to the weight of its atom. Shades show the logarithm of the smoothed "
-        "density at the chosen scale, up to three and a half powers of ten below the largest. Coordinates are rounded "
-        "for the picture only. The ring shows the chosen scale."
+        "The area of a marker is proportional to the weight of its point. Shades show the logarithm of the "
+        "smoothed density at the chosen scale, up to three and a half powers of ten below the largest; between "
+        "scales that were computed they are interpolated. Coordinates are rounded for the picture only. The ring "
+        "shows the chosen scale."
     )
 
 

@@ -21,11 +21,14 @@ import numpy as np
 #: The scripts, in the order in which they run. Each adds its part to one namespace.
 SCRIPTS = (
     "base.js",
+    "address.js",
     "curves.js",
     "paint.js",
     "globe.js",
     "planes.js",
     "surface.js",
+    "mollweide.js",
+    "hover.js",
     "views.js",
     "sections.js",
     "downloads.js",

@@ -40,6 +40,9 @@ TAIL, NULL_SCALES = 0.05, 8
 #: Rows of the tables of atoms, and the least weight, in mean weights, of an atom in that of the most redundant.
 ROWS, LEAST_WEIGHT = 10, 0.01
 
+#: Points among which the most redundant are found, copies counted, and the redundancy below which one stands alone.
+AMONG, ALONE = 400, 0.5
+
 #: Degrees of the power spectrum, and of maximum-entropy laws, whose scale is no finer than this, in degrees.
 MAX_DEGREE, ENTROPY_DEGREE, ENTROPY_ANGLE = 64, 4, 15.0
 
@@ -64,8 +67,8 @@ def is_linear(measure: Measure) -> bool:
 def _is_few(measure: Measure, name: str, reasons: Reasons) -> bool:
     most = FEW[name] if is_linear(measure) else FEW_PAIRS
     if measure.n > most:
-        how = "" if is_linear(measure) else f" on {measure.space!r}, where all pairs are summed"
-        reasons[name] = f"a report computes this for up to {most:,} atoms{how}, and there are {measure.n:,}"
+        how = "" if is_linear(measure) else " in this space, where all pairs are summed"
+        reasons[name] = f"a report computes this for up to {most:,} points{how}, and there are {measure.n:,}"
     return measure.n <= most
 
 
@@ -135,7 +138,7 @@ def null_of(
         return None
     if weights_are == "importance" or (weights_are is None and not math.isclose(measure.ess, measure.n, rel_tol=1e-9)):
         reasons["mmd2_null"] = (
-            "for importance weights there is no simple law of MMD² under uniformity; see heatess test"
+            "for importance weights there is no simple distribution of MMD² under uniformity; see heatess test"
         )
         return None
     with np.errstate(over="ignore"):
@@ -152,7 +155,7 @@ def null_of(
             if levels is not None:
                 ratios[place] = 1 + share * (_upper_ratio(float(time[0]), *levels) - 1)
     if not np.isfinite(ratios).any():
-        reasons["mmd2_null"] = "there are too few atoms at these scales for the limit law of MMD² under uniformity"
+        reasons["mmd2_null"] = "there are too few points at these scales for the limit of MMD² under uniformity"
         return None
     return {"mean": mean, "upper": mean * np.interp(np.log(times), np.log(times[at]), ratios)}
 
@@ -173,7 +176,7 @@ def _upper_ratio(time: float, eigenvalues: FloatArray, log_multiplicities: Float
 def spectrum_of(measure: Measure, reasons: Reasons) -> dict[str, Any] | None:
     """The power spectrum, and what independent uniform atoms would have."""
     if not is_linear(measure) and measure.n > 5 * FEW_PAIRS:
-        reasons["spectrum"] = f"it would sum all pairs of {measure.n:,} atoms"
+        reasons["spectrum"] = f"it would sum all pairs of {measure.n:,} points"
         return None
     with _or_reason(reasons, "spectrum"):
         found = power_spectrum(measure, max_degree=MAX_DEGREE)
@@ -214,28 +217,39 @@ def entropy_of(measure: Measure, time: float, in_words: Callable[[float], str], 
 
 
 def atoms_of(measure: Measure, time: float, in_words: str, reasons: Reasons) -> dict[str, Any]:
-    """The heaviest atoms, and those of which others say most."""
+    """The heaviest points, those of which others say most, and those that stand alone; of exact copies one."""
     equal = math.isclose(measure.ess, measure.n, rel_tol=1e-9)
     heaviest = np.empty(0, dtype=np.int64) if equal else _largest(measure.weights)
     known: dict[int, float] = {}
-    redundant = heaviest[:0]
+    redundant = alone = heaviest[:0]
     if measure.n > 1 and _is_few(measure, "redundancy", reasons):
         with _or_reason(reasons, "redundancy"):
             rows = np.flatnonzero(measure.weights >= LEAST_WEIGHT / measure.n)
             sums = columns.potential(measure, time, 1e-8, measure.points[rows], Progress(False))
             values = np.clip(1 - measure.weights[rows] / sums, 0.0, 1.0)
-            redundant = rows[_largest(values)]
             known = dict(zip(rows.tolist(), values.tolist(), strict=True))
-    note = "All weights are equal. " if equal else ""
-    if known and not equal:
-        note += f"Of atoms with less than {LEAST_WEIGHT:g} of the mean weight, redundancy is not shown."
-    tables = {"heaviest": _rows(measure, heaviest, known), "redundant": _rows(measure, redundant, known)}
-    return tables | {"scale": in_words, "note": note.strip()}
+            redundant = _once(measure, rows[_largest(values, AMONG)])
+            alone = rows[_largest(1 - values)]
+            alone = alone[[known[int(row)] < ALONE for row in alone]]
+    note = ""
+    if known and len(known) < measure.n:
+        note = f"Of points with less than {LEAST_WEIGHT:g} of the mean weight, redundancy is not shown."
+    tables = {"heaviest": heaviest, "redundant": redundant, "alone": alone}
+    told: dict[str, Any] = {name: _rows(measure, rows, known) for name, rows in tables.items()}
+    return told | {"scale": in_words, "note": note}
 
 
-def _largest(values: FloatArray) -> IntArray:
+def _once(measure: Measure, rows: IntArray) -> IntArray:
+    """The same rows without those that are exact copies of an earlier one, as many as a table has."""
+    seen: dict[bytes, int] = {}
+    for row in rows.tolist():
+        seen.setdefault(np.ascontiguousarray(measure.points[row]).tobytes(), row)
+    return np.array(list(seen.values())[:ROWS], dtype=np.int64)
+
+
+def _largest(values: FloatArray, most: int = ROWS) -> IntArray:
     """Rows of the largest values, from the largest; of equal ones the first."""
-    count = min(ROWS, len(values))
+    count = min(most, len(values))
     if len(values) > 4 * count:  # without sorting all
         least = np.partition(values, len(values) - count)[len(values) - count]
         rows = np.flatnonzero(values >= least)
@@ -244,11 +258,13 @@ def _largest(values: FloatArray) -> IntArray:
 
 
 def _rows(measure: Measure, rows: IntArray, redundancies: dict[int, float]) -> list[dict[str, Any]]:
+    counted = measure.n <= MOST_COUNTED
     return [
         {
             "row": int(row),
             "name": "" if measure.known.labels is None else str(measure.known.labels[row]),
             "place": place_in_words(measure, int(row)),
+            "copies": int((measure.points == measure.points[row]).all(axis=1).sum()) if counted else 1,
             "weight": float(measure.weights[row]),
             "redundancy": redundancies.get(int(row)),
         }

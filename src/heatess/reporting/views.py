@@ -25,6 +25,9 @@ WITNESSES, BARS = 400, 60
 #: A cloud whose spread is less, in degrees, is drawn on a patch of the globe at fine scales.
 MOST_SPREAD = 25.0
 
+#: Letters of names that a page holds.
+MOST_LETTERS = 1_000_000
+
 #: The largest of 16 bits.
 FULL = 32767
 
@@ -49,11 +52,13 @@ def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS
         return _histogram(measure, times)
     if drawing.node_of is not None and drawing.nodes is not None:
         places = drawing.nodes()
-        weights = np.bincount(drawing.node_of(measure.points), measure.weights, len(places)).astype(np.float64)
-        shown = measure.n
+        nodes = drawing.node_of(measure.points)
+        weights = np.bincount(nodes, measure.weights, len(places)).astype(np.float64)
+        shown, labels = measure.n, _node_labels(measure, nodes, len(places))
     else:
         rows = chosen_rows(measure.n)
         places, weights, shown = drawing.places(measure.points[rows]), measure.weights[rows], len(rows)
+        labels = None if measure.known.labels is None else measure.known.labels[rows]
     frame = frame_of(drawing, places, weights)
     extent = float(frame.half.max())
     view: dict[str, Any] = {
@@ -77,12 +82,32 @@ def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS
     }
     about = measure.about
     view["frame"] = measure.known.frame
+    view["names"] = list(AXES.get(measure.known.frame, AXES[None])[2:])
+    view["labels"] = _letters(labels)
+    view["dots"] = measure.known.kind != "cells"
     if drawing.kind in ("globe", "hemisphere"):
         view["graticule"] = about if about in ("earth", "sky") else "plain"
         view["coast"] = about == "earth" and drawing.kind == "globe"
     attitude = _attitude(drawing, places, weights, float(np.median(times)))
     view |= attitude | _skeleton(drawing)
     return view | _density(measure, drawing, times, frame, most_cells, _patch(drawing, attitude))
+
+
+def _node_labels(measure: Measure, nodes: NDArray[Any], count: int) -> NDArray[np.str_] | None:
+    """The name of each node at which there is a point."""
+    if measure.known.labels is None:
+        return None
+    names = np.full(count, "", dtype=measure.known.labels.dtype)
+    names[nodes] = measure.known.labels
+    return names
+
+
+def _letters(labels: NDArray[np.str_] | None) -> str | None:
+    """Names, one a line; None if there are none or too many to hold."""
+    if labels is None:
+        return None
+    text = "\n".join(" ".join(str(name).split()) for name in labels)
+    return text if len(text) <= MOST_LETTERS else None
 
 
 def chosen_rows(n: int, most: int = MOST_ATOMS) -> NDArray[np.int64]:
@@ -111,7 +136,7 @@ def _note(measure: Measure, drawing: Drawing, shown: int) -> str:
     if drawing.kind == "globe" and measure.known.frame in SKY:
         said.append(f"Lines are of {' and '.join(AXES[measure.known.frame][:2])}.")
     if shown < measure.n:
-        said.append(f"{shown:,} of {measure.n:,} atoms are drawn, evenly spread over the rows; all numbers use all.")
+        said.append(f"{shown:,} of {measure.n:,} points are drawn, evenly spread over the rows; all numbers use all.")
     return " ".join(filter(None, said))
 
 
@@ -158,12 +183,14 @@ def _density(
     measure: Measure, drawing: Drawing, times: FloatArray, frame: Frame, most_cells: int, patch: Patch | None
 ) -> dict[str, Any]:
     if drawing.cells is None:
-        return {"density": None, "no_density": "There is no map of the density on this kind of view."}
+        return {"density": None, "no_density": "The density is not shaded in this kind of picture."}
     if drawing.layout == "nodes":
         most_cells = max(most_cells, 4 * len(drawing.nodes()) if drawing.nodes is not None else 0)
     found = pictures(measure, drawing, times, frame, most=most_cells, patch=patch)
     if not found:
-        why = "These scales are too fine for a map of the whole space, or its density would take too long."
+        why = (
+            "The density is not shaded: these scales are too fine for a map of the whole space, or it would take long."
+        )
         return {"density": None, "no_density": why}
     frames = []
     for scale, cells, values, near in found:
@@ -189,7 +216,7 @@ def _histogram(measure: Measure, times: FloatArray) -> dict[str, Any]:
     distinct = picked[one] != picked[other]
     one, other = picked[one[distinct]], picked[other[distinct]]
     if not len(one):
-        return base | {"kind": "none", "why": "There is only one atom."}
+        return base | {"kind": "none", "why": "There is only one point."}
     distances = measure.space.distance(measure.points[one], measure.points[other])
     unit = math.degrees(1) if measure.space.angular else 1.0
     most = unit * (measure.space.diameter if math.isfinite(measure.space.diameter) else float(distances.max()))

@@ -24,13 +24,18 @@ const heatess = {};
   let last = 0;
   he.id = (stem) => `${stem}-${++last}`;
 
-  // ---- Words: the atoms of a map or grid are its cells
+  // ---- Words: points are called what their field calls them; "atoms" in a text stands for that word
 
-  he.said = function (text) {
-    if (!he.data.measures.length || !he.data.measures.every((m) => m.kind === "cells")) return text;
-    return text.replace(/atoms that can be told apart/g, "places that can be told apart").replace(/([Dd]istinguishable) atoms/g, "$1 places")
-      .replace(/\batoms\b/g, "cells").replace(/\bAtoms\b/g, "Cells").replace(/\ban atom\b/g, "a cell");
+  he.things = function (many = true) {
+    const all = new Set(he.data.measures.map((m) => (m.nouns || ["point", "points"])[many ? 1 : 0]));
+    return all.size === 1 ? [...all][0] : many ? "points" : "point";
   };
+  he.said = function (text) {
+    const many = he.things(), one = he.things(false), article = /^[aeiou]/.test(one) ? "an" : "a";
+    return text.replace(/\batoms\b/g, many).replace(/\bAtoms\b/g, many[0].toUpperCase() + many.slice(1)).replace(/\ban atom\b/g, `${article} ${one}`).replace(/\batom\b/g, one);
+  };
+  he.cells = () => he.data.measures.length > 0 && he.data.measures.every((m) => m.kind === "cells");
+  he.separate = () => (he.cells() ? "separate places" : `separate ${he.things()}`);
 
   // ---- Numbers
 
@@ -91,9 +96,15 @@ const heatess = {};
   he.tell = (topic) => (listeners[topic] || []).forEach((act) => act());
   he.setScale = function (index) {
     const to = Math.max(0, Math.min(he.data.scales.values.length - 1, Math.round(index)));
-    if (to === he.state.index) return;
+    if (!(to >= 0) || to === he.state.index) return;
     he.state.index = to;
     he.tell("scale");
+  };
+
+  // The row whose scale is nearest to a value, by ratio.
+  he.nearestScale = function (value) {
+    const far = he.data.scales.values.map((one) => Math.abs(Math.log(one / value)));
+    return far.indexOf(Math.min(...far));
   };
 
   // One redraw a frame, however many events ask for it.

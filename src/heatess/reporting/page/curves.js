@@ -179,6 +179,10 @@
       const crowded = (spec.levels || []).some((level) => usable(level.value) && Math.abs(Y(level.value) - MARGIN.top - 8) < 22);
       if (one.label && b - a > 6.5 * one.label.length && !crowded) svg.append(shape("text", { x: (a + b) / 2, y: MARGIN.top + 13, "text-anchor": "middle" }, one.label));
     }
+    for (const one of spec.marks || []) {
+      svg.append(shape("path", { class: "marked", d: `M${X(one.at).toFixed(1)} ${MARGIN.top}V${bottom}` }));
+      svg.append(shape("text", { x: X(one.at), y: MARGIN.top + 11, "text-anchor": X(one.at) > width / 2 ? "end" : "start", dx: X(one.at) > width / 2 ? -6 : 6, class: "halo strong" }, one.label));
+    }
     yTicks.forEach((value, k) => {
       svg.append(shape("path", { class: "grid", d: `M${left} ${Y(value).toFixed(1)}H${width - MARGIN.right}` }));
       svg.append(shape("text", { x: left - 7, y: Y(value) + 4, "text-anchor": "end" }, texts[k]));

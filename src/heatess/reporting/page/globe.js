@@ -78,7 +78,7 @@
     let raster = null, shown = "";
 
     function background(centre, radius, frame, range, screen, step) {
-      const key = [raster.width, raster.height, radius, he.state.yaw, he.state.pitch, frame && frame.scale, range && range.low, range && range.high, he.colour("paper"), step].join();
+      const key = [raster.width, raster.height, radius, he.state.yaw, he.state.pitch, frame && `${frame.scale} ${frame.at}`, range && range.low, range && range.high, he.colour("paper"), step].join();
       if (key === shown) return;
       shown = key;
       const { behind, width, height } = raster;
@@ -103,8 +103,9 @@
 
     function atoms(centre, radius, { right, up, toward }) {
       const { points, classes, count } = cloud, { stamp, cover } = raster;
-      const [r0, r1, r2] = right, [u0, u1, u2] = up, [t0, t1, t2] = toward;
       cover.fill(0);
+      if (view.dots === false && view.density) return;
+      const [r0, r1, r2] = right, [u0, u1, u2] = up, [t0, t1, t2] = toward;
       for (let i = 0, k = 0; i < count; i++, k += 3) {
         const x = points[k], y = points[k + 1], z = points[k + 2];
         const near = t0 * x + t1 * y + t2 * z;
@@ -151,8 +152,15 @@
       for (const lat of [-60, -30, 30, 60]) put(here, lat, view.graticule === "sky" ? `${lat > 0 ? "+" : "−"}${Math.abs(lat)}°` : `${Math.abs(lat)}°${lat > 0 ? "N" : "S"}`);
     }
 
+    let last = null;
     return {
       turns: true, mirror, ruler: he.footprint(view) === null ? null : "ring",
+      // Where an atom is on the canvas; null on the far side.
+      spot(i) {
+        const { points } = cloud, at = [points[3 * i], points[3 * i + 1], points[3 * i + 2]], near = he.dot(last.screen.toward, ...at), reach = near < 0 ? -last.radius : last.radius;
+        if (near < 0 && !axes) return null;
+        return [last.centre.x + reach * he.dot(last.screen.right, ...at), last.centre.y - reach * he.dot(last.screen.up, ...at)];
+      },
       draw(context, width, height, ratio, moving) {
         if (!raster || raster.width !== width || raster.height !== height) {
           raster = he.raster(context, width, height, cloud, ratio);
@@ -160,6 +168,7 @@
         }
         const centre = { x: width / 2, y: height / 2 }, radius = Math.min(width, height) * 0.475 * he.state.zoom;
         const screen = he.screenAxes(he.state.yaw, he.state.pitch, mirror);
+        last = { centre, radius, screen };
         const frame = he.frameFor(view, he.state.index), range = he.densityRange(he.state.index);
         background(centre, radius, frame, range, screen, Math.max(1, Math.round((moving ? 4 : 1) * ratio)));
         atoms(centre, radius, screen);
@@ -195,6 +204,10 @@
       return ramp[place < 0 ? 0 : place > 255 ? 255 : place];
     };
   }
+
+  he.sampler = sampler;
+  he.coastlines = coastlines;
+  he.graticule = graticule;
 
   // The same on a patch of the sphere, seen from above its centre: fine scales of a small cloud. Outside there is next to nothing.
   function patchSampler(frame, range) {
@@ -247,13 +260,19 @@
       });
     }
 
+    let last = null;
     return {
       turns: true, ruler: he.footprint(view) === null ? null : "ring",
+      spot(i) {
+        const at = [cloud.points[3 * i], cloud.points[3 * i + 1], cloud.points[3 * i + 2]];
+        return [last.centre.x + last.scale * he.dot(last.screen.right, ...at), last.centre.y - last.scale * he.dot(last.screen.up, ...at)];
+      },
       draw(context, width, height, ratio) {
         if (!raster || raster.width !== width || raster.height !== height) raster = he.raster(context, width, height, cloud, ratio);
         const centre = { x: width / 2, y: height / 2 }, radius = Math.min(width, height) * (ball ? 0.45 : 0.3) * he.state.zoom;
         const screen = he.screenAxes(he.state.yaw, he.state.pitch, false), { right, up, toward } = screen;
         const { points, classes, count } = cloud, scale = radius / view.extent;
+        last = { centre, scale, screen };
         raster.cover.fill(0);
         for (let i = 0, k = 0; i < count; i++, k += 3) {
           const x = points[k], y = points[k + 1], z = points[k + 2];

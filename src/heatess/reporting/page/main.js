@@ -40,7 +40,31 @@
 
   function navigation() {
     const names = { verdict: "Verdict", cloud: "Cloud", spectrum: "Structure", comparison: "Comparison", atoms: he.said("Atoms"), table: "Numbers", methods: "Methods", provenance: "Provenance" };
-    document.getElementById("parts").append(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, text]) => he.element("a", { href: `#${id}` }, text)));
+    document.getElementById("parts").append(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, text)));
+  }
+
+  // Links within the page leave the scale in the address.
+  function link(id, text) {
+    const made = he.element("a", { href: `#${id}` }, text);
+    made.addEventListener("click", (event) => {
+      event.preventDefault();
+      document.getElementById(id).scrollIntoView();
+    });
+    return made;
+  }
+
+  // Headline and sentences are those of the slider's scale, on the screen and on paper.
+  function following() {
+    const { texts, rows } = he.data.verdict.follows || {}, headline = document.getElementById("headline"), said = document.querySelector(".said");
+    if (!rows) return;
+    const caveat = said.querySelector(".caveat");
+    const update = () => {
+      const [first, ...rest] = rows[he.state.index].map((k) => texts[k]);
+      headline.textContent = first;
+      said.replaceChildren(...rest.map((text) => he.element("p", {}, text)), ...(caveat ? [caveat] : []));
+    };
+    he.on("scale", update);
+    update();
   }
 
   he.data = he.readJson("heatess-data");
@@ -49,7 +73,9 @@
     const turned = he.data.measures.map((measure) => measure.view).find((view) => view && view.dims === 3 && he.painters[view.kind]);
     he.first = turned ? he.firstLook(turned) : { yaw: 0, pitch: 0 };
     Object.assign(he.state, he.first);
+    he.address();
     themes();
+    following();
     const body = he.element("div", { class: "wide" }, he.explorer(), he.comparison(), he.spectra(), he.atoms(), he.tables());
     document.getElementById("app").append(he.scaleBar(), body);
     navigation();

@@ -25,25 +25,67 @@
     return (view.cloud = { points, count, dims, sizes, classes, largest, smallest, opacity });
   };
 
-  // ---- Density: the frame nearest to the scale, and one range of colours for all measures
+  // ---- Density: at the slider's scale, between the two frames around it, and one range of colours for all measures
 
-  const NEAR = Math.log(1.8); // a frame smoothed at another scale than this factor around the slider's is not shown
+  const SAME = Math.log(1.02), FAR = Math.log(3.3); // frames this near are the scale's own; so far apart nothing is drawn between them
 
+  // The density at a scale of the slider; null where the page has none. Maps of cells, which are drawn without dots, show
+  // the nearest frame there: `frame.at` is the scale that a frame was smoothed at.
   he.frameFor = function (view, index) {
     const density = view.density;
     if (!density || !density.frames.length) return null;
-    const scales = he.data.scales.values, log = Math.log(scales[index]);
-    let best = null, least = Infinity;
-    for (const frame of density.frames) {
-      const far = Math.abs(Math.log(scales[frame.scale]) - log);
-      if (far < least) { least = far; best = frame; }
-    }
-    if (least > NEAR) return null;
-    best.bytes ||= he.bytes(best.values);
-    best.rows ??= density.rows; // each frame may have a grid of its own
-    best.columns ??= density.columns;
-    return best;
+    view.made ||= new Map();
+    if (!view.made.has(index)) view.made.set(index, found(view, density, index));
+    return view.made.get(index);
   };
+
+  function found(view, density, index) {
+    const scales = he.data.scales.values, log = Math.log(scales[index]);
+    const frames = density.frames.map((frame) => opened(frame, density)), far = (frame) => Math.log(frame.at) - log;
+    const own = frames.find((frame) => Math.abs(far(frame)) < SAME);
+    if (own) return own;
+    const finer = frames.filter((frame) => far(frame) < 0).pop(), coarser = frames.find((frame) => far(frame) > 0);
+    if (finer && coarser && far(coarser) - far(finer) < FAR) {
+      const mixed = between(finer, coarser, -far(finer) / (far(coarser) - far(finer)), density.layout);
+      if (mixed) return { ...mixed, at: scales[index], scale: index };
+    }
+    if (view.dots === false || finer && coarser) return !finer || coarser && far(coarser) < -far(finer) ? coarser : finer;
+    return null;
+  }
+
+  function opened(frame, density) {
+    frame.bytes ||= he.bytes(frame.values);
+    frame.rows ??= density.rows; // each frame may have a grid of its own
+    frame.columns ??= density.columns;
+    frame.at ??= he.data.scales.values[frame.scale];
+    return frame;
+  }
+
+  // Logarithms of the density between two frames, on the grid of the finer one. The logarithm of the scale decides.
+  function between(finer, coarser, part, layout) {
+    if (JSON.stringify(finer.patch || null) !== JSON.stringify(coarser.patch || null)) return null;
+    const { rows, columns } = finer, count = finer.bytes.length, logs = new Float32Array(count);
+    const value = (frame, byte) => frame.least + (byte / 255) * (frame.most - frame.least);
+    const same = layout === "nodes" || (rows === coarser.rows && columns === coarser.columns);
+    let least = Infinity, most = -Infinity;
+    for (let i = 0; i < count; i++) {
+      const byte = same ? coarser.bytes[i] : sampled(coarser, (Math.floor(i / columns) + 0.5) / rows, ((i % columns) + 0.5) / columns, layout !== "square" && !finer.patch);
+      logs[i] = (1 - part) * value(finer, finer.bytes[i]) + part * value(coarser, byte);
+      if (logs[i] < least) least = logs[i];
+      if (logs[i] > most) most = logs[i];
+    }
+    const across = most - least || 1;
+    return { ...finer, bytes: Uint8Array.from(logs, (log) => Math.round((255 * (log - least)) / across)), least, most };
+  }
+
+  // A byte of a grid between its cells; *down* and *across* are shares of its height and width.
+  function sampled({ bytes, rows, columns }, down, across, around) {
+    const y = Math.max(0, Math.min(rows - 1, down * rows - 0.5)), top = Math.min(Math.floor(y), Math.max(0, rows - 2)), b = rows > 1 ? y - top : 0;
+    const x = around ? across * columns - 0.5 + columns : Math.max(0, Math.min(columns - 1, across * columns - 0.5));
+    const from = Math.floor(x), a = x - from, left = around ? from % columns : Math.min(from, columns - 1);
+    const right = around ? (left + 1) % columns : Math.min(left + 1, columns - 1), under = Math.min(top + 1, rows - 1);
+    return (1 - b) * ((1 - a) * bytes[top * columns + left] + a * bytes[top * columns + right]) + b * ((1 - a) * bytes[under * columns + left] + a * bytes[under * columns + right]);
+  }
 
   // log10 of the density: at most two decades, and at least a factor of two, so that noise is not blown up. Where it is
   // a multiple of the uniform density, the range reaches above that.

@@ -67,8 +67,10 @@
       }
     }
 
+    let place = null;
     return {
       turns: false, ruler: he.footprint(view) === null ? null : "ring",
+      spot: (i) => place(cloud.points[cloud.dims * i], cloud.points[cloud.dims * i + 1]),
       draw(context, width, height, ratio) {
         const left = 58 * ratio, under = 42 * ratio, side = Math.floor(Math.min(width - left - 16 * ratio, height - under - 12 * ratio));
         const box = { x: left, y: 12 * ratio, side };
@@ -76,6 +78,7 @@
         const reach = side / 2, scale = reach / view.extent;
         const inner = (x, y) => [reach + scale * x, reach - scale * y];
         const at = (x, y) => [box.x + reach + scale * x, box.y + reach - scale * y];
+        place = at;
         context.clearRect(0, 0, width, height);
         ground(context, box, at);
         const { points, classes, count, dims } = cloud;
@@ -233,12 +236,15 @@
 
   he.painters.graph = function (measure) {
     const view = measure.view, cloud = he.cloud(view), links = view.edges ? he.uint32(view.edges) : view.faces ? he.uint32(view.faces) : [];
+    let place = null;
     return {
       turns: false,
+      spot: (i) => place(i),
       draw(context, width, height, ratio) {
         context.clearRect(0, 0, width, height);
         const scale = (Math.min(width, height) * 0.46) / view.extent, { points, dims, count, sizes } = cloud;
         const at = (i) => [width / 2 + scale * points[dims * i], height / 2 - scale * points[dims * i + 1]];
+        place = at;
         context.beginPath();
         for (let k = 0; k + 1 < links.length; k += 2) {
           context.moveTo(...at(links[k]));

@@ -25,10 +25,10 @@
       for (const { measure, big, of } of answers) {
         big.textContent = he.number(measure.curves.gess[i]);
         const most = measure.curves.maximum && measure.curves.maximum[i];
-        of.textContent = several() ? measure.name : `${he.said("distinguishable atoms")}${known(most) ? `, of at most ${he.number(most)}` : ""}`;
+        of.textContent = several() ? measure.name : `${he.separate()}${known(most) ? `; room for ${he.number(most)}` : ""}`;
         if (several()) of.title = measure.name;
       }
-      const heard = answers.map(({ measure }) => `${several() ? `${measure.name}: ` : ""}${he.number(measure.curves.gess[i])} ${he.said("distinguishable atoms")}`);
+      const heard = answers.map(({ measure }) => `${several() ? `${measure.name}: ` : ""}${he.number(measure.curves.gess[i])} ${he.separate()}`);
       input.setAttribute("aria-valuetext", `${he.spoken(i)}. ${heard.join("; ")}`);
     };
     input.addEventListener("input", () => he.setScale(Number(input.value)));
@@ -37,18 +37,35 @@
     const end = (index) => element("span", { "aria-hidden": "true" }, he.scaleText(index).angle);
     return element("div", { class: "scalebar", role: "group", "aria-label": "Scale of the whole report" }, element("div", { class: "wide" },
       element("label", { for: id }, element("span", { class: "name" }, `${he.scaleName()[0].toUpperCase()}${he.scaleName().slice(1)}`), now),
-      element("div", { class: "slide" }, end(0), input, end(values.length - 1)),
+      element("div", { class: "middle" }, element("div", { class: "slide" }, end(0), input, end(values.length - 1)), chips()),
       element("div", { class: `answer${answers.length > 2 ? " many" : ""}` }, answers.map(({ big, of, hue }) => element("div", { class: `b${hue}` }, big, of)))));
   };
+
+  // Buttons for round scales, and for modes: the middle of the range over which they are seen.
+  function chips() {
+    const { buttons = [], km, unit, values } = he.data.scales, [first] = he.data.measures;
+    const rows = buttons.map((row) => [row, km ? `${he.number(km[row])} km` : he.inUnit(values[row], unit)]);
+    for (const one of several() || !first.modes ? [] : first.modes.plateaus || []) rows.push([he.nearestScale(Math.sqrt(one.finest * one.coarsest)), groups(one.count)]);
+    if (rows.length < 2) return null;
+    const made = rows.map(([row, text]) => {
+      const button = element("button", { type: "button", "data-row": row }, text);
+      button.addEventListener("click", () => he.setScale(row));
+      return button;
+    });
+    const mark = () => made.forEach((button) => button.setAttribute("aria-pressed", String(Number(button.dataset.row) === he.state.index)));
+    he.on("scale", mark);
+    mark();
+    return element("div", { class: "chips", role: "group", "aria-label": "Scales to go to" }, made);
+  }
 
   // ---- Readings at the scale
 
   const ROWS = [
-    ["gESS: atoms that can be told apart", (m, i) => he.number(m.curves.gess[i])],
-    ["most that any cloud could have here", (m, i) => m.curves.maximum && he.number(m.curves.maximum[i])],
+    ["gESS: separate atoms", (m, i) => he.number(m.curves.gess[i])],
+    ["room for, at this scale", (m, i) => m.curves.maximum && he.number(m.curves.maximum[i])],
     ["with equal weights", (m, i) => (m.equal ? null : m.curves.even && he.number(m.curves.even[i]))],
-    ["places of the law behind it, for independent draws", (m, i) => m.curves.places && interval(m.curves.places, i)],
-    ["ordinary ESS, blind to geometry", (m) => he.number(m.ess)],
+    ["places of the distribution, for independent draws", (m, i) => m.curves.places && interval(m.curves.places, i)],
+    ["ordinary ESS, from weights alone", (m) => he.number(m.ess)],
     ["atoms (n)", (m) => he.count(m.n)],
     ["occupied share of the space", (m, i) => m.curves.volume && percent(m.curves.volume[i])],
     ["dimension at this scale", (m, i) => m.curves.dimension && he.number(rounded(m.curves.dimension[i]), 2)],
@@ -82,7 +99,7 @@
       ? element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "At this scale"), measures.map((m) => element("th", { scope: "col" }, m.name))))
       : null;
     const table = element("table", { class: "readings" }, caption, head, element("tbody", {}, rows.map(({ row }) => row)));
-    return several() ? element("div", { class: "sideways", tabindex: 0, role: "region", "aria-label": "Readings at this scale" }, table) : table;
+    return several() ? scrolled("Readings at this scale", "sideways", table) : table;
   };
 
   // ---- Curves
@@ -107,10 +124,10 @@
       levels.push({ value: first.ess, label: same ? `n = ESS = ${he.count(first.n)}` : `ESS = ${he.number(first.ess)}` });
       if (!same) levels.push({ value: first.n, label: `n = ${he.count(first.n)}` });
     }
-    if (most) series.push({ name: "most that any cloud could have", short: "most possible", values: most.curves.maximum, hue: 9, dash: "9 3 2 3" });
+    if (most) series.push({ name: "room for", short: "room for", values: most.curves.maximum, hue: 9, dash: "9 3 2 3" });
     const plateaus = several() || !first.modes ? [] : first.modes.plateaus || [];
     return linked({
-      name: "gess", title: he.said("Distinguishable atoms"), under: "gESS", y: { log: true, most: 4 * Math.max(...he.data.measures.map((m) => m.n)) }, series, levels, height: several() ? 360 : null,
+      name: "gess", title: he.separate()[0].toUpperCase() + he.separate().slice(1), under: "gESS", y: { log: true, most: 4 * Math.max(...he.data.measures.map((m) => m.n)) }, series, levels, height: several() ? 360 : null,
       spans: plateaus.map((one) => ({ from: one.finest, to: one.coarsest, label: groups(one.count) })),
       caption: limitText(),
     });
@@ -121,7 +138,7 @@
   function limitText() {
     const [first] = he.data.measures, parts = [];
     if (!several() && first.modes && first.modes.sentence) parts.push(first.modes.sentence);
-    if (!several() && known(first.resolution_limit)) parts.push(`Resolution limit of this sample: ${he.inUnit(first.resolution_limit, he.data.scales.unit)}; below it, gESS mostly counts atoms.`);
+    if (!several() && known(first.resolution_limit)) parts.push(he.said(`Below ${he.inUnit(first.resolution_limit, he.data.scales.unit)} there are too few atoms, and gESS mostly counts them.`));
     return parts.join(" ");
   }
 
@@ -137,13 +154,13 @@
   function small() {
     const charts = [];
     const volume = overlay("volume"), dimension = overlay("dimension"), mmd2 = overlay("mmd2");
-    if (volume.length) charts.push(linked({ name: "volume", title: "Occupied share of the space", y: { log: true, deepest: 1e8 }, series: volume, height: 240, legendUnder: true }));
+    if (volume.length) charts.push(linked({ name: "volume", title: "Occupied share of the space", y: { log: true, deepest: 1e8, to: 1 }, series: volume, height: 240, legendUnder: true }));
     if (dimension.length) charts.push(linked({ name: "dimension", title: "Dimension", under: "how fast gESS falls with the scale", y: { log: false, from: 0, reach: 0.5 }, series: dimension, height: 240, legendUnder: true }));
     if (mmd2.length) {
       const [first] = he.data.measures, none = !several() && first.curves.mmd2_null;
       if (none) {
         mmd2[0].name = "this cloud";
-        mmd2.push({ name: "independent uniform atoms: mean", short: "uniform: mean", values: none.mean, hue: 9, dash: "8 4" });
+        mmd2.push({ name: "uniform points: mean", short: "uniform: mean", values: none.mean, hue: 9, dash: "8 4" });
         mmd2.push({ name: "uniform: 95 %", short: "uniform: 95 %", values: none.upper, hue: 9, dash: "2 3" });
       }
       charts.push(linked({ name: "mmd2", title: "Distance from uniform", under: "squared MMD", y: { log: true, most: 1e4, deepest: 1e8 }, series: mmd2, height: 240, legendUnder: true }));
@@ -159,7 +176,7 @@
   he.spectra = function () {
     const charts = he.data.measures.map((m, k) => [m.spectrum && spectrum(m, k), m.maximum_entropy && shares(m, k)]).flat().filter(Boolean);
     if (!charts.length) return null;
-    return he.part("spectrum", "Structure, degree by degree", "Low degrees are coarse structure, high degrees are fine. Energy above the dashed line is more than chance gives to independent uniform atoms.", element("div", { class: "pair" }, charts));
+    return he.part("spectrum", "Structure, degree by degree", "Low degrees are coarse structure, high degrees are fine. Energy above the dashed line is more than chance gives to independent uniform points.", element("div", { class: "pair" }, charts));
   };
 
   function spectrum(measure, k) {
@@ -169,7 +186,7 @@
     return he.chart({
       name: "spectrum", title: "Power spectrum", under: several() ? measure.name : "", height: 280,
       x: { values: d, log: false, label: "degree", edges: [0.5, d[d.length - 1] + 0.5] }, y: { log: true, deepest: 1e8 },
-      series: [{ name: "energy", values: e, hue: he.hue(k), main: true, dots: d.length <= 60 }, { name: "independent uniform atoms", short: "uniform", values: expected, hue: 9, dash: "8 4" }],
+      series: [{ name: "energy", values: e, hue: he.hue(k), main: true, dots: d.length <= 60 }, { name: "independent uniform points", short: "uniform", values: expected, hue: 9, dash: "8 4" }],
       caption: Object.entries(names || {}).map(([degree, name]) => `Degree ${degree}: ${name}.`).join(" "),
       tipTitle: (i) => `degree ${d[i]}${(names || {})[String(d[i])] ? `: ${names[String(d[i])]}` : ""}`,
     });
@@ -182,7 +199,7 @@
     const x = values.map((_, i) => i + 0.5);
     const spec = {
       name: "shares", title: "Maximum-entropy shares", under: several() ? measure.name : "", height: 280,
-      x: { values: x, log: false, label: "degree", edges: [0, values.length], texts: labels }, y: { log: false, from: 0 },
+      x: { values: x, log: false, label: "degree", edges: [0, values.length], texts: labels }, y: { log: false, from: 0, to: Math.min(1, 1.1 * Math.max(...values.filter(known))) },
       series: [{ name: "share", values, steps: values.map((_, i) => i).concat(values.length), hue: he.hue(k) }],
       tip: (i) => [["share", `${he.number(100 * values[i])} %`]], tipTitle: (i) => `degree ${labels[i]}`,
       desc: `Shares by degree: ${labels.map((label, i) => `${label}: ${he.number(100 * values[i])} %`).join(", ")}.`,
@@ -196,24 +213,37 @@
   he.atoms = function () {
     const tables = [], notes = [...new Set(he.data.measures.map((m) => m.atoms && m.atoms.note).filter(Boolean))].map((note) => ` ${note}`).join("");
     const at = he.data.measures.map((m) => m.atoms && m.atoms.scale).find(Boolean);
+    let weighted = false;
     for (const measure of he.data.measures) {
       const atoms = measure.atoms;
       if (!atoms) continue;
       const name = several() ? `: ${measure.name}` : "";
-      if ((atoms.heaviest || []).length && !measure.equal) tables.push(atomTable(`Heaviest${name}`, atoms.heaviest));
-      if ((atoms.redundant || []).length) tables.push(atomTable(`Most redundant${name}`, atoms.redundant));
+      weighted ||= !measure.equal;
+      for (const [title, rows] of [["Heaviest", measure.equal ? [] : atoms.heaviest], ["Most redundant", atoms.redundant], ["Stand alone", atoms.alone]]) {
+        if ((rows || []).length) tables.push(atomTable(`${title}${name}`, rows, !measure.equal));
+      }
     }
     if (!tables.length) return null;
-    return he.part("atoms", he.said("Single atoms"), he.said("The weight is a share of the whole. Redundancy is the share of the heat at an atom that comes from the others: at 0 it stands alone, near 1 the others say the same.") + (at ? ` It is taken at ${at}.` : "") + notes, element("div", { class: "pair" }, tables));
+    const told = `${weighted ? "The weight is a share of the whole. " : ""}Redundancy is the share of the heat at an atom that comes from the others: at 0 it stands alone, near 1 the others say the same.`;
+    return he.part("atoms", he.said("Single atoms"), he.said(told) + (at ? ` It is taken at ${at}.` : "") + notes, element("div", { class: "pair" }, tables));
   };
 
-  function atomTable(title, rows) {
-    const named = rows.some((row) => row.name);
-    const columns = [["row", "Row"], ["name", "Name"], ["place", "Place"], ["weight", "Weight"], ["redundancy", "Redundancy"]].filter(([key]) => named || key !== "name");
-    return element("div", { class: "scroll low", tabindex: 0, role: "region", "aria-label": title }, element("table", { class: "data" }, element("caption", {}, title),
-      element("thead", {}, element("tr", {}, columns.map(([key, label]) => element("th", { scope: "col", class: key === "place" || key === "name" ? "text" : null }, label)))),
-      element("tbody", {}, rows.map((row) => element("tr", {}, element("th", { scope: "row" }, he.count(row.row)), named ? element("td", { class: "text" }, row.name || "–") : null, element("td", { class: "text" }, row.place || "–"),
-        element("td", {}, he.number(row.weight)), element("td", {}, he.number(row.redundancy)))))));
+  function atomTable(title, rows, weighted) {
+    const shown = { name: rows.some((row) => row.name), copies: rows.some((row) => row.copies > 1), weight: weighted };
+    const columns = [["row", "Row", he.count], ["name", "Name", String], ["place", "Place", String], ["copies", "Copies", he.count], ["weight", "Weight", he.number], ["redundancy", "Redundancy", (value) => he.number(value, 4)]]
+      .filter(([key]) => shown[key] !== false);
+    const text = (key) => (key === "place" || key === "name" ? "text" : null);
+    return scrolled(title, "scroll low", element("table", { class: "data" }, element("caption", {}, title),
+      element("thead", {}, element("tr", {}, columns.map(([key, label]) => element("th", { scope: "col", class: text(key) }, label)))),
+      element("tbody", {}, rows.map((row) => element("tr", {}, columns.map(([key, , as], k) => element(k ? "td" : "th", { scope: k ? null : "row", class: text(key) },
+        row[key] === "" || row[key] === null || row[key] === undefined ? "–" : as(row[key]))))))));
+  }
+
+  // A table that may be wider than its place: shadows show where there is more, and a line says so.
+  function scrolled(title, kind, table) {
+    const box = element("div", { class: kind, tabindex: 0, role: "region", "aria-label": title }, table), hint = element("p", { class: "hint", hidden: true }, "The table goes on to the right: scroll it sideways.");
+    new ResizeObserver(() => { hint.hidden = box.scrollWidth <= box.clientWidth + 1; }).observe(box);
+    return element("div", {}, box, hint);
   }
 
   // ---- Comparison
@@ -221,17 +251,31 @@
   he.comparison = function () {
     const found = [he.data.comparison].flat().filter(Boolean);
     if (!found.length) return null;
-    return he.part("comparison", "Are they the same?", null, found.map((one) => element("div", {}, one.title ? element("h3", {}, one.title) : null, element("p", {}, one.verdict),
-      element("div", { class: "pair" }, he.chart({
-        name: "comparison", title: "Distance between the clouds", under: "squared MMD", height: 280, x: { ...scaleAxis(), values: one.scales }, y: { log: true, deepest: 1e8 },
-        series: [{ name: "squared MMD", values: one.mmd2, hue: 0, main: true, dots: one.scales.length <= 40 }],
-        tip: (i) => [["squared MMD", he.number(one.mmd2[i])], ["p-value", he.number((one.pvalues || [])[i], 2)]],
-      }), has(one.pvalues) ? he.chart({
-        name: "pvalues", title: "p-value at each scale", height: 280, x: { ...scaleAxis(), values: one.scales }, y: { log: true, to: 1.3 },
-        series: [{ name: "p-value", values: one.pvalues, hue: 1, main: true, dots: one.scales.length <= 40 }], levels: [{ value: 0.05, label: "0.05" }],
-        caption: `Over all scales together: p = ${he.number(one.pvalue, 2)}${known(one.draws) ? `, from ${he.count(one.draws)} random relabellings` : ""}.`,
-      }) : null))));
+    return he.part("comparison", "Are they the same?", null, found.map((one) => element("div", {}, one.title ? element("h3", {}, one.title) : null, element("p", {}, one.verdict), element("div", { class: "pair" }, comparisonCharts(one)))));
   };
+
+  function comparisonCharts(one) {
+    const x = { ...scaleAxis(), values: one.scales }, dots = one.scales.length <= 40, charts = [];
+    if (has(one.statistics)) {
+      const at = known(one.clearest) ? one.scales[one.clearest] : null, where = at === null ? "" : ` Clearest at ${he.inUnit(at, he.data.scales.unit)}, where it is largest.`;
+      charts.push(he.chart({
+        name: "clearness", title: "How clear the difference is", under: "in standard deviations of chance", height: 280, x, y: { log: false },
+        series: [{ name: "above chance", values: one.statistics, hue: 1, main: true, dots }], marks: at === null ? [] : [{ at, label: "clearest" }],
+        levels: [{ value: 0, label: "what chance gives on average" }],
+        tip: (i) => [["standard deviations", he.number(one.statistics[i])], ["p-value", pvalue(one, i)]],
+        caption: `The largest distance over all scales, in standard deviations of ${known(one.draws) ? he.count(one.draws) : "random"} relabellings, makes the p-value: ${one.said || `p = ${he.number(one.pvalue, 2)}`}.${where}`,
+      }));
+    }
+    charts.push(he.chart({
+      name: "comparison", title: "Distance between the clouds", under: "squared MMD", height: 280, x, y: { log: true, deepest: 1e8 },
+      series: [{ name: "squared MMD", values: one.mmd2, hue: 0, main: true, dots }],
+      tip: (i) => [["squared MMD", he.number(one.mmd2[i])], ...(has(one.pvalues) ? [["p-value", pvalue(one, i)]] : [])],
+    }));
+    return charts;
+  }
+
+  // At the floor of the draws a p-value is at most what is shown.
+  const pvalue = (one, i) => { const p = (one.pvalues || [])[i]; return (known(p) && known(one.draws) && p * (one.draws + 1) < 1.001 ? "≤ " : "") + he.number(p, 2); };
 
   // ---- The table of all numbers
 
@@ -254,7 +298,7 @@
     const mark = () => body.forEach((row, i) => row.classList.toggle("now", row.dataset.scale === String(he.state.index) && i === he.state.index));
     he.on("scale", mark);
     mark();
-    return element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${title}` }, element("table", { class: "data" }, element("caption", {}, title),
+    return scrolled(`Table: ${title}`, "scroll", element("table", { class: "data" }, element("caption", {}, title),
       element("thead", {}, element("tr", {}, table.columns.map((column) => element("th", { scope: "col" }, column.label + (column.unit ? ` (${column.unit})` : ""))))), element("tbody", {}, body)));
   }
 })(heatess);

@@ -51,6 +51,10 @@
 
     return {
       turns: true, ruler: he.data.scales.unit === "" ? "ring" : null,
+      spot(i) {
+        const x = Math.round(placed[3 * i]), y = Math.round(placed[3 * i + 1]);
+        return !sizes[i] || depth[x + raster.width * y] > placed[3 * i + 2] + 4 ? null : [x, y];
+      },
       draw(context, width, height, ratio) {
         if (!raster || raster.width !== width || raster.height !== height) {
           raster = he.raster(context, width, height, cloud, ratio);

@@ -6,8 +6,9 @@
   const STEP = (10 * Math.PI) / 180;
   const SHAPES = {
     globe: "Globe", hemisphere: "Half globe of axes", circle: "Circle", square: "Wrapped square", ball: "Ball of rotations",
-    flat: "Scatter", solid: "Cloud in space", surface: "Surface", graph: "Graph", histogram: "Angles between pairs",
+    flat: "Scatter", mollweide: "Map of equal areas", solid: "Cloud in space", surface: "Surface", graph: "Graph", histogram: "Angles between pairs",
   };
+  const FRAMES = { icrs: "equatorial (ICRS)", galactic: "galactic", ecliptic: "ecliptic", geographic: "geographic" };
   const TOLD = {
     globe: "Dots are atoms, their area is the weight.",
     hemisphere: "An axis has two ends; the one on the near side is shown. The area of a dot is the weight.",
@@ -22,7 +23,8 @@
 
   // What the data say of the picture replaces the general words where it says the same.
   function wordsOf(view) {
-    const subsample = / ?[\d,]+ of [\d,]+ atoms are drawn.*$/, note = (view.note || "").replace(subsample, "");
+    const subsample = / ?[\d,]+ of [\d,]+ points are drawn.*$/, note = (view.note || "").replace(subsample, "");
+    if (view.dots === false && view.density) return [he.said("Colour is the smoothed map; its atoms are not drawn one by one."), note].filter(Boolean).join(" ");
     return ["ball", "hemisphere"].includes(view.kind) && note ? note : [he.said(TOLD[view.kind] || ""), note].filter(Boolean).join(" ");
   }
 
@@ -34,16 +36,20 @@
       const why = view.why || `There is no picture of ${measure.space}; the curves say it all.`;
       return element("figure", { class: "view", "data-view": "none" }, heading, element("p", { class: "why" }, why));
     }
-    return picture(measure, view, heading, number > 0);
+    const made = picture(measure, view, heading, number > 0, view.kind);
+    const whole = !several && view.kind === "globe" && ["earth", "sky"].includes(view.graticule) && (view.dots === false || !view.centre || view.spread > 20);
+    return whole ? element("div", { class: "both" }, made, picture(measure, view, null, true, "mollweide")) : made;
   };
 
-  function picture(measure, view, heading, brief) {
-    const painter = he.painters[view.kind](measure), help = he.id("help");
+  const frameWords = (view) => (FRAMES[view.frame] ? `Coordinates: ${FRAMES[view.frame]}.` : "");
+
+  function picture(measure, view, heading, brief, shape) {
+    const painter = he.painters[shape](measure), help = he.id("help");
     const canvas = element("canvas", { role: "img", class: painter.turns ? null : "still", tabindex: painter.turns ? 0 : null, "aria-describedby": painter.turns ? help : null });
     const context = canvas.getContext("2d");
-    const ramp = view.density && view.kind !== "circle" ? he.rampLegend(view) : null;
+    const ramp = view.density && view.kind !== "circle" && !painter.flat ? he.rampLegend(view) : null;
     const caption = element("figcaption", {});
-    const figure = element("figure", { class: "view", "data-view": view.kind }, heading, canvas,
+    const figure = element("figure", { class: "view", "data-view": shape }, heading, canvas,
       element("div", { class: "controls" }, painter.turns ? buttons() : null, ramp && ramp.node),
       painter.turns ? element("p", { id: help, class: "hidden" }, "Arrow keys turn the picture, plus and minus zoom, Home goes back.") : null, caption);
 
@@ -60,7 +66,7 @@
       const across = canvas.clientWidth;
       if (!across) return;
       ratio = Math.min(2, window.devicePixelRatio || 1);
-      const tall = Math.min(across, 560);
+      const tall = painter.flat ? Math.round(across / 2) : Math.min(across, 560);
       canvas.style.height = `${tall}px`;
       if (canvas.width === Math.round(across * ratio) && canvas.height === Math.round(tall * ratio)) return;
       width = canvas.width = Math.round(across * ratio);
@@ -69,12 +75,13 @@
     };
     const say = () => {
       const here = he.scaleText(he.state.index), frame = he.frameFor(view, he.state.index);
-      const at = frame ? he.inUnit(he.data.scales.values[frame.scale], he.data.scales.unit) : "";
-      canvas.setAttribute("aria-label", `${SHAPES[view.kind]}: ${he.count(view.shown)} ${he.said("atoms")} of ${measure.name}${frame ? `, with the density smoothed at ${at}` : ""}.`);
+      const at = frame ? he.inUnit(frame.at, he.data.scales.unit) : "";
+      canvas.setAttribute("aria-label", `${SHAPES[shape]}: ${he.count(view.shown)} ${he.said("atoms")} of ${measure.name}${frame ? `, with the density smoothed at ${at}` : ""}.`);
       const scale = `${here.angle}${here.km ? ` (${here.km})` : ""}`;
       const ruler = painter.ruler ? `The ${painter.ruler} is the scale, ${scale}: ${he.said("atoms")} much closer than that count as one.` : `${he.said("Atoms")} much closer than ${scale} count as one.`;
-      const told = brief ? "" : `${wordsOf(view)} ${ruler}${frame ? ` Shading: density smoothed at ${at}.` : view.density ? " No shading here: it is drawn at other scales." : view.no_density ? ` ${view.no_density}` : ""}`;
-      caption.replaceChildren(told, view.shown < view.of ? element("strong", {}, ` Shown: ${he.count(view.shown)} of ${he.count(view.of)} ${he.said("atoms")}. All of them are in the numbers.`) : "");
+      const flat = `Mollweide's map: equal areas are equal. ${frameWords(view)}${view.graticule === "sky" ? " East is to the left." : ""}`;
+      const told = painter.flat ? flat : brief ? "" : `${wordsOf(view)} ${ruler}${shading(view, frame, at)} ${frameWords(view)}`;
+      caption.replaceChildren(told, view.shown < view.of && !painter.flat && view.dots !== false ? element("strong", {}, ` Shown: ${he.count(view.shown)} of ${he.count(view.of)} ${he.said("atoms")}. All of them are in the numbers.`) : "");
       if (ramp) ramp.update();
     };
     new ResizeObserver(he.once(fit)).observe(canvas);
@@ -89,8 +96,17 @@
       }).observe(canvas);
     }
     say();
+    he.hovering(figure, canvas, painter, view);
     figure.draw = draw;
     return figure;
+  }
+
+  // At which scale the shading is; where there is none, from which scale on there is.
+  function shading(view, frame, at) {
+    if (frame) return ` Shading: density smoothed at ${at}${frame.at === he.data.scales.values[he.state.index] ? "" : ", the nearest that this page holds"}.`;
+    if (!view.density) return view.no_density ? ` ${view.no_density}` : "";
+    const ends = [view.density.frames[0], view.density.frames[view.density.frames.length - 1]].map((one) => he.inUnit(he.data.scales.values[one.scale], he.data.scales.unit));
+    return ` The density is shaded from ${ends[0]} to ${ends[1]}.`;
   }
 
   // ---- Turning: all pictures of a page turn together.
@@ -185,7 +201,7 @@
     return { node, update };
   };
 
-  const OVERLAP = "Where the overlap is near 1, two atoms count as one; pairs under the curve make gESS smaller than ESS.";
+  const OVERLAP = "Where the overlap is near 1, two atoms count as one.";
 
   // ---- High dimensions: how far apart pairs are, and how much such pairs overlap at this scale
 
@@ -195,14 +211,14 @@
     const known = Boolean(overlap && overlap.length);
     const middles = counts.map((_, i) => (edges[i] + edges[i + 1]) / 2);
     const unit = measure.view.unit ?? he.data.scales.unit;
-    const curve = { name: "overlap of two atoms at this scale", hue: 1, main: true, values: [] };
+    const curve = { name: he.said("overlap of two atoms at this scale"), hue: 1, main: true, values: [] };
     const spec = {
-      name: "histogram", title: "How far apart pairs of atoms are", alwaysLegend: true,
-      x: { values: middles, edges: [edges[0], edges[edges.length - 1]], log: false, label: unit === "deg" ? "angle between two atoms (degrees)" : "distance between two atoms", kind: unit },
+      name: "histogram", title: he.said("How far apart pairs of atoms are"), alwaysLegend: true,
+      x: { values: middles, edges: [edges[0], edges[edges.length - 1]], log: false, label: he.said(unit === "deg" ? "angle between two atoms (degrees)" : "distance between two atoms"), kind: unit },
       y: { log: false, from: 0, to: 1.06 },
       series: [{ name: "pairs (share of the highest bar)", hue: 0, steps: edges, values: counts.map((value) => value / most), faint: true }, ...(known ? [curve] : [])],
       tip: (i) => [["pairs", `${he.number((100 * counts[i]) / total, 2)} %`], ...(known ? [["overlap", he.number(curve.values[i])]] : [])],
-      caption: (measure.view.note ? `${measure.view.note} ` : "") + (known ? OVERLAP : ""),
+      caption: (measure.view.note ? `${measure.view.note} ` : "") + (known ? he.said(OVERLAP) : ""),
     };
     const load = () => {
       const values = (overlap && overlap[he.state.index]) || [];

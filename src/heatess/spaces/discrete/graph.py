@@ -15,6 +15,7 @@ from ..drawing import Cells, Drawing
 from ..networks import Network, network_of
 from .labels import NodeNames, labels_of
 from .laplacian import SHARP, TAIL, Laplacian
+from .layout import spread_out
 from .matrices import degrees_less, same_pattern, symmetric, with_data
 from .nodes import NodeSpace, refuse_components
 
@@ -90,7 +91,7 @@ class Graph(NodeSpace):
 
     @property
     def drawing(self) -> Drawing | None:
-        """Nodes where the first functions that are not constant put them, and edges."""
+        """Nodes where springs along the edges put them, and edges."""
         joined = np.transpose(self._adjacency.nonzero())
         return Drawing(
             "graph",
@@ -102,14 +103,15 @@ class Graph(NodeSpace):
             node_of=lambda points: points[:, 0].astype(np.intp),
             edges=joined[joined[:, 0] < joined[:, 1]],
             footprint=None,
-            note="Nodes are placed by the two slowest modes of heat: what is close in the graph is close here.",
+            note="Neighbours are drawn close together; lengths in the picture mean nothing else.",
         )
 
     @cached_property
     def _layout(self) -> FloatArray:
         """Nodes in a picture, shape (nodes, 2), so that neighbours are close."""
         functions = self.lowest_eigenpairs(self._every, min(3, self._most_modes)).functions[:, 1:]
-        return np.column_stack([functions, np.zeros((len(functions), 2 - functions.shape[1]))])
+        slow = np.column_stack([functions, np.zeros((len(functions), 2 - functions.shape[1]))])
+        return spread_out(slow, self._adjacency)
 
     @property
     def _every(self) -> FloatArray:
