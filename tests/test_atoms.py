@@ -12,7 +12,11 @@ import heatess as he
 import reference
 import spaces
 from heatess.base.progress import Progress
-from heatess.engines import columns
+from heatess.engines import columns, slopes
+from heatess.engines.base import SlopesQuestion
+from heatess.engines.pairs import Pairs
+from heatess.engines.slopes import steepness
+from heatess.engines.spectral import Spectral
 from heatess.inference import atoms
 from heatess.inference.atoms import gradient, redundancy
 
@@ -56,21 +60,19 @@ def test_transform_and_pairs_give_the_same_gradient_by_points(dim, angle):
     measure = he.Measure(space.uniform(n, rng), rng.random(n), space=space)
     time = float(np.radians(angle) ** 2 / 8)
     mean = 1 / he.gess(measure, angle=angle)
-    series = he.Sphere(dim + 2).series
-    own = space.pair_kernel
-    kernel = type(own)(series, dim + 1, rows=own.rows, cosines=own.cosines, distance=own.distance)
-    steepness = atoms._steepness(space.series, time)
-    vectors = steepness * atoms._by_pairs(kernel, measure, time)
-    along = vectors - np.sum(vectors * measure.points, axis=1)[:, None] * measure.points
-    found = atoms._slopes(measure, time, 1e-8, mean)
-    assert np.abs(found - along).max() < 1e-8 * np.sqrt(steepness) * mean
-    assert np.abs(along).max() > 1e-3 * np.sqrt(steepness) * mean
+    question = SlopesQuestion(measure, np.array([time]), 1e-8, mean=mean)
+    unit = np.sqrt(steepness(space.series, time)) * mean
+    by_pairs, by_transform = (columns.slopes(question, str, (engine,)) for engine in (Pairs(), Spectral()))
+    along = by_pairs - np.sum(by_pairs * measure.points, axis=1)[:, None] * measure.points
+    found = by_transform - np.sum(by_transform * measure.points, axis=1)[:, None] * measure.points
+    assert np.abs(found - along).max() < 1e-8 * unit
+    assert np.abs(along).max() > 1e-3 * unit
 
 
 def test_the_transform_is_used_for_many_atoms_and_not_for_few(monkeypatch):
     used = []
-    whole = atoms._by_transform
-    monkeypatch.setattr(atoms, "_by_transform", lambda *given: used.append(len(given[2])) or whole(*given))
+    whole = slopes.TransformSlopes.run
+    monkeypatch.setattr(slopes.TransformSlopes, "run", lambda *given: used.append(n) or whole(*given))
     for n in (10, 5000):
         gradient(he.samplers.fibonacci(n), angle=10)
     assert used == [5000]

@@ -13,6 +13,10 @@ from numpy.testing import assert_allclose
 import heatess as he
 import reference_flat
 import spaces
+from heatess.engines import columns
+from heatess.engines.base import DifferenceQuestion
+from heatess.engines.pairs import Pairs
+from heatess.engines.spectral import Spectral
 from heatess.inference import mmd
 from heatess.inference.mmd import mmd2
 from reference import exact_distances, multiplicities
@@ -143,8 +147,9 @@ def test_the_two_ways_agree_where_both_serve():
     for space in (he.Sphere(2), he.Rotations(), he.Torus(2)):
         parts = mmd.apart(*(he.Measure(space.uniform(n, rng), rng.random(n), space=space) for n in (300, 200)))
         times = np.array([0.03, 0.1, 0.5])
-        by_powers = mmd._by_powers(parts, times, 1e-8)
-        by_transform = mmd._by_transform(space.transform, parts, times, 1e-8)
+        given = {"other": parts.right, "places": parts.places, "rounding": parts.rounding}
+        question = DifferenceQuestion(parts.left, times, 1e-8, **given)
+        by_powers, by_transform = (columns.differences(question, 1.0, (engine,)) for engine in (Pairs(), Spectral()))
         gap = np.abs(np.expm1(by_powers.values - by_transform.values))
         assert (gap <= by_powers.error + by_transform.error).all()
         assert (by_powers.error + by_transform.error < 1e-7).all()

@@ -15,11 +15,12 @@ from scipy import sparse
 
 import heatess as he
 from heatess.base.progress import Progress
-from heatess.engines.base import Question
-from heatess.engines.flows import FlowOffer
+from heatess.engines import columns
+from heatess.engines.base import DifferenceQuestion, Question
+from heatess.engines.flows import FlowOffer, Flows
 from heatess.engines.plan import run
 from heatess.engines.runs import log_fading
-from heatess.inference.mmd import _by_flow, apart
+from heatess.inference.mmd import apart
 
 TIMES = np.array([0.3, 2.0, 12.0, 60.0, 200.0])
 ROWS, COLUMNS = 40, 36
@@ -104,7 +105,8 @@ def test_two_nearly_equal_measures_are_as_far_apart_as_stated(torus, noise):
     others = weights * (1 + noise * rng.normal(size=len(nodes)))
     true = true_mmd2(shares_less(weights, others), TIMES)
     parts = apart(*(he.Measure(nodes, w, space=torus) for w in (weights, others)))
-    logs, error = _by_flow(parts, TIMES, torus._laplacian.flow, torus, 1e-8)
+    given = {"other": parts.right, "places": parts.places, "rounding": parts.rounding}
+    logs, error = columns.differences(DifferenceQuestion(parts.left, TIMES, 1e-8, **given), 1.0, (Flows(),))
     assert_covered(np.exp(logs) * parts.mass**2, error, true)
     assert (error < 1).all() == (noise > 1e-13)
 

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 
 import heatess as he
 import reference
-from heatess.engines.pairs import level_transform
+from heatess.engines.base import LevelsQuestion
+from heatess.engines.pairs import Pairs
+from heatess.engines.spectral import Spectral
 from heatess.heat.series import overlap
 from heatess.transforms import spin, wigner
 from heatess.transforms.wigner import right_angle, table_start
@@ -232,7 +234,9 @@ def test_a_few_atoms_at_fine_scales_do_not_take_the_transform() -> None:
 @pytest.mark.parametrize(("n", "count", "fast"), [(50, 120, False), (4000, 40, True)])
 def test_levels_come_from_pairs_where_these_are_much_cheaper(n: int, count: int, fast: bool) -> None:
     measure = he.Measure(SPACE.uniform(n, np.random.default_rng(17)))
-    assert (level_transform(measure, count) is not None) == fast
+    question = LevelsQuestion.of(measure, count, 1e-9)
+    offers = [engine.levels(question) for engine in (Spectral(), Pairs())]
+    assert (min(offers, key=lambda offer: offer.cost(0, 1)).name == "spectral") == fast
     found = he.power_spectrum(measure, max_degree=count - 1)
     wanted = TRANSFORM.moments(TRANSFORM.coefficients(measure.points, measure.weights, count - 1, 1e-13, 1))
     np.testing.assert_allclose(found.energies, found.multiplicities * wanted, rtol=1e-8)

@@ -13,7 +13,6 @@ from scipy.spatial.transform import Rotation
 import heatess as he
 import heatess.measures.scales
 import spaces
-from heatess.base.progress import Progress
 from heatess.engines import plan
 from heatess.engines.pairs import Pairs
 from heatess.engines.spectral import Spectral
@@ -355,14 +354,15 @@ def test_heavy_tails_of_importance_weights_are_refused():
     assert he.uniformity_test(x, weights, weights_are="fixed", draws=19, rng=0).pvalue > 0.04
 
 
-@pytest.mark.parametrize("way", ["by_transform", "by_pairs"])
-def test_signed_sums_are_those_of_plain_numpy(way):
+@pytest.mark.parametrize("engine", [Spectral(), Pairs()])
+def test_signed_sums_are_those_of_plain_numpy(engine, monkeypatch):
+    monkeypatch.setattr(plan, "ENGINES", (engine,))
     x = he.samplers.uniform(25, rng=0)
     measure = Measure(x)
     family = heat_family(measure, np.array([0.05, 0.2]))
     v = np.random.default_rng(0).normal(size=(25, 3))
     cosines = x @ x.T
-    found = getattr(family, way)(measure, 3).run(lambda _: v, 3, Progress(False))
+    found = family.signed(measure, lambda _: v, 3)
     for place, time in enumerate((0.05, 0.2)):
         form = sum(
             (2 * k + 1) * math.exp(-2 * k * (k + 1) * time) * np.polynomial.legendre.Legendre.basis(k)(cosines)
@@ -388,7 +388,7 @@ def all_pairs(family, measure, columns):
         terms = kernel.fitted(measure.points, family._times, 1e-8).terms(rows, rows)
         found = [terms(float(time)).excess for time in family._times]
     else:
-        found = family.forms(kernel, rows, rows)
+        found = family._kernels().of_distance(kernel.distances(rows, rows))
     found = [np.einsum("ib,ij,jb->b", columns, form, columns) for form in found]
     return np.stack(found, axis=1)
 
@@ -406,15 +406,9 @@ def test_signed_sums_by_transforms_are_those_of_all_pairs(space, monkeypatch):
     measure = Measure(space.uniform(120, rng), rng.gamma(3, size=120), space=space)
     family, columns = heat_family(measure, default_scales(measure).times), with_signs(measure, 9, rng)
     expected = all_pairs(family, measure, columns)
-    if isinstance(family, families.HeatFamily):
-        for engine in (Spectral(), Pairs()) if space.transform is not None else (Pairs(),):
-            monkeypatch.setattr(plan, "ENGINES", (engine,))
-            assert family.signed(measure, lambda _: columns, 10) == pytest.approx(expected, rel=1e-8)
-        return
-    ways = [family.by_transform(measure, 10), family.by_pairs(measure, 10)]
-    assert (ways[0] is None) == (space in (he.Sphere(9), he.ComplexProjective(2)))
-    for way in filter(None, ways):
-        assert way.run(lambda _: columns, 10, Progress(False)) == pytest.approx(expected, rel=1e-8)
+    for engine in (Spectral(), Pairs()) if space.transform is not None else (Pairs(),):
+        monkeypatch.setattr(plan, "ENGINES", (engine,))
+        assert family.signed(measure, lambda _: columns, 10) == pytest.approx(expected, rel=1e-8)
 
 
 def test_classical_statistics_of_many_weighted_points_are_those_of_all_pairs(monkeypatch):
@@ -424,10 +418,11 @@ def test_classical_statistics_of_many_weighted_points_are_those_of_all_pairs(mon
     for name in ("rayleigh", "ajne", "bakshaev", [1.0, 0.5, 0.25]):
         family = sobolev_family(measure.space, sobolev(measure.space, name))
         expected = all_pairs(family, measure, columns)
-        by_pairs = family.by_pairs(measure, 10).run(lambda _: columns, 10, Progress(False))
-        assert by_pairs == pytest.approx(expected, rel=1e-10)
+        monkeypatch.setattr(plan, "ENGINES", (Pairs(),))
+        assert family.signed(measure, lambda _: columns, 10) == pytest.approx(expected, rel=1e-10)
+        monkeypatch.setattr(plan, "ENGINES", (Spectral(),))
         monkeypatch.setattr(families, "PAIR_ATOMS", 100)
-        by_levels = family.by_transform(measure, 10).run(lambda _: columns, 10, Progress(False))
+        by_levels = family.signed(measure, lambda _: columns, 10)
         assert by_levels == pytest.approx(expected, rel=1e-4)  # beyond 1,024 levels an atom meets only itself
         monkeypatch.undo()
 

@@ -14,7 +14,6 @@ from .engines.tiles import distance_sums, gaussian_sums, zonal_pairs
 from .heat.spherical import SphereSeries, mean_chord
 from .measures.measure import Measure, normalised_weights
 from .spaces.base import Space
-from .transforms.levels import LevelTransform
 
 #: Largest exponent of the uniformity loss, for which exp(-4 exponent) is still far from underflow, and levels for it.
 _MOST_EXPONENT, _LEVELS = 150.0, 256
@@ -120,7 +119,7 @@ def uniformity_loss(
     series = _sphere(measure.space)
     if measure.n < 2:
         raise InputError("the uniformity loss is a mean over pairs, so it needs two atoms of positive weight, not one")
-    if measure.n > _PAIR_ATOMS and isinstance(measure.space.transform, LevelTransform):
+    if measure.n > _PAIR_ATOMS and measure.space.level_transform is not None:
         total, own = _gaussian_of_levels(measure, exponent), float(measure.weights @ measure.weights)
         if total - own > _LEAST_SHARE * total:
             return math.log((total - own) / (1 - own))
@@ -182,8 +181,8 @@ def cap_discrepancy(
 
 def _sphere(space: Space) -> SphereSeries:
     """The series of a sphere or circle of any radius, or an `InputError`."""
-    series = space.series
-    if not isinstance(series, SphereSeries) or series.step != 1:
+    series = space.of_sphere
+    if series is None or series.step != 1:
         raise InputError(f"this is defined on spheres and circles, not on {space!r}; give unit vectors and Sphere(dim)")
     return series
 

@@ -11,26 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, IntArray, whole
-from ..base.blocks import slices
-from ..base.errors import InputError
-from ..base.progress import Progress
 from ..base.results import Result
-from ..engines import pairs, plan, spectral
+from ..engines import columns
+from ..engines.base import LevelsQuestion
 from ..measures.measure import Measure
 from ..spaces.base import Space
-from ..spaces.capabilities import Modes, ZonalPairs
-from ..transforms.levels import LevelTransform
-from ..transforms.torus import MODE_LIMIT, TorusTransform
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Relative accuracy asked of the transforms and sums over pairs.
 _RTOL = 1e-9
-#: Values of eigenfunctions held at once.
-_BLOCK_ENTRIES = 2**24
-#: Levels up to which sums over pairs serve: what makes levels of cosines is a matrix, but on circles nothing is needed.
-_MOST_BY_PAIRS, _MOST_ON_CIRCLES = 2**13, 2**20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,83 +121,22 @@ def power_spectrum(
     0.0
     """
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    eigenvalues, counts, energies = _levels(measure, whole(max_degree, "max_degree", 2) + 1)
+    question = LevelsQuestion.of(measure, whole(max_degree, "max_degree", 2) + 1, _RTOL)
+    eigenvalues, logs, moments = columns.levels(question, partial(_too_long, question))
+    with np.errstate(over="ignore"):
+        counts = np.exp(logs)
+    exact = counts < 2**40
+    counts[exact] = np.rint(counts[exact])
+    energies = np.where(moments > 0, counts, 0.0) * moments
     degrees = np.arange(len(energies))
     return PowerSpectrum(degrees, np.array(eigenvalues), counts, energies, measure.ess, measure.n, measure.space)
 
 
-#: Eigenvalues, multiplicities and energies of the levels, each of shape (levels,).
-_Levels = tuple[FloatArray, FloatArray, FloatArray]
-
-
-def _levels(measure: Measure, count: int) -> _Levels:
-    """The levels of whatever capability the space has that knows them."""
-    space = measure.space
-    if space.modes is not None:
-        return _of_modes(measure, space.modes, count)
-    if isinstance(space.pair_kernel, ZonalPairs):
-        return _of_series(measure, space.pair_kernel, count)
-    if isinstance(space.transform, TorusTransform):
-        return _of_torus(measure, space.transform, count)
-    if not space.compact:
-        why = "its volume is infinite and its spectrum continuous, so there are no levels"
-    elif space.transform is not None:
-        why = "the levels of its factors mix; take the power spectrum of each factor"
-    else:
-        why = "its levels have too many modes to sum one by one, or are not known"
-    raise InputError(f"there is no power spectrum on {space!r}: {why}")
-
-
-def _of_series(measure: Measure, kernel: ZonalPairs, count: int) -> _Levels:
-    transform = pairs.level_transform(measure, count)
-    if transform is not None:
-        epsilon, threads = spectral.accuracy(_RTOL), spectral.threads_for(measure.n, count)
-        points, weights = measure.points, measure.weights
-        coefficients = transform.coefficients(points, weights, count - 1, epsilon, threads)
-        low = partial(transform.low_sums, points, weights)
-        moments = transform.spectrum(coefficients, low, count - 1, epsilon, _RTOL).moments
-    else:
-        _refuse_pairs(measure, kernel, count)
-        moments = pairs.pair_moments(measure, kernel, count, _RTOL, Progress(False))
-    levels = kernel.series.levels(count)
-    with np.errstate(over="ignore"):
-        multiplicities = np.exp(levels.log_multiplicities)
-    exact = multiplicities < 2**40
-    multiplicities[exact] = np.rint(multiplicities[exact])
-    return levels.eigenvalues, multiplicities, np.where(moments.values > 0, multiplicities, 0.0) * moments.values
-
-
-def _refuse_pairs(measure: Measure, kernel: ZonalPairs, count: int) -> None:
-    """Refuse levels that take too much memory, and atoms that take too long."""
-    space, transform = measure.space, measure.space.transform
-    most = _MOST_ON_CIRCLES if kernel.series.dim == 1 else _MOST_BY_PAIRS
-    if count > most:
-        raise InputError(f"max_degree may be {most - 1} at most on {space!r}, but is {count - 1}; give less")
-    seconds = pairs.level_seconds(measure.n, kernel, count)
+def _too_long(question: LevelsQuestion, wait: str) -> str:
+    """Words for levels that take longer than anybody waits, by all pairs."""
+    measure, transform = question.measure, question.measure.space.level_transform
     way_out = "give m of them, drawn by weight, which adds about multiplicities / m to the energies"
-    if isinstance(transform, LevelTransform):
+    if transform is not None:
         way_out = f"max_degree={int(transform.most)} or less takes a fast transform instead"
-    plan.afford(
-        seconds, lambda wait: f"max_degree={count - 1} of {measure.n:,} atoms on {space!r} would take {wait}; {way_out}"
-    )
-
-
-def _of_torus(measure: Measure, transform: TorusTransform, count: int) -> _Levels:
-    """B_l, the sum of |sum_i w_i exp(2 pi i sum_j k_j x_ij / T_j)|^2 over the whole vectors k of the level."""
-    threads = spectral.threads_for(measure.n, count)
-    levels = transform.level_energies(measure.points, measure.weights, count, 1e-4 * _RTOL, threads)
-    if levels is None:
-        needs = f"more than {MODE_LIMIT[len(transform.periods)]:,} Fourier modes"
-        raise InputError(f"max_degree={count - 1} on {measure.space!r} needs {needs}; give less")
-    return levels
-
-
-def _of_modes(measure: Measure, modes: Modes, count: int) -> _Levels:
-    """B_l = (sum_i w_i phi_l(x_i))^2, one mode a level."""
-    coefficients: Any = 0.0
-    found = modes.lowest(count)
-    for rows in slices(measure.n, _BLOCK_ENTRIES // count + 1):
-        coefficients = coefficients + measure.weights[rows] @ found.at(measure.points[rows])
-    energies = coefficients**2
-    energies[0] = 1.0
-    return found.values, np.ones(len(found.values)), energies
+    what = f"max_degree={question.count - 1} of {measure.n:,} atoms on {measure.space!r}"
+    return f"{what} would take {wait}; {way_out}"

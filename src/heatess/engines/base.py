@@ -1,26 +1,33 @@
 """What is asked of an engine, and what it offers: seconds and errors for ranges of scales, and sums once it is run.
 
-All sums of the library are one of three, with K the matrix of overlaps of the atoms at a time:
+All sums of the library are one of these, with K the matrix of overlaps of the atoms at a time:
 
-    heat sums   w' K w of one measure, its slope and its MMD^2;
-    forms       v' K v of many columns v of signed weights;
-    potentials  K w, at the atoms or elsewhere.
+    heat sums    w' K w of one measure, its slope and its MMD^2;
+    differences  (w - v)' K (w - v) of two measures, to a relative accuracy of its own;
+    forms        v' K v of many columns v of signed weights;
+    potentials   K w, at the atoms or elsewhere, and slopes, the gradients of that at the atoms;
+    levels       the same as heat sums and forms with one level of the Laplacian, or any weights of them, in place of K.
+
+An engine must offer heat sums; from these differences follow. The others are up to it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
-from ..base.errors import PrecisionError
+from ..base.errors import InputError, PrecisionError
 from ..base.progress import Progress
 from ..heat.sums import HeatSums
 from ..measures.measure import Measure
 from ..measures.scales import in_words
+from ..spaces.capabilities import ZonalPairs
 from ..transforms.base import Spectrum
 
 
@@ -88,6 +95,102 @@ class PotentialQuestion(Question):
         return self.measure.points if self.at is None else self.at
 
 
+@dataclass(frozen=True, eq=False)
+class DifferenceQuestion(Question):
+    """MMD^2 of *measure* and *other*, which share no place, relative to its own size, however small that is.
+
+    *rounding* is that of the weight at each of some *places*, those of both measures among them.
+    """
+
+    other: Measure = field(kw_only=True)
+    places: NDArray[Any] = field(kw_only=True)
+    rounding: FloatArray = field(kw_only=True)
+
+    @property
+    def parts(self) -> tuple[Measure, Measure]:
+        """Both measures."""
+        return self.measure, self.other
+
+    @property
+    def n(self) -> int:
+        """Number of atoms of both."""
+        return self.measure.n + self.other.n
+
+    @property
+    def size(self) -> float:
+        """The ESS of independent draws that would be as far from uniform as half the difference of the two is."""
+        return 4 / (1 / self.measure.ess + 1 / self.other.ess)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelsQuestion(Question):
+    """Level moments of a measure in the *count* lowest levels. They are one range, with no time of its own."""
+
+    count: int = field(kw_only=True)
+
+    @classmethod
+    def of(cls, measure: Measure, count: int, rtol: float) -> LevelsQuestion:
+        """For so many levels."""
+        return cls(measure, np.zeros(1), rtol, count=count)
+
+    def unserved(self) -> Exception:
+        """Why the space has no levels, or not so many."""
+        space, count = self.measure.space, self.count
+        if space.zonal is not None:
+            most = most_levels(space.zonal)
+            return InputError(f"max_degree may be {most - 1} at most on {space!r}, but is {count - 1}; give less")
+        if not space.compact:
+            why = "its volume is infinite and its spectrum continuous, so there are no levels"
+        elif space.transform is not None and space.transform.mode_limit:
+            needs = f"more than {space.transform.mode_limit:,} Fourier modes"
+            return InputError(f"max_degree={count - 1} on {space!r} needs {needs}; give less")
+        elif space.transform is not None:
+            why = "the levels of its factors mix; take the power spectrum of each factor"
+        else:
+            why = "its levels have too many modes to sum one by one, or are not known"
+        return InputError(f"there is no power spectrum on {space!r}: {why}")
+
+
+#: Levels up to which sums over pairs serve: what makes levels of cosines is a matrix, but on circles nothing is needed.
+MOST_LEVELS, MOST_ON_CIRCLES = 2**13, 2**20
+
+
+def most_levels(kernel: ZonalPairs) -> int:
+    """Levels that sums over pairs can have."""
+    return MOST_ON_CIRCLES if kernel.series.dim == 1 else MOST_LEVELS
+
+
+class ZonalKernels(NamedTuple):
+    """Kernels that depend on the distance alone: sum_l f_l P_l(d) over the levels l >= 1 for each row f of *factors*.
+
+    In the levels that are left out an atom meets only itself, with the factor *beyond*. `of_distance` gives the same
+    kernels, one after the other, at an array of distances; *seconds* are what it takes for one pair.
+    """
+
+    factors: FloatArray  # (kernels, levels)
+    beyond: FloatArray  # (kernels,)
+    of_distance: Callable[[FloatArray], Iterable[FloatArray]]
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class LevelFormsQuestion(FormsQuestion):
+    """v' H v for some kernels H that depend on the distance alone. With *exact* kernels no level may be left out."""
+
+    kernels: ZonalKernels = field(kw_only=True)
+    exact: bool = field(kw_only=True, default=False)
+
+
+@dataclass(frozen=True, eq=False)
+class SlopesQuestion(Question):
+    """sum_j w_j (d s_t / du)(x_i, x_j) x_j at the atoms of a unit sphere, with u the cosine of the distance.
+
+    It is asked at one time, where the *mean* potential is 1 / gESS.
+    """
+
+    mean: float = field(kw_only=True)
+
+
 class Answer(NamedTuple):
     """Heat sums, and the spectrum they come from where there is one, which gives them at other times too."""
 
@@ -103,10 +206,28 @@ class Potentials(NamedTuple):
     squares: FloatArray | None = None
 
 
+class Difference(NamedTuple):
+    """Logarithm of MMD^2 at each time, and bounds on the relative error of MMD^2."""
+
+    values: FloatArray
+    error: FloatArray
+
+
+class Levels(NamedTuple):
+    """Eigenvalues of the lowest levels, logarithms of their multiplicities N_l, and moments b_l = B_l / N_l."""
+
+    eigenvalues: FloatArray
+    log_multiplicities: FloatArray
+    moments: FloatArray
+
+
 class Costed(ABC):
     """One engine's offer for any contiguous range of the scales of a question. No sum is run until it is asked for."""
 
     name: str
+
+    #: Where the error of an answer is above the tolerance, offers of a higher rank may do better.
+    rank: int = 2
 
     @abstractmethod
     def seconds(self, first: int, end: int) -> float:
@@ -143,6 +264,32 @@ class PotentialOffer(Costed):
         """Potentials at the scales of *part*."""
 
 
+class DifferenceOffer(Costed):
+    """An offer of MMD^2 of two measures."""
+
+    @abstractmethod
+    def run(self, part: slice, progress: Progress) -> Difference:
+        """MMD^2 at the scales of *part*."""
+
+
+class LevelsOffer(Costed):
+    """An offer of level moments."""
+
+    @abstractmethod
+    def run(self, part: slice, progress: Progress) -> Levels:
+        """All of them."""
+
+
+class SlopesOffer(Costed):
+    """An offer of slopes, with a bound on their error."""
+
+    error: float = 0.0
+
+    @abstractmethod
+    def run(self, part: slice, progress: Progress) -> FloatArray:
+        """At all atoms, shape (n, d)."""
+
+
 class Engine(ABC):
     """One way to sum overlaps. It makes an offer, or None where a space lacks what it needs."""
 
@@ -162,4 +309,22 @@ class Engine(ABC):
 
     def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
         """An offer of potentials."""
+        return None
+
+    def differences(self, question: DifferenceQuestion) -> DifferenceOffer | None:
+        """An offer of MMD^2 of two measures: from the heat sums of each and of their mean, if there is no better."""
+        from .differences import Powers
+
+        return Powers.of(self, question)
+
+    def levels(self, question: LevelsQuestion) -> LevelsOffer | None:
+        """An offer of level moments."""
+        return None
+
+    def level_forms(self, question: LevelFormsQuestion) -> FormsOffer | None:
+        """An offer of quadratic forms with kernels that depend on the distance alone."""
+        return None
+
+    def slopes(self, question: SlopesQuestion) -> SlopesOffer | None:
+        """An offer of slopes at the atoms of a unit sphere."""
         return None

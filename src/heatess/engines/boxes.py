@@ -36,7 +36,7 @@ from .base import (
     Question,
 )
 from .neighbours import without_gaps
-from .spectral import accuracy, column_forms, threads_for
+from .spectral import accuracy, column_accuracy, column_forms, threads_for
 
 
 class Boxes(Engine):
@@ -219,7 +219,8 @@ class BoxForms(FormsOffer):
         torus, degree = box.torus_for(times, question)
         points, _ = box.moved(question.measure.points, float(times[-1]))
         flat = diagonals(times, torus.periods)[0] - box.images(torus, times)[0]
-        found = column_forms(torus, question, points, degree, times, flat, columns, progress)
+        epsilon, sums = column_accuracy(question.rtol), torus.forms_of(degree, times, flat)
+        found = column_forms(torus, sums, points, degree, columns, progress, epsilon)
         return np.asarray(found + np.multiply.outer(columns.sum(axis=0) ** 2, np.exp(-flat)))
 
 

@@ -1,27 +1,77 @@
-"""Forms and potentials, V' K V and K w, by the cheapest offers."""
+"""All questions but that of a profile, put to the cheapest offers: forms, potentials, differences, levels, slopes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import slices
-from ..base.errors import PrecisionWarning, warn
+from ..base.errors import PrecisionError, PrecisionWarning, warn
 from ..base.progress import Progress, announce, in_time
 from ..measures.measure import Measure
 from . import plan
-from .base import Engine, FormsQuestion, PotentialQuestion, Potentials
+from .base import (
+    Costed,
+    Difference,
+    DifferenceQuestion,
+    Engine,
+    FormsOffer,
+    FormsQuestion,
+    LevelFormsQuestion,
+    Levels,
+    LevelsQuestion,
+    PotentialOffer,
+    PotentialQuestion,
+    Potentials,
+    Question,
+    SlopesQuestion,
+)
 
 #: Makes so many more columns of signed weights, shape (places, columns).
 Draw = Callable[[int], FloatArray]
 
 #: Signed weights held at once, 512 MB of them, and most columns of a block.
 ENTRIES, MOST = 2**26, 4096
+
+#: Seconds that a second way to MMD^2, which keeps more digits, may take.
+LONG = 60.0
+
+
+C = TypeVar("C", bound=Costed)
+
+
+def _offers(
+    question: Question, ask: Callable[[Engine], C | None], engines: tuple[Engine, ...] | None, least: int = 0
+) -> list[C]:
+    """All offers; or the first that is cheap, if its answers have a rank of *least* or more."""
+    cheap, offers, count = plan.CHEAP_PROFILE + plan.CHEAP_ATOM * question.measure.n, [], len(question.times)
+    for engine in engines or plan.ENGINES:
+        offer = ask(engine)
+        if offer is not None:
+            if offer.rank >= least and offer.cost(0, count) < cheap:
+                return [offer]
+            offers.append(offer)
+    return offers
+
+
+def _steps(
+    question: Question, ask: Callable[[Engine], C | None], words: plan.Words | None, engines: tuple[Engine, ...] | None
+) -> tuple[list[plan.Step[C]], float]:
+    """The cheapest offers for all scales, and their seconds; or an error, in these *words* if they take too long."""
+    return _cheapest(question, _offers(question, ask, engines), words)
+
+
+def _cheapest(question: Question, offers: list[C], words: plan.Words | None) -> tuple[list[plan.Step[C]], float]:
+    steps, seconds = plan.cut(offers, len(question.times))
+    if seconds == math.inf:
+        raise question.unserved()
+    plan.afford(seconds, words or question.too_long)
+    return steps, seconds
 
 
 def forms(
@@ -32,32 +82,40 @@ def forms(
     engines: tuple[Engine, ...] | None = None,
 ) -> FloatArray:
     """v' C_t v of the columns that *draw* makes, some at a time, shape (columns, times)."""
-    places, count = question.measure.n, question.columns
-    found = [engine.forms(question) for engine in engines or plan.ENGINES]
-    steps, seconds = plan.cut([offer for offer in found if offer is not None], len(question.times))
-    if seconds == math.inf:
-        raise question.unserved()
-    plan.afford(seconds, words)
-    values = np.empty((count, len(question.times)))
-    for block in slices(count, min(max(ENTRIES // places, 16), MOST)):
+    return _drawn(question, _steps(question, lambda engine: engine.forms(question), words, engines)[0], draw, progress)
+
+
+def level_forms(
+    question: LevelFormsQuestion, draw: Draw, words: plan.Words, engines: tuple[Engine, ...] | None = None
+) -> FloatArray:
+    """v' H v of the columns that *draw* makes, shape (columns, kernels)."""
+    steps = _steps(question, lambda engine: engine.level_forms(question), words, engines)[0]
+    return _drawn(question, steps, draw, Progress(False))
+
+
+def _drawn(question: FormsQuestion, steps: list[plan.Step[FormsOffer]], draw: Draw, progress: Progress) -> FloatArray:
+    """Blocks of columns through all steps."""
+    rows = []
+    for block in slices(question.columns, min(max(ENTRIES // question.measure.n, 16), MOST)):
         columns = draw(block.stop - block.start)
-        for offer, part in steps:
-            values[block, part] = np.maximum(offer.run(part, columns, progress), 0.0)
-    return values
+        found = [offer.run(part, columns, progress) for offer, part in steps]
+        rows.append(np.maximum(np.concatenate(found, axis=1), 0.0))
+    return np.concatenate(rows)
 
 
 def potentials(
     question: PotentialQuestion, progress: Progress, words: plan.Words, engines: tuple[Engine, ...] | None = None
 ) -> Potentials:
     """Potentials by the cheapest offers among those whose error is small beside the mean, 1 / gESS."""
-    found = [engine.potentials(question) for engine in engines or plan.ENGINES]
-    offers = [offer for offer in found if offer is not None]
-    steps, seconds = plan.cut([offer for offer in offers if offer.error <= question.rtol], len(question.times))
-    if seconds == math.inf:
-        steps, seconds = plan.cut(offers, len(question.times))
-    if seconds == math.inf:
-        raise question.unserved()
-    plan.afford(seconds, words)
+
+    def good(engine: Engine) -> PotentialOffer | None:
+        offer = engine.potentials(question)
+        return None if offer is None or offer.error > question.rtol else offer
+
+    try:
+        steps, seconds = _steps(question, good, words, engines)
+    except PrecisionError:
+        steps, seconds = _steps(question, lambda engine: engine.potentials(question), words, engines)
     if seconds > plan.WORTH_A_WORD:
         what = f"{len(question.places):,} potentials of {question.measure.n:,} atoms"
         announce(f"{what}: about {in_time(seconds)}")
@@ -72,6 +130,52 @@ def potentials(
         )
     values = np.concatenate([answer.values for answer in answers])
     return Potentials(values, error, np.concatenate(squares) if squares else None)
+
+
+def differences(question: DifferenceQuestion, enough: float, engines: tuple[Engine, ...] | None = None) -> Difference:
+    """MMD^2 by the cheapest offers; where their error is not *enough*, by others that can do better, if they do."""
+    offers = _offers(question, lambda engine: engine.differences(question), engines, least=2)
+    steps, _ = _cheapest(question, offers, None)
+    count = len(question.times)
+    answer, rank = Difference(*np.empty((2, count))), np.zeros(count, dtype=np.int64)
+    for offer, part in steps:
+        answer.values[part], answer.error[part] = offer.run(part, Progress(False))
+        rank[part] = offer.rank
+    for offer in sorted(offers, key=lambda offer: offer.rank):
+        for first, last in _runs((answer.error > enough) & (rank < offer.rank)):
+            if offer.seconds(first, last) <= LONG:
+                again, part = offer.run(slice(first, last), Progress(False)), slice(first, last)
+                better = again.error < answer.error[part]
+                for column, other in zip(answer, again, strict=True):
+                    column[part] = np.where(better, other, column[part])
+                rank[part] = offer.rank
+    return answer
+
+
+def _runs(chosen: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First places of runs of what is chosen, and those after their last."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(np.int8), [0]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def levels(question: LevelsQuestion, words: plan.Words, engines: tuple[Engine, ...] | None = None) -> Levels:
+    """Level moments by the cheapest offer."""
+    [(offer, part)], _ = _steps(question, lambda engine: engine.levels(question), words, engines)
+    return offer.run(part, Progress(False))
+
+
+def level_seconds(question: LevelsQuestion) -> float:
+    """Rough seconds on two cores of `levels`."""
+    return _steps(question, lambda engine: engine.levels(question), lambda wait: wait, None)[1]
+
+
+def slopes(question: SlopesQuestion, words: plan.Words, engines: tuple[Engine, ...] | None = None) -> FloatArray:
+    """Gradients of the potential at the atoms of a unit sphere, before they are made tangential, shape (n, d)."""
+    [(offer, part)], _ = _steps(question, lambda engine: engine.slopes(question), words, engines)
+    if offer.error > 10 * question.rtol:
+        doubt = f"only to {offer.error:.1e}, not to rtol={question.rtol:g}"
+        warn(f"the gradient by points is certain {doubt}", PrecisionWarning)
+    return offer.run(part, Progress(False))
 
 
 def potentials_within(

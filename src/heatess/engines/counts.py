@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
 from ..measures.measure import Measure
-from ..spaces.capabilities import Embedding, ZonalPairs
+from ..spaces.capabilities import Embedding
 
 #: Sampled rows on each side: so few of a small cloud that the estimate costs less than what it saves.
 _ROWS, _ROWS_OF_LARGE, _LARGE = 100, 400, 50_000
@@ -36,8 +36,8 @@ class PairCounts:
     def of(cls, measure: Measure, embedding: Embedding) -> PairCounts:
         """Two disjoint sets of evenly spread rows, and all pairs between them."""
         rows = [measure.points[part] for part in sampled_rows(measure.n)]
-        axes, kernel = min(embedding.columns, _AXES), measure.space.pair_kernel
-        if embedding.columns > 8 and isinstance(kernel, ZonalPairs):
+        axes, kernel = min(embedding.columns, _AXES), measure.space.zonal
+        if embedding.columns > 8 and kernel is not None:
             chords = embedding.chord(kernel.distances(*(kernel.rows(part) for part in rows)))
             shadows = squares = chords**2
         else:

@@ -30,7 +30,17 @@ from ..heat.sums import HeatSums
 from ..measures.measure import Measure
 from ..spaces.capabilities import Modes
 from ..spaces.flow import ROWS, Flow
-from .base import Answer, Engine, Offer, PotentialOffer, PotentialQuestion, Potentials, Question
+from .base import (
+    Answer,
+    DifferenceOffer,
+    DifferenceQuestion,
+    Engine,
+    Offer,
+    PotentialOffer,
+    PotentialQuestion,
+    Potentials,
+    Question,
+)
 from .diagonals import (
     LOOKS,
     MOST_STEPS,
@@ -91,6 +101,16 @@ class Flows(Engine):
             return None
         refuse_finer(question, space.modes)
         return FlowPotentials(question, space.flow, space.modes)
+
+    def differences(self, question: DifferenceQuestion) -> DifferenceOffer | None:
+        """One run for all scales."""
+        from .differences import FlowDifference
+
+        space = question.measure.space
+        if space.flow is None or space.modes is None:
+            return None
+        refuse_finer(question, space.modes)
+        return FlowDifference(question, space.flow, space.modes)
 
     def refusal(self, question: Question) -> Exception:
         """Only for spaces of other kinds."""

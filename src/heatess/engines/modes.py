@@ -19,9 +19,13 @@ from ..measures.measure import Measure
 from ..spaces.capabilities import Modes
 from .base import (
     Answer,
+    DifferenceOffer,
+    DifferenceQuestion,
     Engine,
     FormsOffer,
     FormsQuestion,
+    LevelsOffer,
+    LevelsQuestion,
     Offer,
     PotentialOffer,
     PotentialQuestion,
@@ -80,6 +84,23 @@ class Eigenmodes(Engine):
             return None
         refuse_finer(question, modes)
         return ModesPotentials(question, modes)
+
+    def differences(self, question: DifferenceQuestion) -> DifferenceOffer | None:
+        """By the difference of the sums of eigenfunctions."""
+        from .differences import ModesDifference
+
+        modes = question.measure.space.modes
+        if modes is None:
+            return None
+        refuse_finer(question, modes)
+        return ModesDifference(question, modes)
+
+    def levels(self, question: LevelsQuestion) -> LevelsOffer | None:
+        """One mode a level."""
+        from .levels import ModeLevels
+
+        modes = question.measure.space.modes
+        return None if modes is None else ModeLevels(question, modes)
 
 
 def refuse_finer(question: Question, modes: Modes) -> None:

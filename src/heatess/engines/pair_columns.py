@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import one_blas_thread, share_out, slices, thread_count
 from ..base.progress import Progress
-from ..spaces.capabilities import PairKernel
-from .base import FormsOffer, FormsQuestion, PotentialOffer, PotentialQuestion, Potentials
+from ..spaces.capabilities import PairKernel, ZonalPairs
+from .base import FormsOffer, FormsQuestion, LevelFormsQuestion, PotentialOffer, PotentialQuestion, Potentials
 from .centred import diagonal_of
 from .tiles import over_tiles
 
@@ -40,21 +44,61 @@ class PairForms(FormsOffer):
         return self._kernel.seconds(pairs / 2, scales) + pairs * scales * question.columns * _MULTIPLY
 
     def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
-        """Each pair once."""
+        """Centred overlaps at each scale."""
         question, times = self._question, self._question.times[part]
-        points, diagonal = question.measure.points, diagonal_of(question.measure, times, question.rtol)
-        kernel = self._kernel.fitted(points, times, question.rtol)
-        total = np.zeros((LANES, len(times), columns.shape[1]))
+        diagonal = diagonal_of(question.measure, times, question.rtol)
+        kernel = self._kernel.fitted(question.measure.points, times, question.rtol)
 
-        def add(lane: int, rows: slice, others: slice) -> None:
-            terms_at = kernel.terms(kernel.rows(points, rows), kernel.rows(points, others))
-            for k, time in enumerate(times):
-                centred = diagonal.of_pairs(k, terms_at(float(time)))
-                found = np.einsum("ij,ij->j", columns[rows], centred @ columns[others])
-                total[lane, k] += found if rows == others else 2 * found
+        def centred(left: FloatArray, right: FloatArray) -> Iterator[FloatArray]:
+            terms_at = kernel.terms(left, right)
+            return (diagonal.of_pairs(k, terms_at(float(time))) for k, time in enumerate(times))
 
-        over_tiles(len(points), add, size=TILE, lanes=LANES, parallel=kernel.parallel, progress=progress)
-        return np.asarray(total.sum(axis=0).T)
+        return _forms(kernel, question.measure.points, centred, len(times), columns, progress)
+
+
+class PairLevelForms(FormsOffer):
+    """The same with kernels that are functions of the distance."""
+
+    name = "pairwise"
+
+    def __init__(self, question: LevelFormsQuestion, kernel: ZonalPairs) -> None:
+        self._question, self._kernel = question, kernel
+
+    def seconds(self, first: int, end: int) -> float:
+        """Distances, kernels, and products with each column."""
+        question, pairs = self._question, float(self._question.measure.n) ** 2
+        size = len(question.kernels.factors)
+        own = self._kernel.seconds(pairs / 2, size) + question.kernels.seconds * pairs / 2
+        return own + pairs * size * question.columns * _MULTIPLY
+
+    def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
+        """All kernels."""
+        kernel, kernels, points = self._kernel, self._question.kernels, self._question.measure.points
+
+        def values(left: FloatArray, right: FloatArray) -> Iterable[FloatArray]:
+            return kernels.of_distance(kernel.distances(left, right))
+
+        return _forms(kernel, points, values, len(kernels.factors), columns, progress)
+
+
+def _forms(
+    kernel: PairKernel,
+    points: NDArray[Any],
+    values: Callable[[FloatArray, FloatArray], Iterable[FloatArray]],
+    size: int,
+    columns: FloatArray,
+    progress: Progress,
+) -> FloatArray:
+    """Forms with *size* kernels, whose values for all pairs of two tiles come one after the other; each pair once."""
+    total = np.zeros((LANES, size, columns.shape[1]))
+
+    def add(lane: int, rows: slice, others: slice) -> None:
+        for k, form in enumerate(values(kernel.rows(points, rows), kernel.rows(points, others))):
+            found = np.einsum("ij,ij->j", columns[rows], form @ columns[others])
+            total[lane, k] += found if rows == others else 2 * found
+
+    over_tiles(len(points), add, size=TILE, lanes=LANES, parallel=kernel.parallel, progress=progress)
+    return np.asarray(total.sum(axis=0).T)
 
 
 class PairPotentials(PotentialOffer):

@@ -23,18 +23,29 @@ from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..heat.sums import HeatSums, LevelMoments, log_excess_of_power, share_of_mmd2
 from ..measures.measure import Measure
 from ..spaces.capabilities import FlatEmbedding, PairKernel, ZonalPairs
-from ..transforms.levels import LevelSpectrum, LevelTransform
-from .base import Answer, Engine, FormsOffer, FormsQuestion, Offer, PotentialOffer, PotentialQuestion, Question
+from ..transforms.levels import LevelSpectrum
+from .base import (
+    Answer,
+    Engine,
+    FormsOffer,
+    FormsQuestion,
+    LevelFormsQuestion,
+    LevelsOffer,
+    LevelsQuestion,
+    Offer,
+    PotentialOffer,
+    PotentialQuestion,
+    Question,
+    SlopesOffer,
+    SlopesQuestion,
+)
 from .cosines import ERROR, CosineSums, lanes_that_fit
 from .half_space import COINCIDENT, MOMENT_ERROR
 from .neighbours import LEAST_RTOL, NeighboursOffer, sum_cells
-from .pair_columns import PairForms, PairPotentials
+from .pair_columns import PairForms, PairLevelForms, PairPotentials
 from .single import BIN_ERROR, SLACK, Plan, SingleRows, certain, planned
 from .single import TILE as SINGLE_TILE
 from .tiles import TILE, tiles
-
-#: Transforms of at most so many seconds are not compared with pairs.
-QUICK = 5e-3
 
 #: Rows of a tile where each scale is summed on its own: several arrays of its square should stay in cache.
 SMALL_TILE = 128
@@ -73,8 +84,8 @@ class Pairs(Engine):
         kernel, embedding = space.pair_kernel, space.embedding
         if kernel is None:
             return None
-        if isinstance(kernel, ZonalPairs):
-            return LevelOffer(question, kernel)
+        if kernel.zonal is not None:
+            return LevelOffer(question, kernel.zonal)
         pairs = 0.5 * float(question.measure.n) ** 2
         gathered = question.rtol >= LEAST_RTOL and (
             kernel.separations is not None or (embedding is not None and embedding.open)
@@ -102,6 +113,25 @@ class Pairs(Engine):
         """Row after row."""
         kernel = question.measure.space.pair_kernel
         return None if kernel is None else PairPotentials(question, kernel)
+
+    def levels(self, question: LevelsQuestion) -> LevelsOffer | None:
+        """From cosines of all distances."""
+        from .levels import PairLevels
+
+        kernel = question.measure.space.zonal
+        return None if kernel is None else PairLevels(question, kernel)
+
+    def level_forms(self, question: LevelFormsQuestion) -> FormsOffer | None:
+        """Tile by tile."""
+        kernel = question.measure.space.zonal
+        return None if kernel is None else PairLevelForms(question, kernel)
+
+    def slopes(self, question: SlopesQuestion) -> SlopesOffer | None:
+        """Row after row."""
+        from .slopes import PairSlopes
+
+        kernel, series = question.measure.space.zonal, question.measure.space.of_sphere
+        return None if kernel is None or series is None else PairSlopes(question, kernel, series)
 
 
 class LevelOffer(Offer):
@@ -173,17 +203,6 @@ def level_seconds(n: int, kernel: ZonalPairs, count: int) -> float:
     pairs = 0.5 * float(n) ** 2
     few = 2e-4 + _FEW_PAIR * pairs + 1e-9 * count**2
     return min(few, _START + pairs * (_PAIR + _PRODUCT * kernel.width) + 2e-8 * count**2)
-
-
-def level_transform(measure: Measure, count: int) -> LevelTransform | None:
-    """The transform that gives *count* levels of a measure; None where it has fewer, or pairs are much cheaper."""
-    transform, kernel = measure.space.transform, measure.space.pair_kernel
-    if not isinstance(transform, LevelTransform) or count - 1 > transform.most:
-        return None
-    seconds = transform.seconds(measure.n, count - 1)
-    if isinstance(kernel, ZonalPairs) and max(4 * level_seconds(measure.n, kernel, count), QUICK) < seconds:
-        return None
-    return transform
 
 
 def lanes_for(n: int, most: int) -> int:

@@ -78,10 +78,10 @@ def heat_sums(
             "proportion to the number of atoms; leave out pairs="
         )
     atoms = measure.coalesced() if kernel.width <= FEW_COLUMNS else measure
-    if isinstance(kernel, ZonalPairs):
-        count = level_count(kernel.series, float(times.min()), atoms.ess, rtol, SERIES_LIMIT)
+    if (zonal := kernel.zonal) is not None:
+        count = level_count(zonal.series, float(times.min()), atoms.ess, rtol, SERIES_LIMIT)
         if count is not None:
-            return _by_levels(atoms, kernel, times, count, pairs, rng, progress)
+            return _by_levels(atoms, zonal, times, count, pairs, rng, progress)
     order = Cells.of(principal_coordinates(atoms.points), ORDERED).order
     draws = Draws.of(order, atoms.weights, pairs, rng, blocks=1)
     return _by_overlaps(atoms, kernel.fitted(atoms.points, times, rtol), times, draws, progress)

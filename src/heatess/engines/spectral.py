@@ -15,18 +15,24 @@ from ..base.errors import InputError, PrecisionError
 from ..base.progress import Progress
 from ..heat.series import level_probabilities
 from ..measures.measure import Measure
-from ..transforms.base import Transform
-from ..transforms.levels import LevelTransform
+from ..transforms.base import Forms, Transform
 from .base import (
     Answer,
+    DifferenceOffer,
+    DifferenceQuestion,
     Engine,
     FormsOffer,
     FormsQuestion,
+    LevelFormsQuestion,
+    LevelsOffer,
+    LevelsQuestion,
     Offer,
     PotentialOffer,
     PotentialQuestion,
     Potentials,
     Question,
+    SlopesOffer,
+    SlopesQuestion,
 )
 from .centred import diagonal_of, log_excess
 
@@ -69,6 +75,39 @@ class Spectral(Engine):
         transform = question.measure.space.transform
         return None if transform is None else SpectralPotentials(question, transform)
 
+    def differences(self, question: DifferenceQuestion) -> DifferenceOffer | None:
+        """By the difference of the coefficients."""
+        from .differences import SpectralDifference
+
+        transform = question.measure.space.transform
+        return None if transform is None else SpectralDifference(question, transform)
+
+    def levels(self, question: LevelsQuestion) -> LevelsOffer | None:
+        """Where levels are known one by one."""
+        from .levels import LatticeLevels, TransformLevels
+
+        transform, levels = question.measure.space.transform, question.measure.space.level_transform
+        if levels is not None:
+            return TransformLevels(question, levels)
+        return None if transform is None or not transform.mode_limit else LatticeLevels(question, transform)
+
+    def level_forms(self, question: LevelFormsQuestion) -> FormsOffer | None:
+        """One transform a column, where levels may be left out."""
+        from .levels import TransformLevelForms
+
+        transform = question.measure.space.level_transform
+        return None if transform is None or question.exact else TransformLevelForms(question, transform)
+
+    def slopes(self, question: SlopesQuestion) -> SlopesOffer | None:
+        """By the transforms of weights times coordinates."""
+        from .slopes import TransformSlopes
+
+        space = question.measure.space
+        transform, kernel, series = space.level_transform, space.zonal, space.of_sphere
+        if transform is None or kernel is None or series is None:
+            return None
+        return TransformSlopes(question, transform, kernel, series)
+
 
 def _finest(transform: Transform, question: Question) -> float:
     """The finest time that the transform certifies, to two per cent."""
@@ -92,6 +131,11 @@ def accuracy(rtol: float) -> float:
     up to 10^6 with room to spare.
     """
     return min(max(1e-4 * rtol, 3e-13), 1e-6)
+
+
+def column_accuracy(rtol: float) -> float:
+    """The same for signed weights, whose forms are compared with each other."""
+    return min(max(1e-6 * rtol, 1e-11), 1e-9)
 
 
 def threads_for(n: int, degree: float) -> int:
@@ -158,10 +202,9 @@ class SpectralForms(FormsOffer):
         question, times, degree = self._question, self._question.times[part], self._degree(part.start)
         if degree is None:
             raise Spectral().refusal(question)
-        log_room = log_excess(question.measure, times, question.rtol)
-        return column_forms(
-            self._transform, question, question.measure.points, degree, times, log_room, columns, progress
-        )
+        log_room, points = log_excess(question.measure, times, question.rtol), question.measure.points
+        sums = self._transform.forms_of(degree, times, log_room)
+        return column_forms(self._transform, sums, points, degree, columns, progress, column_accuracy(question.rtol))
 
 
 def column_seconds(transform: Transform, question: FormsQuestion, degree: float) -> float:
@@ -171,17 +214,15 @@ def column_seconds(transform: Transform, question: FormsQuestion, degree: float)
 
 def column_forms(
     transform: Transform,
-    question: FormsQuestion,
+    of_coefficients: Forms,
     points: NDArray[Any],
     degree: float,
-    times: FloatArray,
-    log_room: FloatArray,
     columns: FloatArray,
     progress: Progress,
+    epsilon: float,
 ) -> FloatArray:
-    """Forms of signed weights in units of one atom's, less the mean, shape (columns, times)."""
-    epsilon = min(max(1e-6 * question.rtol, 1e-11), 1e-9)
-    found, forms = np.empty((columns.shape[1], len(times))), transform.forms_of(degree, times, log_room)
+    """Forms of signed weights from their coefficients, good to *epsilon* per unit of weight; shape (columns, forms)."""
+    found: list[FloatArray] = [np.zeros(0)] * columns.shape[1]
 
     def fill(_: int, some: slice) -> None:
         sizes = np.abs(columns[:, some]).sum(axis=0)
@@ -189,14 +230,14 @@ def column_forms(
         with threads(1):
             coefficients = transform.of_columns(points, scaled, degree, epsilon)
             for row, (own, size) in enumerate(zip(coefficients, sizes, strict=True), some.start):
-                found[row] = size**2 * forms(own)
+                found[row] = size**2 * of_coefficients(own)
 
     work = list(slices(columns.shape[1], transform.together))
     with one_blas_thread(), progress.meter(len(work), "columns") as advance:
         for batch in slices(len(work), 16):
             share_out(work[batch], fill, thread_count())
             advance(batch.stop - batch.start)
-    return found
+    return np.stack(found)
 
 
 class SpectralPotentials(PotentialOffer):
@@ -245,8 +286,8 @@ class SpectralPotentials(PotentialOffer):
 
 def quick_overlap(measure: Measure, time: float, rtol: float) -> float | None:
     """1 / gESS at one time by a transform to levels so cheap that no other engine is asked, as for a filter step."""
-    transform = measure.space.transform
-    if not isinstance(transform, LevelTransform):
+    transform = measure.space.level_transform
+    if transform is None:
         return None
     degree = transform.degree_for(time, measure.ess, rtol, mmd2=False)
     if degree is None or transform.seconds(measure.n, degree) > QUICK + 6e-8 * measure.n:

@@ -48,8 +48,8 @@ def over_tiles(
 
 def zonal_pairs(measure: Measure) -> ZonalPairs:
     """The pair kernel of a space whose overlap depends on the distance alone, or an `InputError`."""
-    kernel = measure.space.pair_kernel
-    if not isinstance(kernel, ZonalPairs):
+    kernel = measure.space.zonal
+    if kernel is None:
         raise InputError(f"this needs a space whose heat kernel depends on the distance alone, not {measure.space!r}")
     return kernel
 

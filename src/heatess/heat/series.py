@@ -11,12 +11,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..base.arrays import FloatArray
 from .bounds import log_share, truncation
+
+if TYPE_CHECKING:
+    from .spherical import SphereSeries
 
 #: Above this many levels the small-time expansion is exact to rounding, on spheres of any dimension.
 SERIES_LIMIT = 1024
@@ -65,6 +68,11 @@ class Series(ABC):
 
     #: Zonal functions are mixtures of cosines of multiples of this times the distance.
     winding: float = 1.0
+
+    @property
+    def of_sphere(self) -> SphereSeries | None:
+        """The same, where it is that of a sphere or of its even functions."""
+        return None
 
     @abstractmethod
     def levels(self, count: int) -> Levels:

@@ -31,6 +31,11 @@ class SphereSeries(Series):
     radius: float = 1.0
 
     @property
+    def of_sphere(self) -> SphereSeries:
+        """Itself."""
+        return self
+
+    @property
     def winding(self) -> float:  # type: ignore[override]
         """Degree d is a mixture of cosines of d, d - 2, ... times the angle, so only every step-th occurs."""
         return self.step / self.radius

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,22 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray
-from ..base.blocks import one_blas_thread, share_out, slices, thread_count
 from ..base.errors import PrecisionWarning, warn
 from ..base.progress import Progress
 from ..base.results import Result
 from ..engines import columns, plan
-from ..engines.base import PotentialQuestion
-from ..engines.pairs import SMALL_TILE
-from ..engines.spectral import AGAIN, accuracy, threads_for
-from ..heat.series import SERIES_LIMIT, gess_level_count, level_count, level_probabilities
-from ..heat.spherical import SphereSeries
+from ..engines.base import PotentialQuestion, SlopesQuestion
+from ..engines.slopes import steepness
+from ..engines.spectral import AGAIN
 from ..measures import scales
 from ..measures.measure import Measure
 from ..measures.scales import check_one_scale, check_rtol
 from ..spaces.base import Space
-from ..spaces.capabilities import ZonalPairs
-from ..transforms.levels import LevelTransform
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -262,85 +256,18 @@ def _by_rows(measure: Measure, time: float, rtol: float, rows: NDArray[np.bool_]
 
 
 def _slopes(measure: Measure, time: float, rtol: float, mean: float) -> FloatArray | None:
-    """Tangential gradients of f = sum_j w_j s_t(., x_j) at the atoms, shape (n, d); None where the space is no sphere.
-
-    With u the cosine of the distance, d s_t / du on S^m is its value C at u = 1 times s_t of S^(m+2).
-    """
-    space = measure.space
-    series, own = space.series, space.pair_kernel
-    unit = isinstance(series, SphereSeries) and series.step == 1 and series.radius == 1 and space.form == "vectors"
-    if not (unit and isinstance(series, SphereSeries) and isinstance(own, ZonalPairs)):
+    """Tangential gradients of f = sum_j w_j s_t(., x_j) at the atoms, shape (n, d); None off unit spheres."""
+    space, series, kernel = measure.space, measure.space.of_sphere, measure.space.zonal
+    if series is None or kernel is None or series.step != 1 or series.radius != 1 or space.form != "vectors":
         return None
-    rows = own.rows(measure.points)
-    higher, steepness = SphereSeries(series.dim + 2), _steepness(series, time)
-    if steepness == 0:  # it underflows: the sphere is one footprint
+    rows = kernel.rows(measure.points)
+    if steepness(series, time) == 0:  # it underflows: the sphere is one footprint
         return np.zeros(rows.shape)
-    kernel = ZonalPairs(higher, own.width, rows=own.rows, cosines=own.cosines, distance=own.distance)
-    seconds = kernel.seconds(float(measure.n) ** 2, 1)
-    transform, degree = space.transform, None
-    if isinstance(transform, LevelTransform):
-        # Beyond them the series is at most C times the share of S^(m+2), at any place.
-        share = min(100 * rtol * mean / math.sqrt(steepness), 0.1)
-        degree = gess_level_count(higher, time, share, int(transform.most))
-    if isinstance(transform, LevelTransform) and degree and 6 * transform.seconds(measure.n, degree) < seconds:
-        vectors = _by_transform(transform, measure, rows, time, degree, accuracy(rtol))
-        error = 8 * accuracy(rtol) * max(1.0, math.sqrt(steepness))
-    else:
+
+    def words(wait: str) -> str:
         where = f"{measure.n:,} points on {space!r} at {scales.in_words(space, time)}"
         instead = "take that by weights, 2 G (1 - G f) with G = gESS, from f = potential(...) alone"
-        plan.afford(
-            seconds,
-            lambda wait: (
-                f"the gradient by {where} would take {wait}; give fewer points or a coarser scale, or {instead}"
-            ),
-        )
-        vectors = steepness * _by_pairs(kernel, measure, time)
-        error = float(kernel.errors(np.array([time]), np.array([mean]))[0])
-    if error > 10 * rtol:
-        warn(f"the gradient by points is certain only to {error:.1e}, not to rtol={rtol:g}", PrecisionWarning)
+        return f"the gradient by {where} would take {wait}; give fewer points or a coarser scale, or {instead}"
+
+    vectors = columns.slopes(SlopesQuestion(measure, np.array([time]), rtol, mean=mean), words)
     return np.asarray(vectors - np.einsum("ij,ij->i", vectors, rows)[:, None] * rows)
-
-
-def _steepness(series: SphereSeries, time: float) -> float:
-    """C = d s_t / du at distance zero: the mean of lambda over m, or by the small-time expansion."""
-    count = level_count(series, time, 1.0, 1e-15, SERIES_LIMIT)
-    if count is None:
-        return -2 * float(series.small_time(time).polynomial[1])  # s_t = 1 + c r^2 + ..., and u = 1 - r^2 / 2 + ...
-    return float(level_probabilities(series, time, count) @ series.levels(count).eigenvalues) / series.dim
-
-
-def _by_transform(
-    transform: LevelTransform, measure: Measure, rows: FloatArray, time: float, degree: int, epsilon: float
-) -> FloatArray:
-    """sum_j w_j (d s_t / du)(x_i, x_j) x_j, coordinate by coordinate, shape (n, d).
-
-    On S^m, P_l' is (2l + m - 1) / N_l times the sum of N_k P_k over k = l - 1, l - 3, ...
-    """
-    copies = np.exp(transform.series.levels(degree + 1).log_multiplicities)
-    slopes = level_probabilities(transform.series, time, degree + 1) / copies
-    slopes *= 2 * np.arange(degree + 1) + transform.series.dim - 1
-    above = np.zeros(degree + 1)
-    for parity in (0, 1):
-        above[parity::2] = np.cumsum(slopes[parity::2][::-1])[::-1]
-    shares = copies * np.append(above[1:], 0.0)
-    threads = threads_for(measure.n, degree)
-    found = []
-    for column in rows.T:
-        coefficients = transform.coefficients(measure.points, measure.weights * column, degree, epsilon, threads)
-        found.append(transform.synthesis(coefficients, shares, measure.points, epsilon, threads))
-    return np.stack(found, axis=1)
-
-
-def _by_pairs(kernel: ZonalPairs, measure: Measure, time: float) -> FloatArray:
-    """sum_j w_j s_t(x_i, x_j) x_j, shape (n, d), tile after tile."""
-    total, atoms = np.zeros(measure.points.shape), measure.coalesced()
-
-    def fill(_: int, rows: slice) -> None:
-        left = kernel.rows(measure.points, rows)
-        for part in slices(atoms.n, 4 * SMALL_TILE):
-            right = kernel.rows(atoms.points, part)
-            total[rows] += kernel.terms(left, right)(time).overlap @ (atoms.weights[part, None] * right)
-
-    with one_blas_thread():
-        share_out(list(slices(measure.n, SMALL_TILE)), fill, thread_count())
-    return total

@@ -14,7 +14,7 @@ from ..engines import columns, plan
 from ..engines.modes import BLOCK_ENTRIES
 from ..heat.sums import HeatSums
 from ..measures.measure import Measure, distinct_rows
-from ..spaces.capabilities import Modes, OverlapsOfTime, ZonalPairs
+from ..spaces.capabilities import Modes, OverlapsOfTime
 from .certificate import features_of
 
 #: Lags worked out before it is asked at which scales more are needed; twice as many each time, up to the second.
@@ -189,5 +189,5 @@ def equally_weighted(measure: Measure, rows: IntArray) -> Measure:
 
 def _sharp(measure: Measure, rtol: float) -> float:
     """More digits than asked for, where they cost little: at coarse scales 1 - 1 / gESS is a small difference."""
-    exact = measure.space.transform is not None or isinstance(measure.space.pair_kernel, ZonalPairs)
+    exact = measure.space.transform is not None or measure.space.zonal is not None
     return min(rtol, SHARP if exact and measure.n <= FEW else LESS_SHARP)

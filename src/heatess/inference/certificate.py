@@ -24,7 +24,7 @@ from ..engines.base import PotentialQuestion
 from ..heat.sums import HeatSums
 from ..measures.measure import Measure
 from ..spaces.base import Space
-from ..spaces.capabilities import Resolved, ZonalPairs
+from ..spaces.capabilities import Resolved
 from .mmd import apart, log_mmd2_of
 from .uneven import squared_apart
 
@@ -82,7 +82,7 @@ def _grid(measure: Measure, time: float) -> FloatArray:
 
 def _scales_are_free(space: Space) -> bool:
     """Whether many scales cost hardly more than one."""
-    return space.transform is not None or isinstance(space.pair_kernel, ZonalPairs)
+    return space.transform is not None or space.zonal is not None
 
 
 def _sums(measure: Measure, times: FloatArray, rtol: float) -> HeatSums:

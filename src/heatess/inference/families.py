@@ -6,28 +6,24 @@ single degree, v_l^2 for a Sobolev statistic. One transform, or one sum over pai
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.errors import InputError
 from ..base.progress import Progress
-from ..engines import columns, pairs, plan
-from ..engines.base import FormsQuestion, Question
+from ..engines import columns, plan
+from ..engines.base import FormsQuestion, LevelFormsQuestion, LevelsQuestion, Question, ZonalKernels
 from ..engines.centred import log_excess
 from ..engines.columns import Draw
-from ..engines.spectral import accuracy, threads_for
+from ..heat.radial import radial
 from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..measures.measure import Measure
 from ..spaces.base import Space
-from ..spaces.capabilities import ZonalPairs
-from ..transforms.levels import LevelTransform
-from .forms import Way, pair_forms, pair_seconds, transform_way
+from ..spaces.capabilities import RadialFactor, combined
 from .sobolev import Sobolev
 
 #: Single degrees that are tested besides the scales.
@@ -45,8 +41,8 @@ FAST_LEVELS = 2**13
 #: Atoms up to which a statistic with infinitely many levels is summed over pairs; the levels that are kept above that.
 PAIR_ATOMS, KEPT_LEVELS = 4000, 1024
 
-#: Accuracy of signed sums at all scales, and of the transforms for them per unit of weight.
-RTOL, EPSILON = 1e-8, 1e-11
+#: Accuracy of signed sums at all scales.
+RTOL = 1e-8
 
 #: Seconds on two cores of one zonal function of one pair.
 _ZONAL = 5e-9
@@ -100,6 +96,9 @@ def too_long(measure: Measure, draws: int, wait: str) -> str:
 class LevelFamily(Family):
     """Statistics on a space whose kernel depends on the distance alone: all from the level moments b_l = B_l / N_l."""
 
+    #: Whether signed weights must meet in all levels, also in those that are left out.
+    _exact = False
+
     def __init__(self, space: Space, series: Series, coefficients: FloatArray, scales: int) -> None:
         self.space, self._series, self.scales = space, series, scales
         self.size, levels = coefficients.shape
@@ -109,80 +108,35 @@ class LevelFamily(Family):
         self._beyond = np.zeros(self.size)  # sum of c_l N_l of levels that are left out
         self.levels = NullLevels(coefficients, logs, self._beyond)
 
+    def _question(self, measure: Measure, rtol: float) -> LevelsQuestion:
+        return LevelsQuestion.of(measure, self._factors.shape[1] + 1, rtol)
+
     def values(self, measure: Measure, rtol: float) -> FloatArray:
         """ESS sum c_l N_l b_l; in levels that are left out an atom meets only itself."""
-        return np.asarray(measure.ess * (self._factors @ self._moments(measure, rtol)) + self._beyond)
+
+        def words(wait: str) -> str:
+            what = f"the levels of {measure.n:,} points on {self.space!r}"
+            return f"{what} would take {wait}; give fewer points, chosen at random"
+
+        moments = columns.levels(self._question(measure, rtol), words).moments[1:]
+        return np.asarray(measure.ess * (self._factors @ moments) + self._beyond)
 
     def seconds(self, measure: Measure) -> float:
-        """Those of the transform, or of all pairs."""
-        count, kernel = self._factors.shape[1] + 1, self.space.pair_kernel
-        transform = pairs.level_transform(measure, count)
-        if transform is not None:
-            return transform.seconds(measure.n, count - 1)
-        return pairs.level_seconds(measure.n, kernel, count) if isinstance(kernel, ZonalPairs) else math.inf
-
-    def _moments(self, measure: Measure, rtol: float) -> FloatArray:
-        """b_1, b_2, ..."""
-        count, kernel = self._factors.shape[1] + 1, self.space.pair_kernel
-        transform = pairs.level_transform(measure, count)
-        if transform is not None:
-            epsilon, threads = accuracy(rtol), threads_for(measure.n, count)
-            degree = float(max(count - 1, 2))
-            points, weights = measure.points, measure.weights
-            return transform.spectrum_of(points, weights, degree, epsilon, rtol, threads).moments.values[1:count]  # type: ignore[attr-defined, no-any-return]
-        if not isinstance(kernel, ZonalPairs):
-            raise TypeError("a space with a series has pairs by their distance")
-        plan.afford(
-            self.seconds(measure),
-            lambda wait: (
-                f"the levels of {measure.n:,} points on {self.space!r} would take {wait}; give fewer points, chosen at "
-                "random"
-            ),
-        )
-        return pairs.pair_moments(measure, kernel, max(count, 3), rtol, Progress(False)).values[1:count]
+        """As the plan says."""
+        return columns.level_seconds(self._question(measure, RTOL))
 
     def signed(self, measure: Measure, draw: Draw, count: int) -> FloatArray:
-        """By the transform, or over all pairs, each once for all v."""
-        ways = [self.by_transform(measure, count), self.by_pairs(measure, count)]
-        way = min((way for way in ways if way is not None), key=lambda way: way.seconds)
-        plan.afford(way.seconds, partial(too_long, measure, count - 1))
-        return way.run(draw, count, Progress(False))
+        """By whatever engine is cheapest, with the same kernels for all v."""
+        exact = self._exact and measure.n <= PAIR_ATOMS
+        question = LevelFormsQuestion(measure, np.zeros(1), RTOL, columns=count, kernels=self._kernels(), exact=exact)
+        return columns.level_forms(question, draw, partial(too_long, measure, count - 1))
 
-    def by_pairs(self, measure: Measure, count: int) -> Way:
-        """All pairs, each once for all v."""
-        kernel = self._kernel()
+    def _kernels(self) -> ZonalKernels:
+        """h = sum_l c_l N_l P_l(d) of each statistic; see `signed`."""
+        return ZonalKernels(self._factors, self._beyond, self._of_distance, _ZONAL * self._factors.shape[1])
 
-        def run(draw: Draw, count: int, progress: Progress) -> FloatArray:
-            forms = partial(self.forms, kernel)
-            return pair_forms(kernel, forms, self.size, measure.points, draw(count), progress)
-
-        return Way(pair_seconds(kernel, measure.n, self.size, count) + self._form_seconds(measure.n), run)
-
-    def _kernel(self) -> ZonalPairs:
-        kernel = self.space.pair_kernel
-        if not isinstance(kernel, ZonalPairs):
-            raise TypeError("a space with a series has pairs by their distance")
-        return kernel
-
-    def by_transform(self, measure: Measure, count: int) -> Way | None:
-        """sum_l c_l N_l b_l; None where the space has no transform that serves."""
-        transform, levels = self.space.transform, self._factors.shape[1]
-        if not isinstance(transform, LevelTransform) or levels > transform.most:
-            return None
-
-        def sums(coefficients: NDArray[Any], weights: FloatArray) -> FloatArray:
-            found = self._factors @ transform.moments(coefficients)[1 : levels + 1]
-            return np.asarray(found + self._beyond * (weights @ weights))
-
-        return transform_way(transform, measure.points, float(max(levels, 2)), sums, count, EPSILON)
-
-    def _form_seconds(self, n: int) -> float:
-        """All zonal functions of half the pairs."""
-        return float(_ZONAL * self._factors.shape[1] * n**2 / 2)
-
-    def forms(self, kernel: ZonalPairs, left: FloatArray, right: FloatArray) -> list[FloatArray]:
-        """h = sum_l c_l N_l P_l(d) of each statistic for all pairs of two tiles; see `signed`."""
-        zonal = self._series.zonal(self._factors.shape[1] + 1, kernel.distances(left, right))[1:]
+    def _of_distance(self, distances: FloatArray) -> list[FloatArray]:
+        zonal = self._series.zonal(self._factors.shape[1] + 1, distances)[1:]
         return list(np.tensordot(self._factors, zonal, axes=1))
 
 
@@ -197,14 +151,14 @@ class HeatLevelFamily(LevelFamily):
         super().__init__(space, series, coefficients, len(times))
         self._times = times
 
-    def _form_seconds(self, n: int) -> float:
-        return 0.0
-
-    def forms(self, kernel: ZonalPairs, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+    def _kernels(self) -> ZonalKernels:
         """k_2t - 1 from tables, and N_l P_l."""
-        terms = kernel.terms(left, right)
+        return ZonalKernels(self._factors, self._beyond, self._of_distance)
+
+    def _of_distance(self, distances: FloatArray) -> list[FloatArray]:
+        terms = combined([RadialFactor(partial(radial, self._series), distances.ravel())], [], distances.shape)
         excess = [terms(float(time)).excess for time in self._times]
-        low = self._series.zonal(LOW_DEGREES + 1, kernel.distances(left, right))[1:]
+        low = self._series.zonal(LOW_DEGREES + 1, distances)[1:]
         factors = self._factors[self.scales :, :LOW_DEGREES].diagonal()
         return [form for form in excess if form is not None] + [
             factor * part for factor, part in zip(factors, low, strict=True)
@@ -213,6 +167,8 @@ class HeatLevelFamily(LevelFamily):
 
 class PsiFamily(LevelFamily):
     """One Sobolev statistic with infinitely many levels, as a function of the distance of pairs."""
+
+    _exact = True
 
     def __init__(self, space: Space, series: Series, statistic: Sobolev) -> None:
         if statistic.psi is None:
@@ -231,22 +187,15 @@ class PsiFamily(LevelFamily):
         if measure.n > PAIR_ATOMS:
             return super().values(measure, rtol)
         weights = np.ascontiguousarray(measure.weights)[:, None]
-        return np.asarray(measure.ess * self.by_pairs(measure, 1).run(lambda _: weights, 1, Progress(False))[0])
-
-    def by_transform(self, measure: Measure, count: int) -> Way | None:
-        """For very many atoms, as in `values`."""
-        return super().by_transform(measure, count) if measure.n > PAIR_ATOMS else None
-
-    def _form_seconds(self, n: int) -> float:
-        return 0.0
+        return np.asarray(measure.ess * self.signed(measure, lambda _: weights, 1)[0])
 
     def seconds(self, measure: Measure) -> float:
         """Those of the distances of all pairs, or of the levels."""
         return 4e-8 * measure.n**2 if measure.n <= PAIR_ATOMS else super().seconds(measure)
 
-    def forms(self, kernel: ZonalPairs, left: FloatArray, right: FloatArray) -> list[FloatArray]:
+    def _kernels(self) -> ZonalKernels:
         """psi(d)."""
-        return [self._psi(kernel.distances(left, right))]
+        return ZonalKernels(self._factors, self._beyond, lambda distances: [self._psi(distances)])
 
 
 class HeatFamily(Family):
@@ -283,7 +232,8 @@ class HeatFamily(Family):
 def heat_family(measure: Measure, times: FloatArray) -> Family:
     """Statistics at *times* and, where levels are known one by one, in the degrees 1, 2 and 3."""
     space, series = measure.space, measure.space.series
-    fast = isinstance(space.transform, LevelTransform) and space.transform.most >= FAST_LEVELS
+    transform = space.level_transform
+    fast = transform is not None and transform.most >= FAST_LEVELS
     limit = FAST_LEVELS if fast else SERIES_LIMIT
     count = None if series is None else level_count(series, float(times.min()), measure.ess, 1e-10, limit)
     if series is None or count is None:

@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import math
-from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import EPS, FloatArray, shown
-from ..base.blocks import slices
 from ..base.errors import InputError, PrecisionWarning, ScaleError, warn
-from ..base.progress import Progress
-from ..engines import plan
-from ..engines.base import Question
-from ..engines.centred import log_excess
-from ..engines.diagonals import SOON
-from ..engines.energies import Energies, blur_of
-from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, Eigenmodes, share_missing
-from ..engines.runs import log_energy, rounding_of
-from ..engines.spectral import AGAIN, accuracy, threads_for
-from ..heat.sums import LevelMoments, log_sum
+from ..engines import columns
+from ..engines.base import Difference, DifferenceQuestion
 from ..measures import scales
 from ..measures.measure import Measure, distinct_rows, in_frame_of
 from ..measures.scales import check_rtol
 from ..parts.sums import part_named
 from ..profiles.profile import mmd2_doubt
 from ..spaces.base import Space
-from ..spaces.capabilities import Modes
-from ..spaces.flow import Flow
-from ..transforms.base import Coefficients, LowSums, Spectrum, Transform
-from ..transforms.levels import LevelSpectrum, LevelTransform
-
-#: Longest estimate of a transform, in seconds, before other ways are asked; and before they are tried, if as quick.
-LONG, QUICK = 60.0, 0.05
-
-
-class LogMmd2(NamedTuple):
-    """Logarithm of MMD^2 at each time, and bounds on the relative error of MMD^2."""
-
-    values: FloatArray
-    error: FloatArray
 
 
 class Apart(NamedTuple):
@@ -52,16 +28,6 @@ class Apart(NamedTuple):
     mass: float  # what the total weights were
     places: NDArray[Any]  # all places, those that have none of the two as well
     rounding: FloatArray  # of the scaled weight at each of them
-
-    @property
-    def n(self) -> int:
-        """Number of atoms of both."""
-        return self.left.n + self.right.n
-
-    @property
-    def size(self) -> float:
-        """The ESS of independent draws that would be as far from uniform as half the difference of the two is."""
-        return 4 / (1 / self.left.ess + 1 / self.right.ess)
 
 
 def mmd2(
@@ -247,191 +213,11 @@ def apart(one: Measure, other: Measure) -> Apart | None:
     return Apart(left, right, mass, points[first], rounding / mass)
 
 
-def log_mmd2_of(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
+def log_mmd2_of(parts: Apart, times: FloatArray, rtol: float) -> Difference:
     """MMD^2 of the two scaled parts, at increasing times."""
-    space = parts.left.space
-    if space.modes is not None:
-        return _by_modes(parts, times, space.modes, rtol)
-    transform = space.transform
-    seam = len(times) if transform is None else _served(transform, parts, times, rtol, LONG)
-    found = []
-    if seam:
-        found.append(_by_powers(parts, times[:seam], rtol))
-    if transform is not None and seam < len(times):
-        quick = _served(transform, parts, times, rtol, QUICK)
-        tried = _quick_powers(parts, times[seam:quick], rtol)
-        if tried is not None:
-            found.append(tried)
-            seam = quick
-    if transform is not None and seam < len(times):
-        found.append(_by_transform(transform, parts, times[seam:], rtol))
-    return LogMmd2(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
-
-
-def _served(transform: Transform, parts: Apart, times: FloatArray, rtol: float, longest: float) -> int:
-    """The place of the first time that the transform serves in so many seconds."""
-    for place, time in enumerate(times):
-        degree = transform.degree_for(float(time), parts.size, rtol)
-        if degree is not None and transform.seconds(parts.n, degree) <= longest:
-            return place
-    return len(times)
-
-
-def _quick_powers(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2 | None:
-    """By powers at scales whose transform takes long; None where that takes long too, or loses too many digits."""
-    if not len(times) or _powers_seconds(parts, times, rtol) > QUICK:
-        return None
-    found = _by_powers(parts, times, rtol)
-    return found if (found.error <= rtol).all() else None
-
-
-def _powers_seconds(parts: Apart, times: FloatArray, rtol: float) -> float:
-    """Rough seconds of `_by_powers`: its third measure takes at most twice what the others take together."""
-    return 3 * sum(plan.estimate(Question(part, times, rtol)) for part in (parts.left, parts.right))
-
-
-def _moved(root_error: FloatArray | float, log_room: FloatArray, values: FloatArray) -> FloatArray:
-    """What an error of the coefficients per unit of weight does to MMD^2, relatively.
-
-    It moves MMD by at most that times sqrt(k_2t(x, x) - 1), the MMD of one atom: the triangle inequality. Where the
-    square of that underflows, zero is the right number.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        moved = np.log(root_error) + log_room / 2
-        share = np.exp(np.minimum(moved - values / 2, 300.0))
-    return np.where(2 * moved < -745.0, 0.0, 2 * share + share**2)
-
-
-class Transformed(NamedTuple):
-    """Coefficients and low sums of one measure, and the log of the energy that they leave out at each time."""
-
-    coefficients: Coefficients
-    low_sums: LowSums
-    log_left_out: FloatArray
-
-
-def _by_transform(transform: Transform, parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
-    """From half the difference of the coefficients, whose energies in each level are no more than those of one atom.
-
-    What truncation leaves out of it is no more than the larger of what it leaves out of the two.
-    """
-    epsilon, space = accuracy(rtol), parts.left.space
-    needed = transform.degree_for(float(times[0]), parts.size, rtol)
-    degree = transform.most if needed is None else needed
-    # An angle that is good to EPS turns a coefficient of level lambda by EPS sqrt(lambda), m / 4t at most in the mean.
-    turned = 8 * EPS * space.diameter * np.sqrt(space.dim / (4 * times))
-    log_room = log_excess(parts.left, times, rtol)
-    while True:
-        left, right = (_transformed(transform, part, degree, times, rtol) for part in (parts.left, parts.right))
-        half = (left.coefficients - right.coefficients) / 2
-        spectrum = _spectrum(transform, half, partial(_half_low_sums, left, right), degree, rtol)
-        values = spectrum.heat_sums(times).log_mmd2
-        with np.errstate(invalid="ignore"):
-            missing = np.exp(np.minimum(np.maximum(left.log_left_out, right.log_left_out) - values, 700.0))
-        missing = np.where(np.isneginf(values), 0.0, missing)
-        more = 1.5 * degree + 1
-        enough = not (missing > rtol).any()
-        if enough or more > transform.most or transform.seconds(parts.n, more) > AGAIN:
-            error = missing + _moved(epsilon + turned + parts.rounding.sum(), log_room, values)
-            return LogMmd2(values + math.log(4), error)
-        degree = float(int(more))
-
-
-def _transformed(transform: Transform, part: Measure, degree: float, times: FloatArray, rtol: float) -> Transformed:
-    epsilon, low_sums = accuracy(rtol), cache(lambda: transform.low_sums(part.points, part.weights))
-    found = transform.coefficients(part.points, part.weights, degree, epsilon, threads_for(part.n, degree))
-    sums = transform.spectrum(found, low_sums, degree, epsilon, rtol).heat_sums(times)
-    with np.errstate(divide="ignore"):
-        return Transformed(found, low_sums, np.log(sums.missing) + sums.log_mmd2)
-
-
-def _half_low_sums(left: Transformed, right: Transformed) -> FloatArray:
-    return np.asarray((left.low_sums() - right.low_sums()) / 2)
-
-
-def _spectrum(
-    transform: Transform, coefficients: Coefficients, low_sums: LowSums, degree: float, rtol: float
-) -> Spectrum:
-    """The spectrum of a measure of total weight zero, without what holds for total weight one alone."""
-    epsilon = accuracy(rtol)
-    if isinstance(transform, LevelTransform):
-        return LevelSpectrum(transform.series, LevelMoments(transform.moments(coefficients), root_error=epsilon))
-    return transform.spectrum(coefficients, low_sums, degree, epsilon, rtol)
-
-
-def _by_powers(parts: Apart, times: FloatArray, rtol: float) -> LogMmd2:
-    """2 A_a + 2 A_b - 4 A_m, with m the mean of the two, each less one; whatever engine sums them."""
-    left, right = parts.left, parts.right
-    points, weights = (
-        np.concatenate([getattr(part, name) for part in (left, right)]) for name in ("points", "weights")
-    )
-    mean = Measure.trusted(left.space, points, weights / 2)
-    sums = [plan.run(part, times, rtol, "auto", Progress(False)).sums for part in (left, right, mean)]
-    logs = np.array([part.log_mmd2 for part in sums])
-    peak = logs.max(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        terms = np.array([[2.0], [2.0], [4.0]]) * np.exp(logs - peak)
-        difference = np.maximum(terms[0] + terms[1] - terms[2], 0.0)
-        doubt = np.einsum("kt,kt->t", terms, [part.mmd2_error + 4 * EPS for part in sums])
-        error = np.where(difference > 0, doubt / difference, np.inf)
-        values = np.log(difference) + peak
-    nothing = np.isneginf(peak)
-    values = np.where(nothing, -np.inf, values)
-    error = np.where(nothing, 0.0, error + _moved(parts.rounding.sum(), log_excess(left, times, rtol), values))
-    return LogMmd2(values, error)
-
-
-def _by_modes(parts: Apart, times: FloatArray, modes: Modes, rtol: float) -> LogMmd2:
-    """From eigenpairs if they are soon found; by a Lanczos run else, and where too little of it is in them."""
-    Eigenmodes().offer(Question(parts.left, times, rtol))  # refuses scales that the eigenpairs do not resolve
-    space = parts.left.space
-    if space.flow is None:
-        return _by_eigenpairs(parts, times, modes)[0]
-    if modes.seconds(float(times[0])) > SOON:
-        return _by_flow(parts, times, space.flow, modes, rtol)
-    found, missing = _by_eigenpairs(parts, times, modes)
-    bad = missing > mmd2_doubt(space, rtol)
-    if bad.any():
-        others = _by_flow(parts, times[bad], space.flow, modes, rtol)
-        better = others.error < found.error[bad]
-        for column, other in zip(found, others, strict=True):
-            column[np.flatnonzero(bad)[better]] = other[better]
-    return found
-
-
-def _by_eigenpairs(parts: Apart, times: FloatArray, modes: Modes) -> tuple[LogMmd2, FloatArray]:
-    """From half the difference of the sums of eigenfunctions; and the share of MMD^2 in those left out, at most."""
-    pairs = modes.resolved(float(times[0]))
-    values, rounding = pairs.values, pairs.rounding
-    size = BLOCK_ENTRIES // len(values) + 1
-    coefficients, rounded = np.zeros((2, len(values)))
-    for part, sign in ((parts.left, 0.5), (parts.right, -0.5)):
-        for rows in slices(part.n, size):
-            functions = pairs.at(part.points[rows])
-            coefficients += sign * (part.weights[rows] @ functions)
-            rounded += SUM_ROUNDING * (part.weights[rows] @ np.abs(functions))
-    for rows in slices(len(parts.places), size):
-        rounded += parts.rounding[rows] @ np.abs(pairs.at(parts.places[rows]))
-    rates = 2 * np.multiply.outer(times, values)
-    with np.errstate(divide="ignore"):
-        logs = log_sum(2 * np.log(np.abs(coefficients[1:])) - rates[:, 1:])
-    points = np.concatenate([parts.left.points, parts.right.points])
-    energy = modes.energy(points, np.concatenate([parts.left.weights, -parts.right.weights]) / 2)
-    missing = share_missing(modes, rates, energy, logs)
-    energies = Energies(values[1:], np.abs(coefficients[1:]), rounded[1:], math.sqrt(energy))
-    error = missing + energies.errors(times, logs, rounding, blur_of(values, times, rounding)[:, 1:])
-    return LogMmd2(logs + math.log(4), error), missing
-
-
-def _by_flow(parts: Apart, times: FloatArray, flow: Flow, modes: Modes, rtol: float) -> LogMmd2:
-    """From half the difference of the functionals of the two parts."""
-    vector, rounding = np.zeros(flow.size), flow.longest(abs(modes.functionals(parts.places)).T @ parts.rounding)
-    for part, sign in ((parts.left, 0.5), (parts.right, -0.5)):
-        starts = modes.functionals(part.points)
-        vector += starts.T @ (sign * part.weights)
-        rounding += rounding_of(flow, starts, part.weights / 2)
-    logs, error = log_energy(flow, vector, rounding, times, rtol)
-    return LogMmd2(logs + math.log(4), error)
+    left, right, _, places, rounding = parts
+    question = DifferenceQuestion(left, times, rtol, other=right, places=places, rounding=rounding)
+    return columns.differences(question, rtol if left.space.modes is None else mmd2_doubt(left.space, rtol))
 
 
 def _warn_of_doubt(space: Space, times: FloatArray, values: FloatArray, error: FloatArray, rtol: float) -> None:

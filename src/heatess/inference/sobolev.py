@@ -17,7 +17,7 @@ import numpy as np
 from ..base.arrays import FloatArray, numeric_array, shown
 from ..base.errors import InputError
 from ..heat.series import Series
-from ..heat.spherical import SphereSeries, mean_chord
+from ..heat.spherical import mean_chord
 from ..spaces.base import Space
 
 #: Levels of the limit law of a statistic with infinitely many.
@@ -54,7 +54,7 @@ def sobolev(space: Space, statistic: Any) -> Sobolev:
             "for the test at several scales"
         )
     if isinstance(statistic, str):
-        return _named(space, series, statistic)
+        return _named(space, statistic)
     if callable(statistic):
         return Sobolev("Sobolev", _asked(series, statistic))
     values = np.atleast_1d(numeric_array(statistic, "statistic").astype(np.float64))
@@ -88,23 +88,24 @@ def _asked(series: Series, function: Callable[[Any], Any]) -> FloatArray:
     return values[:kept]
 
 
-def _named(space: Space, series: Series, name: str) -> Sobolev:
-    sphere = isinstance(series, SphereSeries) and (series.step == 1 or space.form == "vectors")
+def _named(space: Space, name: str) -> Sobolev:
+    series = space.of_sphere
+    single = series is not None and series.step == 1
+    sphere = single or (series is not None and space.form == "vectors")
     if name == "rayleigh":
-        if isinstance(series, SphereSeries) and (series.step == 1 or space.form == "quaternions"):
+        if single or (series is not None and space.form == "quaternions"):
             return Sobolev("Rayleigh", np.array([1.0]))
         raise InputError(
             f'"rayleigh" needs directions or rotations; on {space!r}, where x and -x are one, give "bingham"'
         )
     if name == "bingham":
-        if isinstance(series, SphereSeries) and not sphere:
+        if series is not None and not sphere:
             raise InputError(f'on {space!r} the first level is Rayleigh\'s: give statistic="rayleigh"')
-        first = isinstance(series, SphereSeries) and series.step == 1
-        return Sobolev("Bingham", np.array([0.0, 1.0] if first else [1.0]))
+        return Sobolev("Bingham", np.array([0.0, 1.0] if single else [1.0]))
     if name not in _SERIES:
         names = ", ".join(["rayleigh", "bingham", *_SERIES])
         raise InputError(f"statistic must be one of {names}, a function or coefficients, but is {shown(name)}")
-    if not isinstance(series, SphereSeries) or not sphere:
+    if series is None or not sphere:
         raise InputError(f'"{name}" is defined on spheres, circles and their axes, not on {space!r}')
     if series.dim > 1 and name in ("watson", "rothman"):
         raise InputError(f'"{name}" is a statistic of the circle; on {space!r} give "ajne", "gine_f" or "bakshaev"')

@@ -24,7 +24,6 @@ from ..measures.scales import check_rtol
 from ..profiles.profile import Facts, HeatProfile, build_profile
 from ..spaces.base import Space, check_space
 from ..transforms.base import Transform
-from ..transforms.levels import LevelTransform
 from .sums import PartSums, Unit, counted_weights
 
 SCHEMA = "heatess.accumulator/3"
@@ -81,8 +80,8 @@ def check_replaceable(path: str | os.PathLike[str]) -> Path:
 
 def _needed(transform: Transform, time: float, ess: float, rtol: float) -> int | str:
     """The degree a scale needs, whether or not it can be had."""
-    if isinstance(transform, LevelTransform):
-        count = level_count(transform.series, time, ess, rtol, MOST_LEVELS)
+    if transform.by_levels is not None:
+        count = level_count(transform.by_levels.series, time, ess, rtol, MOST_LEVELS)
         return count - 1 if count else f"more than {MOST_LEVELS:,}"
     degree = transform.degree_for(time, ess, rtol)
     return f"more than {transform.most:.0f}" if degree is None else math.ceil(degree)

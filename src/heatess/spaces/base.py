@@ -16,10 +16,12 @@ from ..base.arrays import FloatArray, shown
 from ..base.errors import InputError, InputTypeError
 from ..heat.radial import resolutions_of_times
 from ..heat.series import Series, times_of_resolutions
+from ..heat.spherical import SphereSeries
 from ..transforms.base import Transform
 from ..transforms.harmonics import Harmonics
+from ..transforms.levels import LevelTransform
 from ..transforms.low_moments import LowMoments
-from .capabilities import Embedding, Modes, PairKernel
+from .capabilities import Embedding, Modes, PairKernel, ZonalPairs
 from .drawing import Drawing
 from .flow import Flow
 
@@ -154,6 +156,21 @@ class Space(ABC):
         if self.pair_kernel is None:
             raise TypeError(f"{type(self).__name__} has no pair kernel")
         return np.asarray(self.pair_kernel.log_diagonal(times) - self.log_volume)
+
+    @property
+    def zonal(self) -> ZonalPairs | None:
+        """Overlaps pair by pair, where they depend on the distance alone."""
+        return None if self.pair_kernel is None else self.pair_kernel.zonal
+
+    @property
+    def level_transform(self) -> LevelTransform | None:
+        """The fast transform, where its coefficients come in levels."""
+        return None if self.transform is None else self.transform.by_levels
+
+    @property
+    def of_sphere(self) -> SphereSeries | None:
+        """The series, where it is that of a sphere of any radius or of its even functions."""
+        return None if self.series is None else self.series.of_sphere
 
     @property
     def factor_series(self) -> tuple[tuple[Series, float], ...]:

@@ -81,6 +81,11 @@ class PairKernel(ABC):
     #: Columns of the rows that tiles are made of.
     width: int
 
+    @property
+    def zonal(self) -> ZonalPairs | None:
+        """The same, where overlaps depend on the distance alone, by levels of a series."""
+        return None
+
     def rows(self, points: NDArray[Any], part: slice = slice(None)) -> FloatArray:
         """Some rows of checked points as float64, ready for tiles."""
         return points[part]
@@ -155,6 +160,11 @@ class ZonalPairs(PairKernel):
         self.inner = loop is not None and loop.kind == VECTORS
         self.series, self.width, self._rows, self.cosines, self.distance = series, width, rows, cosines, distance
 
+    @property
+    def zonal(self) -> ZonalPairs:
+        """Itself."""
+        return self
+
     def rows(self, points: NDArray[Any], part: slice = slice(None)) -> FloatArray:
         """As the space has them."""
         return self._rows(points, part)
@@ -211,7 +221,7 @@ class ZonalPairs(PairKernel):
 
 
 def combined(
-    factors: list[RadialFactor], others: list[TermsOfTime], shape: tuple[int, int], *, compact: bool
+    factors: list[RadialFactor], others: list[TermsOfTime], shape: tuple[int, ...], *, compact: bool = True
 ) -> TermsOfTime:
     """The product of functions of one distance each, and of *others*, for all pairs of two tiles.
 
@@ -221,14 +231,14 @@ def combined(
     def by_loops(time: float) -> PairTerms:
         from ..compiled.radial_tables import multiply
 
-        found = np.empty((3, shape[0] * shape[1]))
+        found = np.empty((3, math.prod(shape)))
         found[0], found[1:] = 1.0, 0.0
         for factor in factors:
             multiply(factor.kernel(time), factor.distances, found)
         return PairTerms(*found.reshape(3, *shape))
 
     def terms(time: float) -> PairTerms:
-        if factors and shape[0] * shape[1] >= MANY_PAIRS:
+        if factors and math.prod(shape) >= MANY_PAIRS:
             parts = [by_loops(time)]
         else:
             parts = [radial_terms(factor.kernel(time), factor.distances.reshape(shape)) for factor in factors]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..heat.sums import HeatSums
+
+if TYPE_CHECKING:
+    from .levels import LevelTransform
 
 #: Coefficients: complex numbers, or real ones, in the shape that their transform knows.
 Coefficients = NDArray[Any]
@@ -51,6 +54,11 @@ class Transform(ABC):
 
     #: The largest degree that `coefficients` accepts.
     most: float
+
+    @property
+    def by_levels(self) -> LevelTransform | None:
+        """The same, where coefficients come in levels of a series."""
+        return None
 
     @abstractmethod
     def degree_for(self, time: float, ess: float, rtol: float, *, mmd2: bool = True) -> float | None:
@@ -120,6 +128,15 @@ class Transform(ABC):
         """Coefficients of several columns of signed weights, shape (points, columns), on one thread."""
         for column in columns.T:
             yield self.coefficients(points, np.ascontiguousarray(column), degree, epsilon, 1)
+
+    #: Modes that `level_energies` takes at most; none where levels are not known one by one.
+    mode_limit: int = 0
+
+    def level_energies(
+        self, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Eigenvalues, multiplicities and energies of the *count* lowest levels; None if their modes are too many."""
+        return None
 
     #: Columns that `of_columns` takes together at the cost of one.
     together: int = 1

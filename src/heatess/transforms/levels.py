@@ -51,6 +51,11 @@ class LevelTransform(Transform):
     def __init__(self, series: Series, low: LowMoments, most: int, basis: str) -> None:
         self.series, self.low, self.most, self.basis = series, low, float(most), basis
 
+    @property
+    def by_levels(self) -> LevelTransform:
+        """Itself."""
+        return self
+
     def degree_for(self, time: float, ess: float, rtol: float, *, mmd2: bool = True) -> float | None:
         """One less than the number of levels."""
         limit = int(self.most) + 1

@@ -88,10 +88,15 @@ class TorusTransform(Transform):
         self._ratios = [period / max(periods) for period in periods]
 
     @property
+    def mode_limit(self) -> int:  # type: ignore[override]
+        """By the number of coordinates."""
+        return MODE_LIMIT[len(self.periods)]
+
+    @property
     def most(self) -> float:  # type: ignore[override]
         """A whole degree, the largest but for one per cent, whose modes are no more than `MODE_LIMIT` allows."""
         degree = 2
-        while self._modes(1 + 1.01 * degree) <= MODE_LIMIT[len(self.periods)]:
+        while self._modes(1 + 1.01 * degree) <= self.mode_limit:
             degree = int(1 + 1.01 * degree)
         return float(degree)
 
@@ -112,7 +117,7 @@ class TorusTransform(Transform):
     def degree_of(self, time: float, y: float) -> float | None:
         """The degree beyond which 2 lambda t exceeds y along every axis."""
         degree = min(max(self.periods) * math.sqrt(y / (8 * time)) / math.pi, 2.0**40)
-        return degree if self._modes(degree) <= MODE_LIMIT[len(self.periods)] else None
+        return degree if self._modes(degree) <= self.mode_limit else None
 
     def seconds(self, n: int, degree: float) -> float:
         """Linear in the points and in the modes."""
@@ -224,7 +229,7 @@ class TorusTransform(Transform):
         self, points: NDArray[Any], weights: FloatArray, count: int, epsilon: float, threads: int
     ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Eigenvalues, multiplicities and energies of the *count* lowest levels; None if their modes are too many."""
-        levels = lattice_levels(self.periods, count, MODE_LIMIT[len(self.periods)])
+        levels = lattice_levels(self.periods, count, self.mode_limit)
         if levels is None:
             return None
         modes = self._transform(points, weights, levels.sides, epsilon, threads)
