@@ -112,7 +112,7 @@ def test_a_map_has_no_pvalue_no_band_and_its_own_words(run):
         page = stream.read()
     assert "posterior" not in page.split("<script", 1)[0]
     assert "galactic longitude and galactic latitude" in page
-    assert "768 cells of unequal weight act like" in page
+    assert "768 cells count as " in page
 
 
 def test_scales_below_a_pixel_are_not_default_and_are_marked(run):

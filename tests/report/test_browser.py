@@ -391,7 +391,7 @@ def test_downloads_hold_every_digit(report, opened, tmp_path):
     assert json.loads(files[".json"])["measures"][0]["curves"]["mmd2"] == data["measures"][0]["curves"]["mmd2"]
     assert files[".svg"].startswith("<svg")
     assert "var(--" not in files[".svg"]
-    assert "Distinguishable atoms" in files[".svg"]
+    assert "Separate points" in files[".svg"]
     assert "most that any cloud could have" in files[".svg"]
     ElementTree.fromstring(files[".svg"])
 
