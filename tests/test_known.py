@@ -224,17 +224,68 @@ def test_two_runs_of_one_slow_chain_do_not_differ():
     rng = np.random.default_rng(0)
     one, other = (np.stack([slow_chain(1000, rng) for _ in range(4)]) for _ in range(2))
     assert he.two_sample_test(one.reshape(-1, 3), other.reshape(-1, 3), rng=1).pvalue < 0.01
-    with pytest.warns(he.CalibrationWarning, match=r"[ab] is 4 chains, with an autocorrelation time of .* is used"):
-        found = he.two_sample_test(one, other, rng=1)
+    found = he.two_sample_test(one, other, rng=1)
     assert found.pvalue > 0.05
-    with pytest.warns(he.CalibrationWarning, match="points are 4 chains"):
-        assert he.uniformity_test(one.reshape(-1, 3), chains=4, rng=1).pvalue > 0.01
+    assert found.n == (4000, 4000)
+    assert 12 <= min(found.blocks) <= max(found.blocks) <= 60
+    said = he.two_sample_test(one.reshape(-1, 3), other.reshape(-1, 3), chains=(4, 4), rng=1)
+    assert said.pvalue == found.pvalue
+    assert he.uniformity_test(one.reshape(-1, 3), chains=4, rng=1).pvalue > 0.01
     assert he.uniformity_test(one.reshape(-1, 3)).pvalue < 1e-20
+
+
+def test_blocks_of_a_chain_get_one_sign_together():
+    from heatess.inference.resampling import multiplied
+
+    block, weights = np.array([0, 0, 1, 1, 1, 2]), np.array([1, 2, 3, 4, 5, 5]) / 20
+    moved = multiplied(weights, np.random.default_rng(0), block)
+    np.testing.assert_allclose(moved.sum(), 0, atol=1e-15)
+    np.testing.assert_allclose(moved / weights, (moved / weights)[[0, 0, 2, 2, 2, 5]])
+    own = np.bincount(block, weights)
+    sums = {
+        tuple(np.bincount(block, multiplied(weights, np.random.default_rng(seed), block)).round(12))
+        for seed in range(99)
+    }
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1).T * own / (1 - own)
+    assert sums == {tuple((row - own * row.sum()).round(12)) for row in signs}
+
+
+def test_what_blocks_lack_is_that_of_an_autoregression():
+    """rho_k = r^k has tau = (1 + r) / (1 - r), and b draws have tau_b = tau - 2 r (1 - r^b) / (b (1 - r)^2)."""
+    from heatess.inference.chains import falling_pairs
+    from heatess.inference.serial import _lack
+
+    r, b = 0.9, 60
+    tau = (1 + r) / (1 - r)
+    within = tau - 2 * r * (1 - r**b) / (b * (1 - r) ** 2)
+    assert _lack(falling_pairs(r ** np.arange(400)), b) == pytest.approx(tau / within, rel=2e-3)
+    assert _lack(np.array([0.9]), 5) == 1.0
+
+
+def test_chains_in_tests_are_blocks_on_every_space_and_beside_independent_draws():
+    rng = np.random.default_rng(5)
+    steps = np.cumsum(rng.normal(scale=0.5, size=(2, 400, 2)), axis=1) % (2 * np.pi)
+    torus = he.Torus(2, units="rad")
+    flat = steps.reshape(-1, 2)
+    found = he.uniformity_test(flat, space=torus, chains=2, draws=99, rng=0)
+    assert found.method == "multiplier"
+    assert found.blocks >= 8
+    assert found.n == 800
+    assert found.expected[0] > 1.5 * he.uniformity_test(flat, space=torus, draws=19, rng=0).expected[0]
+    free = rng.uniform(0, 2 * np.pi, size=(60, 2))
+    both = he.two_sample_test(flat, free, space=torus, chains=(2, None), draws=99, rng=0)
+    assert both.blocks[1] == 0 < both.blocks[0]
+    assert both.to_dict()["blocks"] == list(both.blocks)
+    known = he.Measure(flat, space=torus, kind="chains")
+    assert he.compare(known, free, draws=99, rng=0).test.blocks[0] >= 8
+    turns = np.arange(800).reshape(2, 400).T.ravel()  # a draw of each chain in turn
+    again = he.uniformity_test(flat[turns], space=torus, chains=np.tile([0, 1], 400), draws=99, rng=0)
+    assert again.pvalue == found.pvalue
 
 
 def test_too_few_independent_draws_of_a_chain_are_refused():
     chain = slow_chain(60, np.random.default_rng(1), step=0.02)
-    with pytest.raises(he.InputError, match="at least 8 are needed: run the chains longer"):
+    with pytest.raises(he.InputError, match="at least 20 are needed: run the chains longer"):
         he.uniformity_test(chain, chains=1)
 
 

@@ -85,7 +85,8 @@ def _p(pvalue: float) -> str:
 def _test_in_words(found: UniformityTest) -> str:
     """A sentence, a table of scales and one of low degrees."""
     how = {"limit": "by the limit law", "monte carlo": f"by {found.draws:,} draws of uniform points with these weights"}
-    by = how.get(found.method, f"by {found.draws:,} random signs of the points")
+    blocks = f"{found.blocks:,} blocks of draws" if found.blocks else "the points"
+    by = how.get(found.method, f"by {found.draws:,} random signs of {blocks}")
     subject = "the law that the importance weights aim at" if found.weights_are == "importance" else "the points"
     if found.pvalue > SIGNIFICANT:
         verdict = f"No departure of {subject} from uniform was found"

@@ -11,6 +11,7 @@ from ..base.blocks import slices
 from ..base.errors import PrecisionError
 from ..base.progress import Progress
 from ..engines import columns, plan
+from ..engines.base import PotentialQuestion
 from ..engines.modes import BLOCK_ENTRIES
 from ..heat.sums import HeatSums
 from ..measures.measure import Measure, distinct_rows
@@ -146,11 +147,12 @@ class Autocovariances:
     def _edges(self, lags: IntArray, running: IntArray) -> FloatArray:
         """f at the k-th draw and at the k-th from the end, summed, the mean over chains, shape (lags, running)."""
         total = np.zeros((len(lags), len(running)))
+        order = np.argsort(self._times[running], kind="stable")
         for chain, part in zip(self._chains, self._parts, strict=True):
             where = self._measure.points[np.concatenate([chain[lags - 1], chain[-lags]])]
-            for column, place in enumerate(running):
-                found = columns.potential(part, float(self._times[place]), self._rtol, where, Progress(False))
-                total[:, column] += found[: len(lags)] + found[len(lags) :]
+            question = PotentialQuestion(part, self._times[running][order], self._rtol, mmd2=False, at=where)
+            found = columns.potentials(question, Progress(False), self._too_long).values.T
+            total[:, order] += found[: len(lags)] + found[len(lags) :]
         return total / len(self._chains)
 
     def _sums(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
@@ -165,6 +167,12 @@ class Autocovariances:
 
     def _run(self, measure: Measure, rtol: float) -> HeatSums:
         return plan.run(measure, self._times, rtol, "auto", Progress(False), mmd2=False).sums
+
+    def _too_long(self, wait: str) -> str:
+        return (
+            f"potentials of {self._chains.size:,} draws would take {wait}; give every tenth of them, for instance, or "
+            "fewer or coarser scales"
+        )
 
     def _refuse_cost(self, spent: float, lags: int) -> None:
         plan.afford(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray, IntArray, generator
 from ..base.errors import CalibrationWarning, InputError, PrecisionWarning, warn
@@ -180,17 +180,28 @@ def chain_ess(
     """
     own_rng = generator(rng)
     measure, places = arranged(points, chains, space, weights)
-    found, within = mixing(measure, places, scales_for(measure, angles, times, resolutions, rtol), rtol)
-    found = replace(found, suspects=_suspects(measure, places, found.times, within, own_rng))
+    mixed = mixing(measure, places, scales_for(measure, angles, times, resolutions, rtol), rtol)
+    found = replace(mixed.ess, suspects=_suspects(measure, places, mixed.ess.times, mixed.within, own_rng))
     _warn_of_mixing(found)
     return found
 
 
-def mixing(measure: Measure, places: IntArray, at: Scales, rtol: float) -> tuple[ChainEss, float]:
-    """Effective draws and R-hat of chains, rows of *measure* (chains, draws); and the longest time within chains.
+class Mixing(NamedTuple):
+    """How chains mix."""
 
-    That time is the autocorrelation time of each chain around its own mean, whatever the others do.
-    """
+    ess: ChainEss  #: without suspects
+    within: float  #: the longest autocorrelation time of the chains, each around its own mean, whatever the others do
+    correlations: list[FloatArray]  #: rho_0, rho_1, ... at each scale
+    certain: NDArray[np.bool_]  #: where rounding leaves something of them
+
+    @property
+    def taus(self) -> FloatArray:
+        """Autocorrelation times, 0 where they are uncertain."""
+        return np.where(self.certain, self.ess.autocorrelation_times, 0.0)
+
+
+def mixing(measure: Measure, places: IntArray, at: Scales, rtol: float) -> Mixing:
+    """Effective draws and R-hat of chains, rows of *measure* (chains, draws)."""
     check_rtol(rtol)
     halves = _halves(places)
     found = Autocovariances(measure, halves, at.times, rtol)
@@ -199,11 +210,12 @@ def mixing(measure: Measure, places: IntArray, at: Scales, rtol: float) -> tuple
     tau = np.array([autocorrelation_time(rho, halves.size) for rho in correlations])
     own = [autocorrelation_time(1 - (1 - rho) * r**2, halves.size) for rho, r in zip(correlations, rhat, strict=True)]
     doubt = found.doubt * np.array([len(rho) for rho in correlations])
-    tau[doubt > TOO_VAGUE] = np.nan
+    certain = doubt <= TOO_VAGUE
+    tau[~certain] = np.nan
     _warn_of_doubt(measure.space, at.times, doubt)
     n, count = places.size, len(places)
     result = ChainEss(at.times, at.angles, n / tau, tau, rhat, (), n, count, measure.space, at.resolutions)
-    return result, float(np.max(np.where(doubt > TOO_VAGUE, 1.0, own)))
+    return Mixing(result, float(np.max(np.where(certain, own, 1.0))), correlations, certain)
 
 
 def _suspects(
@@ -260,15 +272,23 @@ def autocorrelation_time(rho: FloatArray, n: int) -> float:
     >>> autocorrelation_time(0.5 ** np.arange(40), 1000)  # 1 + 2 (0.5 + 0.25 + ...)
     2.9999999999...
     """
-    pairs = rho[: len(rho) // 2 * 2].reshape(-1, 2)
-    sums = pairs.sum(axis=1)
-    positive = sums > 0
-    kept = len(sums) if positive.all() else int(np.argmin(positive))
-    falling = np.minimum.accumulate(sums[:kept])
+    falling = falling_pairs(rho)
+    beyond = rho[2 * len(falling) : len(rho) // 2 * 2]
     total = -1 + 2 * float(falling.sum())
-    if kept < len(sums):
-        total += max(float(pairs[kept, 0]), 0.0)  # half of the first lag beyond, as is usual
+    if len(beyond):
+        total += max(float(beyond[0]), 0.0)  # half of the first lag beyond, as is usual
     return max(total, 1 / math.log10(n))
+
+
+def falling_pairs(rho: FloatArray) -> FloatArray:
+    """Sums of two autocorrelations, rho_2j + rho_2j+1, up to the first that is not positive, and made to fall.
+
+    >>> falling_pairs(np.array([1.0, 0.5, 0.2, 0.3, 0.4, 0.2, -0.3, 0.1, 0.2, 0.2]))
+    array([1.5, 0.5, 0.5])
+    """
+    sums = rho[: len(rho) // 2 * 2].reshape(-1, 2).sum(axis=1)
+    positive = sums > 0
+    return np.asarray(np.minimum.accumulate(sums[: len(sums) if positive.all() else int(np.argmin(positive))]))
 
 
 def _refuse_still(found: Autocovariances) -> None:

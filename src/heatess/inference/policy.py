@@ -5,29 +5,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.errors import CalibrationWarning, InputError, KindError, warn
+from ..base.arrays import IntArray
+from ..base.errors import CalibrationWarning, KindError, warn
 from ..base.known import KINDS
 from ..measures.measure import Measure
-from ..measures.scales import in_words, resolve
-from ..profiles.default_scales import fitting_scales
-from .chains import mixing
-from .draws import in_chains, share_of_steps, step_of
+from .draws import in_chains, share_of_steps
 from .pareto import tail_index
+from .serial import Serial, in_blocks, thinned
 from .weights import WeightsAre
-
-#: Scales at which the autocorrelation time is looked at, and draws that must be left.
-SCALES, LEAST = 8, 8
-
-#: Accuracy of its sums.
-RTOL = 1e-8
-
-#: R-hat from which on chains, or their halves, disagree by more than chance.
-DISAGREE = 1.1
 
 #: Steps from row to row, as a share of the distance of rows at random, below which rows of a file are in an order: that
 #: of a chain with an autocorrelation of 0.75, whose time is 7 draws.
@@ -64,20 +53,39 @@ NO_DRAWS = tuple(_REASONS)
 def independent(measure: Measure, name: str, what: str, instead: str, chains: Any = None) -> Measure:
     """The draws of a measure, if they are independent; Markov chains are thinned until they are, with a warning.
 
+    Parameters are those of `serial`.
+    """
+    subject = f"{name} {'are' if name == 'points' else 'is'}"
+    found = _chains_of(measure, name, subject, what, instead, chains)
+    return measure if found is None else thinned(subject, *found)
+
+
+def serial(measure: Measure, name: str, what: str, instead: str, chains: Any = None) -> Serial:
+    """The draws of a measure, Markov chains as blocks that are independent, if it has draws at all.
+
     *name* is what messages call the measure, *what* is asked of it, *instead* what can be had. *chains* are its chains,
     as for `chain_ess`, where it does not know them itself.
     """
-    known, verb = measure.known, "are" if name == "points" else "is"
+    subject = f"{name} {'are' if name == 'points' else 'is'}"
+    found = _chains_of(measure, name, subject, what, instead, chains)
+    return Serial.independent(measure) if found is None else in_blocks(subject, *found)
+
+
+def _chains_of(
+    measure: Measure, name: str, subject: str, what: str, instead: str, chains: Any
+) -> tuple[Measure, IntArray] | None:
+    """The chains of a measure, (chains, draws) rows of it; None if its draws are independent, or refused."""
+    known = measure.known
     if chains is not None:
-        return _thinned(f"{name} {verb}", *in_chains(measure, chains))
+        return in_chains(measure, chains)
     if known.thinned:
         raise KindError(
-            f"{name} {verb} what thinning chose, and no set of draws, so there is no {what}; give the sample as it was "
+            f"{subject} what thinning chose, and no set of draws, so there is no {what}; give the sample as it was "
             f"before, or know that {instead}"
         )
     if known.kind in _REASONS:
         raise KindError(
-            f"{name} {verb} {KINDS[known.kind]}, {_REASONS[known.kind]}: there is no {what}; {instead}; if these are "
+            f"{subject} {KINDS[known.kind]}, {_REASONS[known.kind]}: there is no {what}; {instead}; if these are "
             "independent draws after all, say kind='draws'"
         )
     if known.doubt:
@@ -89,37 +97,8 @@ def independent(measure: Measure, name: str, what: str, instead: str, chains: An
             f"draws that were sorted, or kind='trajectory' or kind='chains'; draws alone have a {what}"
         )
     if known.kind == "chains":
-        return _thinned(f"{name} {verb}", *in_chains(measure, known.chain_labels(measure.n)))
-    return measure
-
-
-def _thinned(subject: str, measure: Measure, places: Any) -> Measure:
-    """One draw in so many of each chain, (chains, draws) rows, that they are all but independent."""
-    fitting = fitting_scales(measure).times
-    times = np.geomspace(float(fitting.min()), float(fitting.max()), SCALES)
-    found, _ = mixing(measure, places, resolve(measure.space, times=times), RTOL)
-    taus = np.where(np.isnan(found.autocorrelation_times), 0.0, found.autocorrelation_times)
-    worst = int(np.argmax(taus))
-    step = step_of(float(taus[worst]))
-    kept = np.sort(places[:, ::step].ravel())
-    count = f"{len(places)} chains" if len(places) > 1 else "one chain"
-    if len(kept) < LEAST:
-        raise InputError(
-            f"{subject} {count} with an autocorrelation time of {taus[worst]:.3g} draws at "
-            f"{in_words(measure.space, float(times[worst]))}, which leaves {len(kept)} that are independent; at least "
-            f"{LEAST} are needed: run the chains longer"
-        )
-    rhat = float(found.rhat.max())
-    apart = f"; R-hat is up to {rhat:.3g}, so that chains or their halves disagree" if rhat > DISAGREE else ""
-    if step > 1 or apart:
-        warn(
-            f"{subject} {count}, with an autocorrelation time of up to {taus[worst]:.3g} draws (at "
-            f"{in_words(measure.space, float(times[worst]))}); one in {step} is used, {len(kept):,} of {measure.n:,}"
-            f"{apart}",
-            CalibrationWarning,
-        )
-    some = measure[kept]
-    return Measure.trusted(some.space, some.points, some.weights, replace(some.known, kind="draws", chains=None))
+        return in_chains(measure, known.chain_labels(measure.n))
+    return None
 
 
 class Standing(NamedTuple):

@@ -22,14 +22,15 @@ class Pool(NamedTuple):
     label: IntArray  # the place of each row
     signed: FloatArray  # one for each row
     split: int  # rows of a, which come first
+    blocks: tuple[IntArray | None, IntArray | None] = (None, None)  # of the rows of a and of b, if they are chains
 
     @classmethod
-    def of(cls, a: Measure, b: Measure) -> Pool:
+    def of(cls, a: Measure, b: Measure, blocks: tuple[IntArray | None, IntArray | None] = (None, None)) -> Pool:
         """Atoms of zero weight are left out."""
         one, other = a.support(), b.support()
         points = np.concatenate([one.points, other.points])
         label, first = distinct_rows(np.ascontiguousarray(points) + 0.0)  # -0.0 and 0.0 are one coordinate
-        return cls(points[first], label, np.concatenate([one.weights, -other.weights]), one.n)
+        return cls(points[first], label, np.concatenate([one.weights, -other.weights]), one.n, blocks)
 
     def gathered(self, weights: FloatArray) -> FloatArray:
         """Weights of rows as weights of places."""
@@ -69,7 +70,8 @@ def origins(a: Measure, b: Measure, weights_are: Any, names: tuple[str, str] = (
 
 def draws_of(pool: Pool, weights_are: WeightsAre, rng: np.random.Generator) -> Draw:
     """The observed signed weights first, then as many resampled ones as are asked for."""
-    one_more = _permuted if weights_are == "fixed" else _multiplied
+    chains = any(block is not None for block in pool.blocks)
+    one_more = _permuted if weights_are == "fixed" and not chains else _multiplied
     given = 0
 
     def draw(count: int) -> FloatArray:
@@ -92,15 +94,17 @@ def _permuted(pool: Pool, rng: np.random.Generator) -> FloatArray:
 
 def _multiplied(pool: Pool, rng: np.random.Generator) -> FloatArray:
     """Both samples, each by itself."""
-    parts = np.split(np.abs(pool.signed), [pool.split])
-    return pool.gathered(np.concatenate([multiplied(own, rng) for own in parts]))
+    parts = zip(np.split(np.abs(pool.signed), [pool.split]), pool.blocks, strict=True)
+    return pool.gathered(np.concatenate([multiplied(own, rng, block) for own, block in parts]))
 
 
-def multiplied(weights: FloatArray, rng: np.random.Generator) -> FloatArray:
+def multiplied(weights: FloatArray, rng: np.random.Generator, block: IntArray | None = None) -> FloatArray:
     """a_i - w_i sum a with a_i = xi_i w_i / (1 - w_i) and random signs xi.
 
-    It is what a self-normalised mean sum w f moves by from one set of draws to the next: w_i (f_i - mean f) each.
+    It is what a self-normalised mean sum w f moves by from one set of draws to the next: w_i (f_i - mean f) each. Rows
+    of one *block* move together: they have one sign, and in place of 1 - w_i what the block leaves to the others.
     """
-    signs = rng.integers(0, 2, len(weights)) * 2.0 - 1.0
-    moved = signs * weights / (1 - weights)
+    own = weights if block is None else np.bincount(block, weights)
+    signs = (rng.integers(0, 2, len(own)) * 2.0 - 1.0) / (1 - own)
+    moved = weights * (signs if block is None else signs[block])
     return np.asarray(moved - weights * moved.sum())

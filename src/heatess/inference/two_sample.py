@@ -19,8 +19,9 @@ from .contrasts import share_beyond, standardised
 from .forms import forms
 from .jackknife import refuse_one_footprint
 from .mmd import measures_of, mmd2_of
-from .policy import independent
+from .policy import serial
 from .resampling import Pool, draws_of, origins
+from .serial import Serial, lack_of
 from .weights import WeightsAre
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class TwoSampleTest(OverScales):
         The scales, as in `HeatProfile`.
     n, ess : tuple of two
         Number of atoms, and ordinary effective sample size, of a and b.
+    blocks : tuple of two
+        Number of blocks in which draws of Markov chains were kept together; 0 for independent draws.
     draws, weights_are : int, str
         How many times the samples were resampled; "fixed", by permutation, or "importance", by multipliers.
     space : Space
@@ -74,6 +77,7 @@ class TwoSampleTest(OverScales):
     pvalue: float
     n: tuple[int, int]
     ess: tuple[float, float]
+    blocks: tuple[int, int]
     draws: int
     weights_are: WeightsAre
     space: Space
@@ -81,7 +85,7 @@ class TwoSampleTest(OverScales):
 
     schema: ClassVar[str] = "heatess.two_sample_test/1"
     columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "mmd2", "statistics", "pvalues")
-    facts: ClassVar[tuple[str, ...]] = ("pvalue", "n", "ess", "draws", "weights_are", "space")
+    facts: ClassVar[tuple[str, ...]] = ("pvalue", "n", "ess", "blocks", "draws", "weights_are", "space")
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "mmd2", "statistics", "pvalues")
 
     @property
@@ -142,11 +146,14 @@ class TwoSampleTest(OverScales):
         return draw_two_sample_test(self, ax)
 
     def _facts(self) -> dict[str, Any]:
-        return super()._facts() | {"n": list(self.n), "ess": list(self.ess)}
+        return super()._facts() | {name: list(getattr(self, name)) for name in ("n", "ess", "blocks")}
 
     def __repr__(self) -> str:
         clearest = f", clearest at {self.scale_in_words(self.clearest)}" if len(self.times) > 1 else ""
         how = "permutations" if self.weights_are == "fixed" else "multiplier draws"
+        if any(self.blocks):
+            kept = [f"{count} blocks" if count else "single draws" for count in self.blocks]
+            how = f"multiplier draws of {kept[0]} and {kept[1]}"
         sizes = f"n={self.n[0]} and {self.n[1]}, ess={self.ess[0]:.4g} and {self.ess[1]:.4g}"
         found = f"{self.pvalue_in_words()}{clearest}"
         return f"TwoSampleTest({self.space!r}, {sizes}: {found}; {self.span_in_words()}, {self.draws} {how})"
@@ -185,10 +192,12 @@ def two_sample_test(
     with a `KindError` where fewer than 25 atoms carry the variance of the weights of either, (sum w^2)^2 / sum w^4, or
     where `pareto_k` is above 0.7. If the weights of one sample are importance weights, both are resampled so.
 
-    Points must be independent draws. Copies of a point count as several draws. Draws of Markov chains are thinned until
-    they are independent, and a `CalibrationWarning` says so; maps and grids, trajectories and complete lists have no
-    p-value and are refused with a `KindError`: `compare` and `mmd2` say how far apart they are. Directions in different
-    frames of the sky are brought into that of *a*.
+    Points must be independent draws, or those of Markov chains, in their order. Blocks of up to three autocorrelation
+    times, at the scale where these are longest, get one random sign together, and resampled MMDs are enlarged by what
+    blocks share with their neighbours (tau / tau_b, tau_b = 1 + 2 sum_{k < b} (1 - k / b) rho_k for blocks of b draws).
+    Copies of a point count as several draws. Maps and grids, trajectories and complete lists have no p-value and are
+    refused with a `KindError`: `compare` and `mmd2` say how far apart they are. Directions in different frames of the
+    sky are brought into that of *a*.
 
     The time is linear in the number of points where that of `heat_profile` is: one transform a draw serves all scales,
     and close pairs serve all draws. Elsewhere all pairs are summed, each once for all draws.
@@ -262,31 +271,32 @@ def tested(
     """`two_sample_test` of two measures on one space at the *given* scales; *names* are what messages call them."""
     check_rtol(rtol)
     count, own_rng, bar = whole(draws, "draws", 19, MOST_DRAWS), generator(rng), Progress(progress)
-    one, other = _independent(one, other, names, chains)
-    origin = origins(one, other, weights_are, names)
-    pool = Pool.of(one, other)
-    at = scales_of_places(Measure.trusted(one.space, pool.places, pool.together(origin)), given)
+    parts = _serial(one, other, names, chains)
+    origin = origins(parts[0].few, parts[1].few, weights_are, names)
+    one, other = (part.measure for part in parts)
+    pool, few = Pool.of(one, other, (parts[0].block, parts[1].block)), Pool.of(parts[0].few, parts[1].few)
+    at = scales_of_places(Measure.trusted(one.space, few.places, few.together(origin)), given)
     refuse_one_footprint(one, at.times)
     with bar.told():
         found = forms(one.space, pool.places, at.times, draws_of(pool, origin, own_rng), count + 1, bar)
+    found[1:] *= lack_of(parts, at.times)
     compact = one.space.compact
     values = mmd2_of(one, other, at.times, rtol) if compact else np.full(len(at.times), np.nan)
     statistics = standardised(found)
     pvalues, pvalue = share_beyond(statistics), float(share_beyond(statistics.max(axis=1)))
     columns = (at.times, at.angles, values, statistics[0].copy(), pvalues)
-    sizes = (one.n, other.n), (one.ess, other.ess)
+    sizes = (parts[0].n, parts[1].n), (one.ess, other.ess), (parts[0].blocks, parts[1].blocks)
     return TwoSampleTest(*columns, pvalue, *sizes, count, origin, one.space, at.resolutions)
 
 
-def _independent(one: Measure, other: Measure, names: tuple[str, str], chains: Any) -> tuple[Measure, Measure]:
-    """Both as independent draws; *chains* are one for both, or a pair."""
-    pair = chains if isinstance(chains, tuple) and len(chains) == 2 else (chains, chains)
+def _serial(one: Measure, other: Measure, names: tuple[str, str], chains: Any) -> list[Serial]:
+    """Both as draws, or as blocks of them; *chains* are one for both, or a pair."""
+    pair = chains if isinstance(chains, tuple | list) and len(chains) == 2 else (chains, chains)
     instead = "how far apart two of them are (MMD) is known all the same"
-    first, second = (
-        independent(measure, name, "p-value", instead, own)
+    return [
+        serial(measure, name, "p-value", instead, own)
         for measure, name, own in zip((one, other), names, pair, strict=True)
-    )
-    return first, second
+    ]
 
 
 def scales_of_places(measure: Measure, given: tuple[Any, Any, Any]) -> Scales:

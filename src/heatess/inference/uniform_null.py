@@ -16,6 +16,7 @@ from ..measures.scales import Scales
 from .combine import LEAST, LimitLaw, from_draws
 from .families import Family, too_long
 from .resampling import multiplied
+from .serial import Serial
 from .weights import WeightsAre
 
 Method = Literal["limit", "monte carlo", "multiplier"]
@@ -52,19 +53,21 @@ class Found(NamedTuple):
     pvalue: float
     method: Method
     draws: int
+    expected: FloatArray | None = None  #: of the statistics, where it is not that of independent draws
 
 
 def find_pvalues(
-    measure: Measure,
+    sample: Serial,
     family: Family,
     at: Scales | None,
     origin: WeightsAre,
     draws: int | None,
     rng: np.random.Generator,
 ) -> Found:
-    """p-values by the method that suits the weights, the number of atoms and the scales."""
-    if origin == "importance":
-        return _by_multipliers(measure, family, DRAWS if draws is None else draws, rng)
+    """p-values by the method that suits the weights, the chains, the number of atoms and the scales."""
+    measure = sample.measure
+    if origin == "importance" or sample.block is not None:
+        return _by_multipliers(sample, family, at, DRAWS if draws is None else draws, rng)
     law = limit_law(measure, family, classical=at is None)
     if draws is None and law is not None and limit_holds(measure, at):
         return _by_limit(measure, family, law)
@@ -126,19 +129,25 @@ def uniform_measure(measure: Measure, rng: np.random.Generator) -> Measure:
     return Measure.trusted(space, space.check(space.uniform(measure.n, rng)), measure.weights)
 
 
-def _by_multipliers(measure: Measure, family: Family, draws: int, rng: np.random.Generator) -> Found:
+def _by_multipliers(sample: Serial, family: Family, at: Scales | None, draws: int, rng: np.random.Generator) -> Found:
     """If the target is uniform, sum w_i phi(x_i) is the mean of an estimate whose errors have the signs' spread."""
-    weights, given = np.asarray(measure.weights), 0
+    measure, given = sample.measure, 0
+    weights = np.asarray(measure.weights)
 
     def draw(count: int) -> FloatArray:
         """The weights themselves first, then weights with random signs."""
         nonlocal given
         columns = np.empty((measure.n, count))
         for column in columns.T:
-            column[:] = multiplied(weights, rng) if given else weights
+            column[:] = multiplied(weights, rng, sample.block) if given else weights
             given += 1
         return columns
 
     found = measure.ess * family.signed(measure, draw, draws + 1)
+    lack = np.full(family.size, float(sample.lack.max()))  # of single degrees, and of classical statistics
+    if at is not None:
+        lack[: family.scales] = sample.lack_at(at.times)
+    found[1:] *= lack
     pvalues, pvalue = from_draws(found[0], found[1:])
-    return Found(found[0], pvalues, pvalue, "multiplier", draws)
+    expected = None if sample.block is None else found[1:].mean(axis=0)
+    return Found(found[0], pvalues, pvalue, "multiplier", draws, expected)

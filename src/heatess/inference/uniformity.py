@@ -18,7 +18,7 @@ from ..spaces.base import Space
 from .combine import cauchy
 from .families import Family, heat_family, sobolev_family
 from .jackknife import refuse_one_footprint
-from .policy import ask_weights, independent
+from .policy import ask_weights, serial
 from .sobolev import sobolev
 from .uniform_null import Found, Method, claimed, find_pvalues, log_places
 from .weights import WeightsAre, origin_of_weights
@@ -72,6 +72,8 @@ class UniformityTest(scales.OverScales):
         How p-values were found.
     draws : int
         Number of random draws; 0 for the limit.
+    blocks : int
+        Number of blocks in which draws of Markov chains were kept together; 0 for independent draws.
     statistic : float
         The number that `pvalue` belongs to: the statistic that was asked for, or over several scales and degrees
         the mean of cot(pi p) over their p-values, which is large where one of them is small.
@@ -96,6 +98,7 @@ class UniformityTest(scales.OverScales):
         "pvalue",
         "method",
         "draws",
+        "blocks",
         "statistic",
         "name",
         "weights_are",
@@ -120,6 +123,7 @@ class UniformityTest(scales.OverScales):
     n: int
     space: Space
     _resolutions: FloatArray | None = field(default=None)
+    blocks: int = 0
 
     @property
     def statistic(self) -> float:
@@ -167,6 +171,7 @@ class UniformityTest(scales.OverScales):
 
     def __repr__(self) -> str:
         how = self.method if not self.draws else f"{self.method}, {self.draws:,} draws"
+        how += f" of {self.blocks} blocks" if self.blocks else ""
         head = f"UniformityTest({self.space!r}, n={self.n}, ess={self.ess:.4g}: {claimed(self.pvalue, 3)} by {how}"
         if self.name != "heat":
             return f"{head}; {self.name} {self.statistic:.4g}, expected {float(self.expected[0]):.4g})"
@@ -213,11 +218,11 @@ def uniformity_test(
       Nothing is random.
     - "monte carlo": everywhere else, and if *draws* are given. Uniform points with the same weights are drawn again
       and again; the p-value is exact.
-    - "multiplier": for importance weights, see *weights_are*.
+    - "multiplier": for importance weights, see *weights_are*, and for Markov chains, see *chains*.
 
-    Points must be independent draws. Copies of a point count as several, and are strong evidence against uniformity.
-    Draws of Markov chains are thinned until they are independent, and a `CalibrationWarning` says so; the cells of a
-    map or grid, the steps of a trajectory and complete lists have no p-value, and are refused with a `KindError`.
+    Points must be independent draws, or those of Markov chains. Copies of a point count as several, and are strong
+    evidence against uniformity. The cells of a map or grid, the steps of a trajectory and complete lists have no
+    p-value, and are refused with a `KindError`.
 
     Parameters
     ----------
@@ -244,9 +249,10 @@ def uniformity_test(
         one, in linear time; elsewhere all pairs are summed, each once for all draws. Default: "importance" if weights
         are given and differ, zeros aside, else "fixed".
     chains : int or array-like, shape (n,), optional
-        The Markov chains that the points are draws of, as for `chain_ess`: one draw in three autocorrelation times, at
-        the scale where these are longest, is used, or all where they are nearly independent. Default: the chains that a
-        `Measure` knows.
+        The Markov chains that the points are draws of, in their order, as for `chain_ess`. Blocks of up to three
+        autocorrelation times, at the scale where these are longest, get one random sign together, and resampled
+        statistics are enlarged by what blocks share with their neighbours; see `two_sample_test`. Nearly independent
+        draws are taken for independent ones. Default: the chains that a `Measure` knows.
     draws : int, optional
         Number of random draws: at least 19. With it, the limit law is not used. Default where draws are needed: 999.
     rng : numpy.random.Generator or int, optional
@@ -278,30 +284,30 @@ def uniformity_test(
     whole_sample = Measure.of(points, weights, log_weights=log_weights, space=space)
     _refuse_space(whole_sample.space)
     instead = "the profile (mmd2) says how far from uniform it is"
-    given = independent(whole_sample, "points", "test of uniformity", instead, chains)
-    measure = given.support()
+    given = serial(whole_sample, "points", "test of uniformity", instead, chains)
+    measure = given.measure
     origin = origin_of_weights(measure, weights_are)
     if origin == "importance":
-        ask_weights(given)  # weights of zero are draws as well
+        ask_weights(given.few)  # weights of zero are draws as well
     count = None if draws is None else whole(draws, "draws", 19, 10**7)
     own_rng = generator(rng)
     if statistic is None:
-        at = _scales_for(measure, angles, times, resolutions)
+        at = _scales_for(given.few.support(), angles, times, resolutions)
         family, name = heat_family(measure, at.times), "heat"
     else:
         if not (angles is None and times is None and resolutions is None):
             raise ScaleError("a classical statistic has no scale; give statistic= or scales, not both")
         chosen = sobolev(measure.space, statistic)
         at, family, name = None, sobolev_family(measure.space, chosen), chosen.name
-    found = find_pvalues(measure, family, at, origin, count, own_rng)
-    return replace(_result(measure, family, at, name, origin, found), n=given.n)
+    found = find_pvalues(given, family, at, origin, count, own_rng)
+    return replace(_result(measure, family, at, name, origin, found), n=given.n, blocks=given.blocks)
 
 
 def _result(
     measure: Measure, family: Family, at: Scales | None, name: str, origin: WeightsAre, found: Found
 ) -> UniformityTest:
     cut = family.scales
-    means = _means(measure, family, at)
+    means = _means(measure, family, at) if found.expected is None else found.expected
     none = np.full(cut, np.nan)
     places = Scales(none, none.copy(), none.copy()) if at is None else at
     low = LowDegrees(
