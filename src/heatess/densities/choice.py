@@ -186,9 +186,8 @@ def _deviations(atoms: Measure, times: FloatArray, best: int, own: float, rtol: 
     return Deviations(deviation(found[reference]), np.interp(np.log(times), np.log(times[some]), apart))
 
 
-def witnesses(atoms: Measure) -> IntArray:
+def witnesses(atoms: Measure, many: int = WITNESSES) -> IntArray:
     """Rows drawn evenly by weight, so that a mean over them is a mean by weight."""
-    many = WITNESSES
     if atoms.space.transform is None and atoms.space.modes is None:
         many = int(min(many, max(MOST_PAIRS / atoms.n, 50)))
     if atoms.n <= many and np.ptp(atoms.weights) == 0:

@@ -47,7 +47,7 @@ def draw(density: Density, ax: Axes | None, levels: ArrayLike, atoms: bool) -> A
     if layout == "square" and drawing.half is None:
         frame = frame._replace(half=frame.half + float(np.sqrt(8 * density.time)))
     cells = drawing.cells(float(np.sqrt(8 * density.time)) / CELLS, frame)
-    values = density._at(space.check(cells.points))
+    values = density.at_checked(space.check(cells.points))
     if layout == "circle":
         turn = cells.points if cells.points.shape[1] == 1 else np.degrees(np.arctan2(*cells.points.T[::-1]))
         draw_line(ax, np.ravel(turn), values)

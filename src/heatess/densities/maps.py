@@ -62,7 +62,7 @@ def healpix(density: Density, nside: int, order: str) -> FloatArray:
         raise missing_extra("astropy-healpix", "sky") from None
     numbers = np.arange(12 * nside**2)
     centres = Pixels(nside.bit_length() - 1, numbers, order, "").centres(numbers)
-    values: FloatArray = density._at(density.space.check(np.stack(centres, axis=1)))
+    values: FloatArray = density.at_checked(density.space.check(np.stack(centres, axis=1)))
     return values
 
 
@@ -81,7 +81,7 @@ def grid(density: Density, step: float | None) -> Grid:
 
 def _on_mesh(density: Density, lon: FloatArray, lat: FloatArray) -> FloatArray:
     across, down = (part.ravel() for part in np.meshgrid(lon, lat))
-    values: FloatArray = density._at(density.space.check(from_lonlat(across, down, units="deg")))
+    values: FloatArray = density.at_checked(density.space.check(from_lonlat(across, down, units="deg")))
     return values.reshape(len(lat), len(lon))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.arrays import FloatArray, numeric_array
 from ..base.errors import InputError
 from ..base.results import Result
-from ..measures.measure import Measure
 from ..samplers import fibonacci
-from .choice import own_kernels, witnesses
+from .leaving import groups_of, refuse_no_draws
 from .smoothing import Smoother
 
 if TYPE_CHECKING:
@@ -27,8 +26,11 @@ PER_SCALE, LEAST_POINTS, MOST_POINTS = 130.0, 60_000, 2_500_000
 #: Draws from the density where there is no grid, at most, at least, and pairs of them with atoms.
 DRAWS, FEWEST, MOST_PAIRS = 20_000, 2_000, 2e8
 
-#: Parts of the places whose areas tell the accuracy, and groups of atoms that are left out in turn.
-PARTS, GROUPS = 7, 10
+#: Parts of the places whose areas tell the accuracy.
+PARTS = 7
+
+#: How many times as large the time is of the wider density that places between the atoms are drawn from.
+WIDER = 16.0
 
 #: Places at which densities without a group are looked at, at most.
 MOST_PLACES = 200_000
@@ -59,10 +61,12 @@ class Region(Result):
         Standard error of `area` from the places where the density was looked at; zero on nodes.
     area_error : float or ndarray
         Standard error of `area` from the sample being finite: a tenth of the atoms left out in turn.
-
     held : float or ndarray
-        The share of the mass of the law behind the sample that the region holds, estimated by leaving each atom out.
-        If it is far below `level`, one scale does not fit all of the cloud, and the region is too small.
+        The share of the distribution behind the sample that the region holds, estimated by leaving each atom out. If it
+        is far below `level`, one scale does not fit all of the cloud, and the region is too small: ask for a calibrated
+        one. nan where there are no atoms, but sums over parts.
+    calibrated : bool
+        Whether `threshold` was chosen so that `held` is the level.
 
     Examples
     --------
@@ -76,12 +80,13 @@ class Region(Result):
     threshold: Any
     area: Any
     accuracy: Any
+    calibrated: bool
     density: Density
     _places: Places
 
     schema: ClassVar[str] = "heatess.region/1"
     columns: ClassVar[tuple[str, ...]] = ("level", "threshold", "area", "accuracy", "area_error", "held")
-    facts: ClassVar[tuple[str, ...]] = ("space", "angle")
+    facts: ClassVar[tuple[str, ...]] = ("space", "angle", "calibrated")
     row_name: ClassVar[str] = "level"
 
     def _column(self, name: str) -> Any:
@@ -121,31 +126,30 @@ class Region(Result):
 
     @cached_property
     def held(self) -> Any:
-        """By the density at each place without the atoms there; of many, a thousand places drawn by weight."""
-        atoms, time = self.density.measure.coalesced(), self.density.time
-        rows = witnesses(atoms)
-        points, weights = atoms.points[rows], atoms.weights[rows]
-        own = weights * own_kernels(self.space, points, np.array([time / 2]))[:, 0]
-        rest = (self.density._at(points) - own) / np.maximum(1 - weights, 1e-300)
-        inside = rest >= np.atleast_1d(self.threshold)[:, None]
+        """By the density at places of the atoms without the atoms there."""
+        inside = self.density.left_out.values >= np.atleast_1d(self.threshold)[:, None]
         return _shaped(inside.mean(axis=1), np.shape(self.level))
 
     @cached_property
     def area_error(self) -> Any:
         """By the jackknife over groups of atoms, the scale as it is."""
-        measure, places = self.density.measure, self._places
+        left, places = self.density.left_out, self._places
+        measure = left.measure
         if measure.support().n < 2:
             return _shaped(np.full(np.size(self.level), np.inf), np.shape(self.level))
         step = max(1, math.ceil(len(places.volumes) / MOST_PLACES))
         points, volumes = places.points[::step], places.volumes[::step]
+        if self.calibrated:
+            points = np.concatenate([points, measure.points[left.rows]])
         areas = []
-        for rows in _groups(measure):
+        for rows in groups_of(measure):
             share = float(measure.weights[rows].sum())
             if not 0 < share < 1:
                 continue
             part = Smoother(measure[rows], self.density.rtol).at(self.density.time, points)
-            rest = np.maximum(places.values[::step] - share * part, 0.0) / (1 - share)
-            areas.append(_level_set(rest, volumes, np.atleast_1d(self.level)).area)
+            rest = np.maximum(places.values[::step] - share * part[: len(volumes)], 0.0) / (1 - share)
+            others = left.without(rows, share, part[len(volumes) :]) if self.calibrated else None
+            areas.append(_level_set(rest, volumes, np.atleast_1d(self.level), others).area)
         found = np.array(areas)
         spread = np.sqrt((len(found) - 1) / len(found) * np.square(found - found.mean(axis=0)).sum(axis=0))
         # Places that were thinned out have a larger volume each.
@@ -158,21 +162,23 @@ class Region(Result):
         return f"Region({self.space!r}: {'; '.join(parts)})"
 
 
-def region(density: Density, level: ArrayLike) -> Region:
+def region(density: Density, level: ArrayLike, calibrated: bool) -> Region:
     """See `Density.region`."""
     levels = numeric_array(level, "level").astype(np.float64)
     if levels.ndim > 1 or not levels.size or not ((levels > 0) & (levels < 1)).all():
         raise InputError(f"level must be one or several shares between 0 and 1, such as 0.9, but is {level!r}")
-    places = places_of(density)
-    wanted = np.atleast_1d(levels)
-    whole = _level_set(places.values, places.volumes, wanted)
+    if calibrated:
+        refuse_no_draws(density.atoms("a calibrated region"))
+    others = density.left_out.values if calibrated else None
+    places, wanted = places_of(density, wide=calibrated), np.atleast_1d(levels)
+    whole = _level_set(places.values, places.volumes, wanted, others)
     accuracy = np.zeros(len(wanted))
     if not places.exact:
         parts = [slice(k, None, PARTS) for k in range(PARTS)]
-        areas = [_level_set(places.values[part], PARTS * places.volumes[part], wanted).area for part in parts]
+        areas = [_level_set(places.values[part], PARTS * places.volumes[part], wanted, others).area for part in parts]
         accuracy = np.std(areas, axis=0, ddof=1) / math.sqrt(PARTS)
     threshold, area, spread = (_shaped(values, levels.shape) for values in (*whole, accuracy))
-    return Region(_shaped(wanted, levels.shape), threshold, area, spread, density, places)
+    return Region(_shaped(wanted, levels.shape), threshold, area, spread, bool(calibrated), density, places)
 
 
 def _shaped(values: FloatArray, shape: tuple[int, ...]) -> Any:
@@ -180,22 +186,32 @@ def _shaped(values: FloatArray, shape: tuple[int, ...]) -> Any:
     return values if shape else float(values[0])
 
 
-def places_of(density: Density) -> Places:
-    """Nodes; a spiral on S^2; or draws from the density itself, each of which stands for the volume 1 / (n p)."""
+def places_of(density: Density, wide: bool = False) -> Places:
+    """Nodes; a spiral on S^2; or draws from the density, each of which stands for the volume 1 / (n p).
+
+    Half of the draws are of the density at a wider scale where the region is to be *wide*, and p is the mean of both.
+    """
     space = density.space
     if space.modes is not None:
         points = space.check(np.arange(len(space.modes.node_volumes)))
-        return Places(points, space.modes.node_volumes, density._at(points), exact=True)
+        return Places(points, space.modes.node_volumes, density.at_checked(points), exact=True)
     wanted = PER_SCALE * (180 / density.angle) ** 2
     if space.directional and space.dim == 2 and wanted < 3 * MOST_POINTS:
         points = fibonacci(int(min(max(wanted, LEAST_POINTS), MOST_POINTS)))
-        return Places(points, np.full(len(points), 1 / len(points)), density._at(points), exact=False)
+        return Places(points, np.full(len(points), 1 / len(points)), density.at_checked(points), exact=False)
     count = DRAWS
     if space.transform is None:
         count = int(np.clip(MOST_PAIRS / density.n, FEWEST, DRAWS))
-    points = density.sample(count, rng=0)
-    values = density._at(points)
-    return Places(points, 1 / (count * np.maximum(values, 1e-300)), values, exact=False)
+    if wide:
+        wider = replace(density, time=WIDER * density.time)
+        points = np.concatenate([one.sample(count // 2, rng=k) for k, one in enumerate((density, wider))])
+        points = points[np.arange(len(points)).reshape(2, -1).T.ravel()]  # in turns, so that parts are alike
+        values = density.at_checked(points)
+        proposed = (values + wider.at_checked(points)) / 2
+    else:
+        points = density.sample(count, rng=0)
+        values = proposed = density.at_checked(points)
+    return Places(points, 1 / (len(points) * np.maximum(proposed, 1e-300)), values, exact=False)
 
 
 class _LevelSet(NamedTuple):
@@ -203,20 +219,17 @@ class _LevelSet(NamedTuple):
     area: FloatArray
 
 
-def _level_set(values: FloatArray, volumes: FloatArray, levels: FloatArray) -> _LevelSet:
-    """The thresholds above which densities hold shares of their mass, and the volumes there."""
+def _level_set(
+    values: FloatArray, volumes: FloatArray, levels: FloatArray, others: FloatArray | None = None
+) -> _LevelSet:
+    """The thresholds above which densities hold shares of their mass, or of *others*, and the volumes there."""
     order = np.argsort(-values, kind="stable")
-    sizes = volumes[order]
-    masses = values[order] * sizes
+    sizes, values = volumes[order], values[order]
+    area = np.cumsum(sizes) - sizes / 2  # half of a place is on either side of its own value
+    if others is not None:
+        threshold = np.quantile(others, 1 - levels)
+        return _LevelSet(threshold, np.interp(-threshold, -values, area))
+    masses = values * sizes
     total = np.cumsum(masses)
-    inner = (total - masses / 2) / total[-1]  # half of a place is on either side of its own value
-    area = np.cumsum(sizes) - sizes / 2
-    return _LevelSet(np.interp(levels, inner, values[order]), np.interp(levels, inner, area))
-
-
-def _groups(measure: Measure) -> list[NDArray[np.int64]]:
-    """Rows of each group: every tenth of independent draws, and blocks of what follows from each other."""
-    count, rows = min(GROUPS, measure.n), np.arange(measure.n)
-    if measure.known.kind in ("chains", "trajectory"):
-        return [np.asarray(part) for part in np.array_split(rows, count)]
-    return [rows[k::count] for k in range(count)]
+    inner = (total - masses / 2) / total[-1]
+    return _LevelSet(np.interp(levels, inner, values), np.interp(levels, inner, area))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from .leaving import LeftOut
     from .maps import Grid
     from .region import Region
 
@@ -113,6 +114,17 @@ class Density(Result):
         return Smoother(self.measure, self.rtol)
 
     @cached_property
+    def left_out(self) -> LeftOut:
+        """The density at places of atoms without the atoms there."""
+        from .leaving import left_out
+
+        return left_out(self, self.atoms("what a region holds"))
+
+    def atoms(self, what: str) -> Measure:
+        """The atoms, which *what* needs."""
+        return self.measure
+
+    @cached_property
     def error(self) -> float:
         """Bound on the numerical error of `at`: *rtol* of the mean of the density over the atoms, A(t / 2)."""
         from ..engines import plan
@@ -143,9 +155,10 @@ class Density(Result):
         >>> value.round(2), deviation.round(2)
         (array([0.96]), array([0.08]))
         """
-        return self._at(self._checked(points), error)
+        return self.at_checked(self._checked(points), error)
 
-    def _at(self, where: NDArray[Any], error: bool = False) -> Any:
+    def at_checked(self, where: NDArray[Any], error: bool = False) -> Any:
+        """`at` of points that were checked before."""
         values = self._smoother.at(self.time, where)
         return (values, self._deviations(where, values)) if error else values
 
@@ -210,13 +223,17 @@ class Density(Result):
         n, rng = whole(n, "n", 1), generator(rng)
         modes = self.space.modes
         if modes is not None:
-            shares = self._at(self.space.check(np.arange(len(modes.node_volumes)))) * modes.node_volumes
+            shares = self.at_checked(self.space.check(np.arange(len(modes.node_volumes)))) * modes.node_volumes
             return rng.choice(len(shares), size=n, p=shares / shares.sum())
         rows = rng.choice(self.n, size=n, p=self.measure.weights)
         return self.space.heated(self.measure.points[rows], self.time, rng)
 
-    def region(self, level: ArrayLike) -> Region:
+    def region(self, level: ArrayLike, *, calibrated: bool = False) -> Region:
         """The smallest region that holds a share of the mass, such as 0.9; several shares give arrays.
+
+        That is a share of the density, as of a map. Where parts of a cloud are narrow and others wide, no one scale
+        fits, and it holds much less of the distribution behind the sample, see `Region.held`. A *calibrated* region
+        does hold that share of it: its threshold is the quantile of the densities at the atoms, each left out.
 
         On S^2 the density is looked at on a spiral of points a tenth of the scale apart, on nodes at each of them, and
         elsewhere at 20,000 of its own draws; `accuracy` says what that leaves open, `area_error` what the sample does.
@@ -225,12 +242,12 @@ class Density(Result):
         >>> law = he.density(he.samplers.von_mises_fisher(500, [0, 0, 1], 20.0, rng=0))
         >>> law.region(0.9)
         Region(Sphere(2): 90 % in 0.0681 of the space, density from 3.66)
-        >>> law.region([0.5, 0.9]).area.round(4)
+        >>> law.region([0.5, 0.9], calibrated=True).area.round(4)
         array([0.0205, 0.0681])
         """
         from .region import region
 
-        return region(self, level)
+        return region(self, level, calibrated)
 
     def healpix(self, nside: int, *, order: str = "ring") -> FloatArray:
         """The density at the centres of the pixels of a HEALPix map, 12 nside^2 of them, against uniform; on S^2.
