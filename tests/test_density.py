@@ -266,10 +266,12 @@ def test_a_region_of_nodes_is_that_of_the_sorted_nodes():
     assert found.accuracy == 0
 
 
-def test_the_uncertainty_of_an_area_is_that_of_new_samples():
-    """Thirty samples of one law: the spread of their areas, and the mean of what each says of itself."""
+@pytest.mark.slow
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_the_uncertainty_of_an_area_is_that_of_new_samples(calibrated):
+    """Twelve samples of one law: the spread of their areas, and the mean of what each says of itself."""
     clouds = [he.samplers.von_mises_fisher(200, [0, 0, 1], 10.0, rng=k) for k in range(12)]
-    found = [he.density(cloud, angle=20).region(0.9) for cloud in clouds]
+    found = [he.density(cloud, angle=20).region(0.9, calibrated=calibrated) for cloud in clouds]
     spread = np.std([one.area for one in found], ddof=1)
     said = np.sqrt(np.mean([one.area_error**2 for one in found]))
     assert 0.5 < said / spread < 2
@@ -284,14 +286,89 @@ def test_wrong_levels_are_refused():
     assert (found["schema"], found["level"], found["angle"]) == ("heatess.region/1", [0.5, 0.9], pytest.approx(30))
 
 
-def test_what_a_region_holds_of_the_law_is_known_without_the_law():
-    """A narrow cluster in a wide one: a region of 90 % holds less of the law, and says so; copies are left out too."""
+def test_a_calibrated_region_holds_its_share_of_the_law():
+    """A narrow cluster in a wide one: a region of 90 % of the density holds less of the law, a calibrated one does not.
+
+    Atoms that no other is near to need a coarser scale. Copies are left out together.
+    """
     rng, plane = np.random.default_rng(3), he.Euclidean(2)
-    narrow, wide = rng.normal(scale=0.1, size=(2, 5000, 2)) * np.array([1, 20])[:, None, None]
-    found = he.density(np.concatenate([narrow[:150], wide[:150]]), space=plane).region([0.5, 0.9])
-    truth = found.contains(np.concatenate([narrow[150:], wide[150:]])).mean(axis=1)
-    assert truth[1] < 0.8
-    np.testing.assert_allclose(found.held, truth, atol=0.07)
+    narrow, wide = rng.normal(scale=0.1, size=(2, 4000, 2)) * np.array([1, 20])[:, None, None]
+    truth, held = np.concatenate([narrow[1000:], wide[1000:]]), []
+    for k in range(0, 750, 150):
+        law = he.density(np.concatenate([narrow[k : k + 150], wide[k : k + 150]]), space=plane)
+        for found in (law.region([0.5, 0.9]), law.region([0.5, 0.9], calibrated=True)):
+            held.append([found.contains(truth).mean(axis=1), found.held])
+    assert found.angle > law.angle
+    plain, calibrated = np.mean(held[::2], axis=0), np.mean(held[1::2], axis=0)
+    assert plain[0, 1] < 0.75
+    np.testing.assert_allclose(plain[1], plain[0], atol=0.05)
+    np.testing.assert_allclose(calibrated[0], [0.5, 0.9], atol=0.04)
+    np.testing.assert_allclose(calibrated[1], [0.5, 0.9], atol=0.005)
     copied = np.repeat(rng.normal(size=(30, 2)), 3, axis=0)
     one, three = (he.density(cloud, space=plane, time=0.05).region(0.9) for cloud in (copied[::3], copied))
     assert one.held == three.held
+
+
+def test_steps_of_a_chain_are_left_out_together():
+    """A slow chain: the neighbours of a draw in time are near it, and would say that it is no surprise."""
+    steps = np.random.default_rng(0).normal(size=(1000, 2))
+    walk = np.empty_like(steps)
+    walk[0] = steps[0]
+    for k in range(1, 1000):
+        walk[k] = 0.995 * walk[k - 1] + math.sqrt(1 - 0.995**2) * steps[k]
+    space, truth = he.Euclidean(2), np.random.default_rng(1).normal(size=(4000, 2))
+    apart = he.density(he.Measure(walk, space=space, kind="draws"), time=0.01).region(0.9)
+    together = he.density(he.Measure(walk, space=space, kind="chains"), time=0.01).region(0.9)
+    assert apart.held - apart.contains(truth).mean() > 0.3
+    assert together.held == pytest.approx(together.contains(truth).mean(), abs=0.1)
+    with pytest.raises(he.KindError, match="no calibrated region; leave out calibrated=True"):
+        he.density(he.Measure(walk, space=space, kind="complete"), time=0.01).region(0.9, calibrated=True)
+
+
+@pytest.mark.parametrize(("space", "time"), [(he.Sphere(2), 0.1), (he.Rotations(), 0.4), (he.Torus(2), 0.3)], ids=repr)
+def test_parts_have_the_density_of_the_whole(space, time):
+    """Coefficients are all that a density needs: values, error, choice of the scale, areas."""
+    start = space.check(space.uniform(1, np.random.default_rng(0)))
+    cloud = space.heated(np.repeat(start, 600, axis=0), time, np.random.default_rng(1))
+    weights, degree = np.random.default_rng(2).random(600), 90 if space.dim < 3 else 30
+    parts = [he.Accumulator(space, max_degree=degree).add(cloud[k::3], weights[k::3]) for k in range(3)]
+    whole = he.density(cloud, weights, space=space)
+    found = he.density(parts[0] + parts[1] + parts[2])
+    assert found.angle == pytest.approx(whole.angle, rel=0.02)
+    assert (found.scale_lower, found.scale_upper) == pytest.approx((whole.scale_lower, whole.scale_upper), rel=0.5)
+    same, where = he.density(cloud, weights, space=space, time=found.time), space.check(cloud[:50])
+    np.testing.assert_allclose(found.at(where), same.at(where), atol=found.error + same.error)
+    assert found.error == pytest.approx(same.error, rel=0.02)
+    one, other = found.region(0.8), same.region(0.8)
+    assert one.area == pytest.approx(other.area, abs=4 * math.hypot(one.accuracy, other.accuracy))
+    assert math.isnan(one.held)
+    assert math.isnan(one.area_error)
+    for call in (
+        lambda: found.sample(1),
+        lambda: found.at(where, error=True),
+        lambda: found.region(0.8, calibrated=True),
+    ):
+        with pytest.raises(he.InputError, match="needs the atoms"):
+            call()
+
+
+def test_parts_that_are_too_coarse_say_what_they_need():
+    cloud = he.samplers.von_mises_fisher(500, [0, 0, 1], 500.0, rng=0)
+    parts = he.Accumulator(max_degree=60).add(cloud)
+    assert "accumulate with more than max_degree=60" in he.density(parts).notes[0]
+    with pytest.raises(he.PrecisionError, match="or give a coarser scale") as refused:
+        he.density(parts, angle=2)
+    he.density(he.Accumulator(max_degree=refused.value.needed).add(cloud), angle=2)
+    with pytest.raises(he.InputError, match="has weights and a space of its own"):
+        he.density(parts, np.ones(500))
+    with pytest.raises(he.InputError, match="no atoms in any part"):
+        he.density(he.Accumulator(he.Sphere(2), max_degree=60))
+
+
+def test_a_dask_collection_has_the_density_of_the_whole():
+    array = pytest.importorskip("dask.array")
+    cloud = he.samplers.von_mises_fisher(900, [0, 0, 1], 60.0, rng=0)
+    parts = array.from_array(cloud, chunks=(300, 3))
+    assert he.density(parts).angle == pytest.approx(he.density(cloud).angle, rel=0.02)
+    one, whole = he.density(parts, angle=8), he.density(cloud, angle=8)
+    np.testing.assert_allclose(one.at(cloud[:20]), whole.at(cloud[:20]), atol=2 * whole.error)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import heatess as he
+import meshes
 
 POLE = [[0.0, 0, 1], [0, 0.1, np.sqrt(0.99)]]
 DATE_LINE = [[-1.0, 0, 0], [-np.cos(0.3), np.sin(0.3), 0]]
@@ -43,16 +44,21 @@ def test_a_grid_has_the_density_at_the_centres_of_its_cells(law):
 def test_files_are_read_back(law, tmp_path):
     pytest.importorskip("astropy")
     from astropy.table import Table
+    from astropy_healpix import healpix_to_xyz, uniq_to_level_ipix
 
     path = law.save(tmp_path / "map.fits")
     table = Table.read(path)
-    nside = 2 ** table.meta["MOCORDER"]
     assert table.meta["COORDSYS"] == "C"
     assert table["PROBDENSITY"].unit == "1 / sr"
-    np.testing.assert_array_equal(table["UNIQ"], 4 * nside**2 + np.arange(12 * nside**2))
-    assert np.sum(table["PROBDENSITY"]) * 4 * np.pi / len(table) == pytest.approx(1, rel=1e-12)
+    levels, numbers = uniq_to_level_ipix(np.asarray(table["UNIQ"], dtype=np.int64))
+    areas = np.pi / 3 / 4.0**levels
+    assert (levels.max(), levels.min()) == (table.meta["MOCORDER"], 3)
+    assert areas.sum() == pytest.approx(4 * np.pi, rel=1e-12)  # all of the sphere, once
+    assert table["PROBDENSITY"] @ areas == pytest.approx(1, rel=1e-12)
+    centres = np.stack(healpix_to_xyz(numbers, 2**levels, order="nested"), axis=1)
+    np.testing.assert_allclose(table["PROBDENSITY"], law.per_area(centres, "sr"), rtol=2e-3, atol=law.error)
     again = he.read(path)
-    assert (again.n, again.known.frame) == (12 * nside**2, "icrs")
+    assert (again.n, again.known.frame) == (len(table), "icrs")
     grid = he.read(law.save(tmp_path / "map.nc"))
     assert again.space == grid.space
     np.testing.assert_allclose(grid.weights @ grid.points, again.weights @ again.points, atol=2e-3)
@@ -60,7 +66,44 @@ def test_files_are_read_back(law, tmp_path):
         law.save(tmp_path / "map.nc")
     law.save(tmp_path / "map.nc", replace=True)
     with pytest.raises(he.InputError, match="the suffix of path must be one of"):
-        law.save(tmp_path / "map.tif")
+        law.save(tmp_path / "map.txt")
+
+
+def test_a_narrow_density_has_a_map_of_few_pixels_that_misses_nothing():
+    """Two narrow clusters, one of them light and far from any centre of a coarse pixel; a map of one order has 2^28."""
+    pytest.importorskip("astropy_healpix")
+    from heatess.densities.maps import multi_order
+
+    law = he.density([[0.6, 0, 0.8], [0.36, -0.48, -0.8]], [0.999, 0.001], angle=0.02)
+    found = multi_order(law)
+    assert len(found.uniq) < 50_000
+    assert found.values @ (1 / (12 * 4.0**found.orders)) == pytest.approx(1, rel=2e-3)
+
+
+@pytest.mark.filterwarnings("default::PendingDeprecationWarning")  # of rasterio's own
+def test_a_geotiff_is_read_back(law, tmp_path):
+    rasterio = pytest.importorskip("rasterio")
+    with rasterio.open(law.save(tmp_path / "map.tif")) as file:
+        assert (file.crs.to_epsg(), file.bounds) == (4326, (-180, -90, 180, 90))
+        lon, lat = np.array([12.3, -77.0]), np.array([85.0, 61.2])
+        found = np.array([value[0] for value in file.sample(zip(lon, lat, strict=True))])
+        centres = np.array([file.xy(*file.index(*at)) for at in zip(lon, lat, strict=True)])
+    own = law.per_area(he.from_lonlat(*centres.T, units="deg"), "sr")
+    np.testing.assert_allclose(found, own, atol=law.error)
+
+
+@pytest.mark.filterwarnings("default::DeprecationWarning")  # of ligo.skymap's own
+def test_areas_and_levels_are_those_of_ligo_skymap(law, tmp_path):
+    fits = pytest.importorskip("ligo.skymap.io.fits")
+    from ligo.skymap.bayestar import rasterize
+    from ligo.skymap.postprocess import find_greedy_credible_levels
+
+    table = fits.read_sky_map(law.save(tmp_path / "map.fits"), moc=True)
+    flat = rasterize(table, order=7)["PROB"]
+    inside = find_greedy_credible_levels(np.asarray(flat))
+    region = law.region([0.5, 0.9])
+    areas = [(inside <= level).mean() for level in region.level]
+    np.testing.assert_allclose(areas, region.area, rtol=0.02)
 
 
 @pytest.mark.parametrize("name", CLOUDS)
@@ -77,7 +120,7 @@ def test_contours_are_valid_and_have_the_area_of_the_region(name, tmp_path):
         assert west >= -180
         assert east <= 180
         assert -90 <= south < north <= 90
-        lon, lat = (part.ravel() for part in np.meshgrid(np.arange(-179.5, 180), np.arange(-89.95, 90, 0.1)))
+        lon, lat = (part.ravel() for part in np.meshgrid(np.arange(-179.5, 180), np.arange(-89.875, 90, 0.25)))
         inside = shapely.contains_xy(shape, lon, lat)
         areas = np.cos(np.radians(lat)) / np.cos(np.radians(lat)).sum()
         assert inside @ areas == pytest.approx(feature["properties"]["area"], rel=0.02)
@@ -98,15 +141,21 @@ def test_what_is_not_on_the_sphere_is_refused():
 
 
 def test_pictures_are_drawn_where_there_is_one():
-    matplotlib = pytest.importorskip("matplotlib")
-    assert matplotlib
+    pytest.importorskip("matplotlib")
     rng = np.random.default_rng(0)
     assert he.density(POLE, angle=30).plot().name == "mollweide"
+    globe = he.density(POLE, angle=30).plot(projection="globe", atoms=True)
+    peak = he.density(POLE, angle=30).at([[0, 0.05, np.sqrt(0.9975)]])[0]
+    assert globe.collections[0].get_array().max() == pytest.approx(peak, rel=0.01)
     curve = he.density(rng.normal(size=40), space=he.Circle(), angle=40).plot()
     assert curve.lines[0].get_ydata().mean() == pytest.approx(1, abs=1e-3)
     for space in (he.Torus(2), he.Euclidean(2)):
         law = he.density(rng.normal(size=(40, 2)), space=space, time=0.1)
-        ax = law.plot(levels=[0.8], atoms=True)
+        ax = law.plot(levels=[0.8], atoms=True, calibrated=True)
         assert "heatess-density" in [part.get_gid() for part in ax.collections]
+    ball = he.density([3, 9], space=he.Mesh(*meshes.icosphere(2)), time=0.3).plot()
+    assert (ball.name, ball.collections[0].get_gid()) == ("3d", "heatess-density")
     with pytest.raises(he.InputError, match="is drawn on circles"):
         he.density(rng.normal(size=(40, 3)), space=he.Euclidean(3), time=0.1).plot()
+    with pytest.raises(he.InputError, match="leave it out"):
+        law.plot(projection="globe")

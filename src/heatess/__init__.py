@@ -79,8 +79,9 @@ if TYPE_CHECKING:
         ScaleWarning,
     )
     from .base.known import Known
+    from .densities.estimate import density
     from .densities.region import Region
-    from .densities.result import Density, density
+    from .densities.result import Density
     from .inference.atoms import Gradient, gradient, redundancy
     from .inference.band import Band
     from .inference.chains import ChainEss, chain_ess
@@ -211,7 +212,8 @@ __all__ = [
 _MODULES = {
     "parts.accumulator": ("Accumulator",),
     "densities.region": ("Region",),
-    "densities.result": ("Density", "density"),
+    "densities.estimate": ("density",),
+    "densities.result": ("Density",),
     "base.directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
     "readers.map_arrays": ("from_healpix",),
     "inference.atoms": ("Gradient", "gradient", "redundancy"),

@@ -9,10 +9,10 @@ import click
 import numpy as np
 
 from ..base.text import columns
+from ..densities.estimate import density as density_of
 from ..densities.maps import refuse_others, writer
 from ..densities.region import Region
 from ..densities.result import Density
-from ..densities.result import density as density_of
 from ..measures.measure import Measure
 from .deliver import Options, keep_apart, note, save
 from .kilometres import on_earth

@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 
 from ..answers.heat_profile import heat_profile
 from ..base.arrays import FloatArray, IntArray
-from ..base.errors import InputError
+from ..base.errors import InputError, PrecisionError
 from ..engines.centred import log_excess
 from ..engines.diagonals import SOON, diagonals
 from ..heat.sums import log_excess_of_power
 from ..inference.policy import independent
 from ..measures.measure import Measure
-from ..measures.scales import in_words
+from ..measures.scales import in_words, resolve
+from ..parts.accumulator import Accumulator
 from ..profiles.default_scales import fitting_scales
 from ..profiles.profile import HeatProfile
 from ..spaces.base import Space
-from .smoothing import Smoother, log_kernel_at_zero
+from .smoothing import Smoother, Sums, log_kernel_at_zero
 
 #: Scales for each doubling of the time.
 STEPS = 4
@@ -46,6 +47,10 @@ BETTER = 2.0
 #: Seconds that k_t(x, x) of atoms on very many nodes may take.
 BUDGET = 60.0
 
+ADVICE = "give the scale as angle= or time="
+
+UNIFORM = "not distinguishable from uniform at any scale"
+
 #: log k_t(x, x) beyond which the curve overflows.
 MOST_LOG = 300.0
 
@@ -64,8 +69,7 @@ class Choice(NamedTuple):
 
 def choose(measure: Measure, rtol: float) -> Choice:
     """The scale that cross-validation chooses."""
-    advice = "give the scale as angle= or time="
-    sample = independent(measure, "points", "choice of the scale by cross-validation", advice)
+    sample = independent(measure, "points", "choice of the scale by cross-validation", ADVICE)
     atoms, notes = sample.coalesced(), []
     if (copies := sample.support().n - atoms.n) > 0:
         notes.append(f"{copies:,} of {sample.n:,} atoms are exact copies of others and count once in the choice")
@@ -73,7 +77,7 @@ def choose(measure: Measure, rtol: float) -> Choice:
     if own > 0.5:
         raise InputError(
             f"the scale cannot be chosen from {atoms.n} different {'place' if atoms.n == 1 else 'places'} with an ESS "
-            f"of {1 / own:.3g}, at least 2 are needed; {advice}"
+            f"of {1 / own:.3g}, at least 2 are needed; {ADVICE}"
         )
     space, fitting = atoms.space, fitting_scales(atoms, rtol).times
     finest, coarsest = float(fitting.min()), float(fitting.max())
@@ -85,19 +89,50 @@ def choose(measure: Measure, rtol: float) -> Choice:
         if best > 0 or finest <= least or last == TRIES - 1:
             break
         finest = max(finest / FINER, least)
-    deviations = _deviations(atoms, times, best, own, rtol)
+    deviations = _deviations(Smoother(atoms, max(rtol, 1e-6)), *_looked_at(atoms), times, best, own)
+    return _chosen(space, times, cv, best, deviations, notes, "rounded coordinates or near copies do that")
+
+
+def choose_of_parts(parts: Accumulator, sums: Sums, rtol: float) -> Choice:
+    """The same from sums over parts: at the scales that their degree certifies, and without knowing of copies."""
+    space, own = sums.space, 1 / sums.ess
+    if own > 0.5:
+        raise InputError(f"the scale cannot be chosen from an ESS of {1 / own:.3g}, at least 2 is needed; {ADVICE}")
+    coarsest = (2 * space.diameter / 3) ** 2 / 8
+    finest = coarsest
+    while finest > 1e-12 * coarsest and sums.serves(finest / 1.1, rtol, mmd2=True):
+        finest /= 1.1
+    if finest > coarsest / 2:
+        raise PrecisionError(f"max_degree={parts.max_degree} certifies no scale to choose from; accumulate with more")
+    profile = parts.profile_at(resolve(space, times=_grid(finest / 2, coarsest)), rtol)
+    one = Measure.trusted(space, space.check(space.uniform(1, np.random.default_rng(0))), np.ones(1))
+    times, cv = _curve(one, profile, own, rtol)
+    best = int(np.argmin(cv))
+    points = space.check(space.uniform(WITNESSES * 10, np.random.default_rng(0)))
+    smoother = Smoother(sums, rtol)
+    shares = smoother.at(float(times[best]), points)
+    deviations = _deviations(smoother, points, shares / shares.sum(), np.full(len(points), own), times, best, own)
+    why = f"exact copies do that, and so do few degrees: accumulate with more than max_degree={parts.max_degree}"
+    return _chosen(space, times, cv, best, deviations, [], why)
+
+
+def _chosen(
+    space: Space, times: FloatArray, cv: FloatArray, best: int, deviations: Deviations, notes: list[str], why: str
+) -> Choice:
+    """The minimum of the curve, the range about it, and the notes; *why* it may be at the finest scale."""
     time = _refined(times, cv, best)
     near = cv - cv[best] <= deviations.from_best
     below, above = (int(np.argmin(part)) if not part.all() else len(part) for part in (near[best::-1], near[best:]))
     uniform = space.compact and bool(cv[best] + BETTER * deviations.own > 0)
     if uniform:
-        notes.append("not distinguishable from uniform at any scale")
+        notes = [*notes, UNIFORM]
     elif best in (0, len(cv) - 1):
-        end, why = ("finest", "rounded coordinates or near copies do that") if best == 0 else ("coarsest", "")
-        notes.append(
-            f"the minimum is at the {end} scale looked at, {in_words(space, time)}{why and f'; {why}'}; give the scale "
-            "if you know it"
-        )
+        end = "finest" if best == 0 else "coarsest"
+        notes = [
+            *notes,
+            f"the minimum is at the {end} scale looked at, {in_words(space, time)}{f'; {why}' if best == 0 else ''}; "
+            "give the scale if you know it",
+        ]
     finer, coarser = float(times[best - below + 1]), float(times[best + above - 1])
     return Choice(time, times, cv, min(finer, time), max(coarser, time), uniform, tuple(notes))
 
@@ -164,23 +199,37 @@ class Deviations(NamedTuple):
     from_best: FloatArray
 
 
-def _deviations(atoms: Measure, times: FloatArray, best: int, own: float, rtol: float) -> Deviations:
+def _looked_at(atoms: Measure) -> tuple[NDArray[Any], FloatArray, FloatArray]:
+    """Places of some atoms, how much each counts in a mean by weight, and its own weight."""
+    rows = witnesses(atoms)
+    return atoms.points[rows], np.full(len(rows), 1 / len(rows)), atoms.weights[rows]
+
+
+def _deviations(
+    smoother: Smoother,
+    points: NDArray[Any],
+    shares: FloatArray,
+    weights: FloatArray,
+    times: FloatArray,
+    best: int,
+    own: float,
+) -> Deviations:
     """By the part of each atom in the curve, 2 w_i g_i with g_i = f_2t(x_i) - 2 f_t(x_i) without i itself.
 
-    Some atoms, drawn evenly by weight, stand for all, and scales a doubling apart for those between them.
+    Some atoms stand for all, or, of sums over parts, places that count by the density there; and scales a doubling
+    apart for those between them.
     """
-    rows = witnesses(atoms)
-    points, weights = atoms.points[rows], atoms.weights[rows]
     some = np.arange(max(best % STEPS, best - DOUBLINGS[0] * STEPS), len(times), STEPS)
     some = some[some <= best + DOUBLINGS[1] * STEPS]
-    smoother = Smoother(atoms, max(rtol, 1e-6))
     values = [smoother.at(float(time), points) for time in (*times[some], 2 * times[some[-1]])]
-    itself = weights * own_kernels(atoms.space, points, times[some] / 2).T
+    itself = np.zeros((len(some), len(points)))
+    if not isinstance(smoother.measure, Sums):
+        itself = weights * own_kernels(smoother.measure.space, points, times[some] / 2).T
     found = np.array(values[1:]) - 2 * (np.array(values[:-1]) - itself) / (1 - own)  # (scales, atoms)
     reference = int(np.flatnonzero(some == best)[0])
 
     def deviation(part: FloatArray) -> float:
-        return 2 * math.sqrt(float(np.mean(weights * np.square(part - part.mean()))))
+        return 2 * math.sqrt(float(np.sum(shares * weights * np.square(part - shares @ part))))
 
     apart = [deviation(part - found[reference]) for part in found]
     return Deviations(deviation(found[reference]), np.interp(np.log(times), np.log(times[some]), apart))

@@ -1,18 +1,19 @@
-"""Pictures of densities: maps of the sphere, curves over the circle, shades of the plane and the torus."""
+"""Pictures of densities: maps and globes, curves over the circle, shades of the plane, the torus and surfaces."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..base.arrays import FloatArray
+from ..base.arrays import FloatArray, one_of
 from ..base.errors import InputError
-from ..drawing.axes import GREY, draw_line, new_axes
-from ..measures.scales import resolve
-from ..spaces.drawing import frame_of
-from .skymap import DECADES, draw_sky
+from ..drawing.axes import GREY, draw_line, new_axes, new_figure
+from ..samplers import fibonacci
+from ..spaces.drawing import Cells, Drawing, Frame, Patch, frame_of
+from .skymap import dots, draw_map, shade_bar, shades_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,65 +23,169 @@ if TYPE_CHECKING:
 #: Cells of a picture for each scale sqrt(8 t), and degrees between the values that contours on a map are drawn from.
 CELLS, STEP = 6.0, 1.0
 
+#: Rows of a map, at least and at most; cells across a globe, and places that say where its middle is; atoms drawn.
+ROWS, MOST_ROWS, ACROSS, VIEW, MOST_ATOMS = 180, 720, 400, 20_000, 5000
 
-def draw(density: Density, ax: Axes | None, levels: ArrayLike, atoms: bool) -> Axes:
+
+def draw(
+    density: Density, ax: Axes | None, levels: ArrayLike, atoms: bool, projection: str | None, calibrated: bool
+) -> Axes:
     """See `Density.plot`."""
-    space = density.space
-    drawing = space.drawing
-    layout = "" if drawing is None or drawing.part is not None or drawing.cells is None else drawing.layout
+    space, drawing = density.space, density.space.drawing
+    if projection is not None:
+        one_of(projection, "projection", ("mollweide", "globe"))
+    edges = _Edges(density, levels, calibrated)
     if space.directional and space.dim == 2:
-        ax = draw_sky(density.measure, resolve(space, times=density.time), ax, atoms=atoms)
-        lon, lat, values = density.grid(min(STEP, 2.0))
-        mirror = -1.0 if density.measure.about == "sky" else 1.0
-        _lines(ax, np.radians(mirror * lon), np.radians(lat), values, density, levels)
-        return ax
-    if drawing is None or drawing.cells is None or layout not in ("circle", "square"):
+        ax = (_globe if projection == "globe" else _map)(density, ax, edges, atoms)
+    elif projection is not None:
+        raise InputError(f"projection={projection!r} is for the sphere S^2, not for {space!r}; leave it out")
+    elif drawing is not None and drawing.nodes is not None and drawing.faces is not None:
+        ax = _surface(density, drawing.nodes(), drawing.faces, ax)
+    elif drawing is None or drawing.part is not None or drawing.cells is None or drawing.layout == "nodes":
         raise InputError(
-            f"a density is drawn on circles, the sphere S^2, the plane and two-dimensional tori, but this one is on "
-            f"{space!r}; look at points of your own, or at a report, which shows the atoms"
+            f"a density is drawn on circles, the sphere S^2, the plane, two-dimensional tori and meshes, but this one "
+            f"is on {space!r}; look at points of your own, or at a report, which shows the atoms"
         )
-    ax = new_axes(ax)
-    from matplotlib.colors import LogNorm
+    else:
+        cells = drawing.cells(math.sqrt(8 * density.time) / CELLS, _frame(density, drawing))
+        ax = (_curve if drawing.layout == "circle" else _square)(density, drawing, cells, ax, edges, atoms)
+    unit = "°" if space.angular else ""
+    words = f"{density.n:,} atoms, smoothed at {density.angle:.3g}{unit}"
+    ax.set_title(words, fontsize="medium", color=GREY)
+    return ax
 
-    places = drawing.places(density.measure.points)
-    frame = frame_of(drawing, places, density.measure.weights)
-    if layout == "square" and drawing.half is None:
-        frame = frame._replace(half=frame.half + float(np.sqrt(8 * density.time)))
-    cells = drawing.cells(float(np.sqrt(8 * density.time)) / CELLS, frame)
+
+def _frame(density: Density, drawing: Drawing) -> Frame:
+    """The part of the space that is drawn: all of it, or the atoms and a scale around them."""
+    if drawing.half is not None:
+        return Frame(np.zeros(drawing.dims), np.array(drawing.half))
+    own = density.atoms("a picture of the plane")
+    frame = frame_of(drawing, drawing.places(own.points), own.weights)
+    return frame._replace(half=frame.half + math.sqrt(8 * density.time))
+
+
+def _unit(density: Density) -> str:
+    return "in multiples of the uniform one" if density.space.compact else "per unit of area"
+
+
+class _Edges:
+    """The edges of regions, with the share that each one holds; none without levels."""
+
+    def __init__(self, density: Density, levels: ArrayLike, calibrated: bool) -> None:
+        wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+        self.names: dict[float, str] = {}
+        self.own = self.density = density
+        if wanted.size:
+            found = density.region(wanted, calibrated=calibrated)
+            self.names = {float(t): f"{100 * p:g} %" for t, p in zip(found.threshold, found.level, strict=True)}
+            self.density = found.density
+
+    def values(self, values: FloatArray, where: NDArray[Any]) -> FloatArray:
+        """A grid of values of the density whose regions they are; those that are known are at the points *where*."""
+        if self.density.time == self.own.time:
+            return values
+        found = values.copy()
+        found[np.isfinite(values)] = self.density.at_checked(where)
+        return found
+
+    def draw(self, ax: Axes, x: FloatArray, y: FloatArray, values: FloatArray) -> None:
+        """Lines over a grid of values, shape (y, x)."""
+        if not self.names:
+            return
+        drawn = ax.contour(x, y, values, sorted(self.names), colors="white", linewidths=1.2)
+        ax.clabel(drawn, fmt=self.names, fontsize=8)
+        drawn.set_gid("heatess-regions")
+
+
+def _map(density: Density, ax: Axes | None, edges: _Edges, atoms: bool) -> Axes:
+    measure = density.measure
+    rows = int(np.clip(math.ceil(180 * CELLS / density.angle), ROWS, MOST_ROWS))
+    ax = draw_map(density.at_checked, ax, measure.about, measure.known.frame, rows)
+    if edges.names:
+        lon, lat, values = edges.density.grid(180 / rows)
+        lon *= -1.0 if measure.about == "sky" else 1.0
+        order = np.argsort(lon)
+        edges.draw(ax, np.radians(lon[order]), np.radians(lat), values[:, order])
+    if atoms:
+        dots(ax, density.atoms("a picture with atoms"))
+    return ax
+
+
+def _globe(density: Density, ax: Axes | None, edges: _Edges, atoms: bool) -> Axes:
+    """The half of the sphere around the centre of mass, seen from far above it; north is up."""
+    places = fibonacci(VIEW)
+    centre = density.at_checked(places) @ places / VIEW
+    centre = centre / length if (length := float(np.linalg.norm(centre))) > 0.02 else np.array([1.0, 0.0, 0.0])
+    seen = Patch.around(centre, math.pi / 2)
+    mirror = -1.0 if density.measure.about == "sky" else 1.0  # the sky is seen from inside
+    side = (2 * np.arange(ACROSS) + 1) / ACROSS - 1
+    x, y = np.meshgrid(side, side)
+    inside = x**2 + y**2 < 1
+    depth = np.sqrt(1 - x[inside] ** 2 - y[inside] ** 2)
+    where = np.outer(mirror * x[inside], seen.right) + np.outer(y[inside], seen.up) + np.outer(depth, centre)
+    values, where = np.full(x.shape, np.nan), density.space.check(where)
+    values[inside] = density.at_checked(where)
+    ax = new_axes(ax)
+    least, norm = shades_of(values)
+    look: dict[str, Any] = {"cmap": "cividis", "norm": norm, "shading": "nearest", "rasterized": True}
+    picture = ax.pcolormesh(side, side, np.maximum(values, least), gid="heatess-density", **look)
+    shade_bar(ax, picture, _unit(density))
+    edges.draw(ax, side, side, edges.values(values, where))
+    if atoms:
+        points = density.atoms("a picture with atoms").points[:MOST_ATOMS]
+        points = points[points @ centre > 0]
+        ax.plot(mirror * points @ seen.right, points @ seen.up, ".", color="white", markersize=1.5, alpha=0.6)
+    lon, lat = np.degrees(np.arctan2(centre[1], centre[0])), np.degrees(np.arcsin(np.clip(centre[2], -1, 1)))
+    ax.set(aspect="equal", xlabel=f"seen from above {lon:.0f}° east, {lat:.0f}° north", xticks=[], yticks=[])
+    ax.set_frame_on(False)
+    return ax
+
+
+def _curve(density: Density, drawing: Drawing, cells: Cells, ax: Axes | None, edges: _Edges, atoms: bool) -> Axes:
+    ax, space = new_axes(ax), density.space
+    turn = cells.points if cells.points.shape[1] == 1 else np.degrees(np.arctan2(*cells.points.T[::-1]))
     values = density.at_checked(space.check(cells.points))
-    if layout == "circle":
-        turn = cells.points if cells.points.shape[1] == 1 else np.degrees(np.arctan2(*cells.points.T[::-1]))
-        draw_line(ax, np.ravel(turn), values)
-        ax.set(xlabel="angle" if space.angular else "coordinate", ylabel="density, in multiples of the uniform one")
-        ax.set_ylim(0, None)
-        return ax
+    draw_line(ax, np.ravel(turn), values)
+    for threshold, name in edges.names.items():
+        ax.axhline(threshold, color=GREY, linewidth=0.8, linestyle=(0, (5, 3)))
+        ax.annotate(name, (1, threshold), (2, 0), ("axes fraction", "data"), "offset points", fontsize=8, color=GREY)
+    ax.set(xlabel="angle" if space.angular else "coordinate", ylabel=f"density, {_unit(density)}")
+    ax.set_ylim(0, None)
+    return ax
+
+
+def _square(density: Density, drawing: Drawing, cells: Cells, ax: Axes | None, edges: _Edges, atoms: bool) -> Axes:
+    ax = new_axes(ax)
+    where = density.space.check(cells.points)
+    values = density.at_checked(where)
     x, y = np.unique(cells.points[:, 0]), np.unique(cells.points[:, 1])
     shades = values.reshape(cells.rows, cells.columns)[::-1]
-    most = float(shades.max())
-    least = min(max(float(shades.min()), most * 10**-DECADES), most / 1.5)
-    look: dict[str, Any] = {"cmap": "cividis", "norm": LogNorm(least, most), "shading": "nearest", "rasterized": True}
+    least, norm = shades_of(shades)
+    look: dict[str, Any] = {"cmap": "cividis", "norm": norm, "shading": "nearest", "rasterized": True}
     picture = ax.pcolormesh(x, y, np.maximum(shades, least), gid="heatess-density", **look)
-    figure: Any = ax.figure
-    unit = "in multiples of the uniform one" if space.compact else "per unit of area"
-    figure.colorbar(picture, ax=ax).set_label(f"density, {unit}")
-    _lines(ax, x, y, shades, density, levels)
+    shade_bar(ax, picture, _unit(density))
+    edges.draw(ax, x, y, edges.values(values, where).reshape(cells.rows, cells.columns)[::-1])
     if atoms:
-        ax.plot(*np.asarray(density.measure.points[:5000]).T, ".", color="white", markersize=1.5, alpha=0.6)
+        some = density.atoms("a picture with atoms").points[:MOST_ATOMS]
+        ax.plot(*np.asarray(some).T, ".", color="white", markersize=1.5, alpha=0.6)
     ax.set(xlabel=drawing.axes[0], ylabel=drawing.axes[1], aspect="equal")
     return ax
 
 
-def _lines(ax: Axes, x: FloatArray, y: FloatArray, values: FloatArray, density: Density, levels: ArrayLike) -> None:
-    """The edges of regions, with the share that each one holds; none without levels."""
-    wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64))
-    if not wanted.size:
-        return
-    found = density.region(wanted)
-    names = {float(t): f"{100 * p:g} %" for t, p in zip(found.threshold, found.level, strict=True)}
-    order = np.argsort(x)
-    drawn = ax.contour(x[order], y, values[:, order], sorted(names), colors="white", linewidths=1.2)
-    ax.clabel(drawn, fmt=names, fontsize=8)
-    drawn.set_gid("heatess-regions")
-    ax.set_title(
-        ax.get_title() or f"{density.n:,} atoms, smoothed at {density.angle:.3g}", fontsize="medium", color=GREY
-    )
+def _surface(density: Density, places: FloatArray, faces: NDArray[Any], ax: Axes | None) -> Axes:
+    """A mesh, each face in the shade of its corners."""
+    from matplotlib import colormaps
+
+    values = density.at_checked(density.space.check(np.arange(len(places))))
+    if ax is None:
+        ax = new_figure(6.0, 5.0).add_subplot(projection="3d")
+    elif getattr(ax, "name", "") != "3d":
+        raise InputError('ax must be made with figure.add_subplot(projection="3d"); make one, or leave it out')
+    least, norm = shades_of(values)
+    solid: Any = ax
+    picture = solid.plot_trisurf(*places.T, triangles=faces, linewidth=0, antialiased=False, shade=False)
+    picture.set_facecolor(colormaps["cividis"](norm(np.maximum(values, least)[faces].mean(axis=1))))
+    picture.set(cmap="cividis", norm=norm, gid="heatess-density")
+    shade_bar(ax, picture, _unit(density), shrink=0.7, pad=0.1)
+    solid.set_aspect("equal")
+    return ax

@@ -12,19 +12,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..base.arrays import FloatArray, one_of, positive, whole
+from ..base.arrays import FloatArray, IntArray, one_of, positive, whole
 from ..base.directions import from_lonlat
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, PrecisionWarning, missing_extra, warn
 from ..drawing.axes import save
 from ..tables.pixels import Pixels
 
 if TYPE_CHECKING:
     from .result import Density
 
-#: Pixels and cells for each scale sqrt(8 t), the largest nside that is chosen, and the finest step in degrees.
-PIXELS, MOST_NSIDE, FINEST = 8.0, 512, 0.2
+#: Pixels and cells for each scale sqrt(8 t), and the finest step of a grid in degrees.
+PIXELS, FINEST = 8.0, 0.2
 
-#: Cells for each scale from which contours are drawn: straight lines between them are then off by 0.2 %.
+#: Of multi-order maps: the first order and the last, pixels at most, and the share of the mass below which a pixel is
+#: not divided.
+FIRST_ORDER, DEEPEST, MOST_PIXELS, EMPTY = 3, 20, 4_000_000, 1e-8
+
+#: Cells for each scale from which contours are drawn, whose straight lines are then off by 0.2 %, and pixels of
+#: multi-order maps, whose sum is then off by 0.1 %.
 FINE = 16.0
 
 #: Cells that a grid may have, and the largest nside.
@@ -40,6 +45,22 @@ class Grid(NamedTuple):
     lon: FloatArray
     lat: FloatArray
     values: FloatArray
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row per cell: lon, lat and density.
+
+        >>> import heatess as he
+        >>> he.density([[0, 0, 1]], angle=60).grid(60).to_frame().round(2).tail(2)
+              lon   lat  density
+        16   90.0  60.0     4.74
+        17  150.0  60.0     4.74
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise missing_extra("pandas", "table") from None
+        lon, lat = (part.ravel() for part in np.meshgrid(self.lon, self.lat))
+        return pandas.DataFrame({"lon": lon, "lat": lat, "density": self.values.ravel()})
 
 
 def refuse_others(density: Density, what: str) -> None:
@@ -60,8 +81,7 @@ def healpix(density: Density, nside: int, order: str) -> FloatArray:
         import astropy_healpix  # noqa: F401
     except ImportError:
         raise missing_extra("astropy-healpix", "sky") from None
-    numbers = np.arange(12 * nside**2)
-    centres = Pixels(nside.bit_length() - 1, numbers, order, "").centres(numbers)
+    centres = Pixels(nside.bit_length() - 1, np.arange(12 * nside**2), order, "").centres(slice(None))
     values: FloatArray = density.at_checked(density.space.check(np.stack(centres, axis=1)))
     return values
 
@@ -91,14 +111,15 @@ def _step(density: Density, parts: float) -> float:
     return float(steps[np.argmax(steps <= max(density.angle / parts, FINEST))])
 
 
-def contours(density: Density, levels: ArrayLike) -> dict[str, Any]:
+def contours(density: Density, levels: ArrayLike, calibrated: bool = False) -> dict[str, Any]:
     """See `Density.contours`."""
     refuse_others(density, "contours")
     try:
         from contourpy import FillType, contour_generator
     except ImportError:
         raise missing_extra("contourpy", "plot") from None
-    found = density.region(np.atleast_1d(np.asarray(levels)))
+    found = density.region(np.atleast_1d(np.asarray(levels)), calibrated=calibrated)
+    density = found.density
     step = _step(density, FINE)
     lon, lat = np.linspace(-180, 180, round(360 / step) + 1), np.linspace(-90, 90, round(180 / step) + 1)
     logs = np.log(np.maximum(_on_mesh(density, lon, lat), 1e-300))
@@ -111,7 +132,8 @@ def contours(density: Density, levels: ArrayLike) -> dict[str, Any]:
         polygons = [_rings(*polygon) for polygon in zip(*parts, strict=True)]
         about = {"level": level, "threshold": threshold, "area": area, "angle": density.angle}
         shape = {"type": "MultiPolygon", "coordinates": polygons}
-        features.append({"type": "Feature", "properties": {k: float(v) for k, v in about.items()}, "geometry": shape})
+        told = {k: float(v) for k, v in about.items()} | {"calibrated": calibrated}
+        features.append({"type": "Feature", "properties": told, "geometry": shape})
     return {"type": "FeatureCollection", "features": features}
 
 
@@ -120,24 +142,72 @@ def _rings(points: FloatArray, offsets: Any) -> list[list[list[float]]]:
     return [np.round(points[first:end], 9).tolist() for first, end in pairwise(offsets)]
 
 
-def write_fits(density: Density, path: Path, nside: int | None) -> None:
-    """A map in the multi-order format of ligo.skymap: columns UNIQ and PROBDENSITY, here of one order."""
+class Mosaic(NamedTuple):
+    """Pixels of several orders that cover the sphere: their numbers in the NUNIQ scheme, and densities there."""
+
+    uniq: IntArray
+    orders: IntArray
+    values: FloatArray
+
+
+def multi_order(density: Density) -> Mosaic:
+    """Pixels a sixteenth of the scale wide where the mass is, and wider ones elsewhere.
+
+    Whether there is mass in a pixel, its density smoothed at the size of the pixel tells, which misses nothing.
+    """
+    deepest = math.ceil(math.log2(math.degrees(math.sqrt(math.pi / 3)) * FINE / density.angle))
+    order, numbers = FIRST_ORDER, np.arange(12 * 4**FIRST_ORDER)
+    parts: list[tuple[int, IntArray]] = []
+    while order < min(deepest, DEEPEST):
+        time = max(density.time, _side(order) ** 2 / 2)
+        full = density.smoother.at(time, _centres(density, order, numbers)) > EMPTY * 12 * 4**order
+        if 4 * np.count_nonzero(full) > MOST_PIXELS:
+            break
+        parts.append((order, numbers[~full]))
+        order, numbers = order + 1, (4 * numbers[full][:, None] + np.arange(4)).ravel()
+    if math.degrees(_side(order)) > density.angle / 2:
+        warn(
+            f"pixels of the map are {math.degrees(_side(order)):.2g} degrees wide, but the density is smoothed at "
+            f"{density.angle:.2g}; look at points of your own, or give a coarser scale",
+            PrecisionWarning,
+        )
+    parts.append((order, numbers))
+    uniq = np.concatenate([4 ** (order + 1) + own for order, own in parts])
+    orders = np.concatenate([np.full(len(own), order) for order, own in parts])
+    centres = np.concatenate([_centres(density, *part) for part in parts])
+    return Mosaic(uniq, orders, density.at_checked(centres))
+
+
+def _side(order: int) -> float:
+    """The side of a pixel in radians."""
+    return math.sqrt(math.pi / 3) / 2.0**order
+
+
+def _centres(density: Density, order: int, numbers: IntArray) -> Any:
+    centres = Pixels(order, numbers, "nested", "").centres(slice(None))
+    return density.space.check(np.stack(centres, axis=1))
+
+
+def write_fits(density: Density, path: Path) -> None:
+    """A map in the multi-order format of ligo.skymap: columns UNIQ and PROBDENSITY."""
+    refuse_others(density, "HEALPix maps")
     try:
+        import astropy_healpix  # noqa: F401
         from astropy.io import fits
     except ImportError:
         raise missing_extra("astropy", "sky") from None
-    if nside is None:
-        side = math.degrees(math.sqrt(math.pi / 3)) * PIXELS / density.angle
-        nside = min(2 ** max(math.ceil(math.log2(side)), 3), MOST_NSIDE)
-    values = healpix(density, nside, "nested")
-    uniq = fits.Column("UNIQ", "K", array=4 * nside**2 + np.arange(len(values)))
+    found = multi_order(density)
+    total = float(found.values @ (4 * math.pi / (12 * 4.0**found.orders)))
     table = fits.BinTableHDU.from_columns(
-        [uniq, fits.Column("PROBDENSITY", "D", unit="sr-1", array=values / (values.mean() * 4 * math.pi))]
+        [
+            fits.Column("UNIQ", "K", array=found.uniq),
+            fits.Column("PROBDENSITY", "D", unit="sr-1", array=found.values / total),
+        ]
     )
     table.header["PIXTYPE"] = ("HEALPIX", "HEALPIX pixelisation")
     table.header["ORDERING"] = ("NUNIQ", "Pixel ordering: RING, NESTED or NUNIQ")
     table.header["INDXSCHM"] = ("EXPLICIT", "Indexing: IMPLICIT or EXPLICIT")
-    table.header["MOCORDER"] = (nside.bit_length() - 1, "MOC resolution (best order)")
+    table.header["MOCORDER"] = (int(found.orders.max()), "MOC resolution (best order)")
     if density.known.frame in COORDSYS:
         table.header["COORDSYS"] = (COORDSYS[density.known.frame], "C=Celestial, G=Galactic, E=Ecliptic")
     table.header["CREATOR"] = "heatess"
@@ -163,21 +233,35 @@ def write_netcdf(density: Density, path: Path, step: float | None) -> None:
         values.units, values.long_name = "sr-1", f"density, smoothed at {density.angle:g} degrees"
 
 
-def write_geojson(density: Density, path: Path, levels: ArrayLike) -> None:
-    """Contours."""
-    path.write_text(json.dumps(contours(density, levels)) + "\n", encoding="utf-8")
+def write_geotiff(density: Density, path: Path) -> None:
+    """A grid in degrees of longitude and latitude, north up; 64-bit numbers, per steradian."""
+    try:
+        import rasterio
+        from rasterio.transform import from_origin
+    except ImportError:
+        raise missing_extra("rasterio", "geotiff") from None
+    found = grid(density, None)
+    step, (rows, columns) = float(found.lat[1] - found.lat[0]), found.values.shape
+    shape: dict[str, Any] = {"height": rows, "width": columns, "count": 1, "dtype": "float64", "compress": "deflate"}
+    place: dict[str, Any] = {"crs": "EPSG:4326", "transform": from_origin(-180, 90, step, step)}
+    with rasterio.open(path, "w", driver="GTiff", **shape, **place) as out:
+        out.write(found.values[::-1] / (4 * math.pi), 1)
+        out.set_band_description(1, f"density per steradian, smoothed at {density.angle:g} degrees")
+        out.update_tags(units="sr-1", creator="heatess")
 
 
-def writer(density: Density, suffix: str, levels: ArrayLike) -> Callable[[Path], None]:
+def writer(density: Density, suffix: str, levels: ArrayLike, calibrated: bool = False) -> Callable[[Path], None]:
     """What writes a file of this suffix."""
     if suffix == ".fits":
-        return lambda path: write_fits(density, path, None)
+        return lambda path: write_fits(density, path)
     if suffix == ".nc":
         return lambda path: write_netcdf(density, path, None)
+    if suffix in (".tif", ".tiff"):
+        return lambda path: write_geotiff(density, path)
     if suffix in (".geojson", ".json"):
-        return lambda path: write_geojson(density, path, levels)
-    return lambda path: _draw(density, path, suffix, levels)
+        return lambda path: _write_text(path, json.dumps(contours(density, levels, calibrated)))
+    return lambda path: save(density.plot(levels=levels, calibrated=calibrated), path, format=suffix[1:])
 
 
-def _draw(density: Density, path: Path, suffix: str, levels: ArrayLike) -> None:
-    save(density.plot(levels=levels), path, format=suffix[1:])
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text + "\n", encoding="utf-8")

@@ -26,8 +26,14 @@ PER_SCALE, LEAST_POINTS, MOST_POINTS = 130.0, 60_000, 2_500_000
 #: Draws from the density where there is no grid, at most, at least, and pairs of them with atoms.
 DRAWS, FEWEST, MOST_PAIRS = 20_000, 2_000, 2e8
 
+#: Uniform places where there are no atoms to draw from.
+UNIFORM = 100_000
+
 #: Parts of the places whose areas tell the accuracy.
 PARTS = 7
+
+#: How many times its numerical error the density at an atom must be, without it, for a region to reach there.
+SEEN = 100.0
 
 #: How many times as large the time is of the wider density that places between the atoms are drawn from.
 WIDER = 16.0
@@ -67,6 +73,9 @@ class Region(Result):
         one. nan where there are no atoms, but sums over parts.
     calibrated : bool
         Whether `threshold` was chosen so that `held` is the level.
+    density, angle : Density, float
+        The density whose region it is, and its scale: a coarser one than that of the density that was asked, where a
+        calibrated region must hold atoms that no other is near to.
 
     Examples
     --------
@@ -127,12 +136,16 @@ class Region(Result):
     @cached_property
     def held(self) -> Any:
         """By the density at places of the atoms without the atoms there."""
+        if self.density.in_parts:
+            return _shaped(np.full(np.size(self.level), np.nan), np.shape(self.level))
         inside = self.density.left_out.values >= np.atleast_1d(self.threshold)[:, None]
         return _shaped(inside.mean(axis=1), np.shape(self.level))
 
     @cached_property
     def area_error(self) -> Any:
         """By the jackknife over groups of atoms, the scale as it is."""
+        if self.density.in_parts:
+            return _shaped(np.full(np.size(self.level), np.nan), np.shape(self.level))
         left, places = self.density.left_out, self._places
         measure = left.measure
         if measure.support().n < 2:
@@ -167,10 +180,12 @@ def region(density: Density, level: ArrayLike, calibrated: bool) -> Region:
     levels = numeric_array(level, "level").astype(np.float64)
     if levels.ndim > 1 or not levels.size or not ((levels > 0) & (levels < 1)).all():
         raise InputError(f"level must be one or several shares between 0 and 1, such as 0.9, but is {level!r}")
+    wanted, others = np.atleast_1d(levels), None
     if calibrated:
         refuse_no_draws(density.atoms("a calibrated region"))
-    others = density.left_out.values if calibrated else None
-    places, wanted = places_of(density, wide=calibrated), np.atleast_1d(levels)
+        density = _resolved(density, float(wanted.max()))
+        others = density.left_out.values
+    places = places_of(density, wide=calibrated)
     whole = _level_set(places.values, places.volumes, wanted, others)
     accuracy = np.zeros(len(wanted))
     if not places.exact:
@@ -179,6 +194,15 @@ def region(density: Density, level: ArrayLike, calibrated: bool) -> Region:
         accuracy = np.std(areas, axis=0, ddof=1) / math.sqrt(PARTS)
     threshold, area, spread = (_shaped(values, levels.shape) for values in (*whole, accuracy))
     return Region(_shaped(wanted, levels.shape), threshold, area, spread, bool(calibrated), density, places)
+
+
+def _resolved(density: Density, level: float) -> Density:
+    """The density at its own scale, or at the next coarser one where so many atoms are seen by others."""
+    while np.quantile(density.left_out.values, 1 - level) <= SEEN * density.error:
+        none, angle = np.empty(0), 2 * density.angle
+        coarser: dict[str, Any] = {"scales": none, "cv": none, "scale_lower": angle, "scale_upper": angle}
+        density = replace(density, time=4 * density.time, angle=angle, **coarser)
+    return density
 
 
 def _shaped(values: FloatArray, shape: tuple[int, ...]) -> Any:
@@ -199,6 +223,9 @@ def places_of(density: Density, wide: bool = False) -> Places:
     if space.directional and space.dim == 2 and wanted < 3 * MOST_POINTS:
         points = fibonacci(int(min(max(wanted, LEAST_POINTS), MOST_POINTS)))
         return Places(points, np.full(len(points), 1 / len(points)), density.at_checked(points), exact=False)
+    if density.in_parts:  # there are no atoms to draw from
+        points = space.check(space.uniform(UNIFORM, np.random.default_rng(0)))
+        return Places(points, np.full(len(points), 1 / len(points)), density.at_checked(points), exact=False)
     count = DRAWS
     if space.transform is None:
         count = int(np.clip(MOST_PAIRS / density.n, FEWEST, DRAWS))
@@ -207,7 +234,7 @@ def places_of(density: Density, wide: bool = False) -> Places:
         points = np.concatenate([one.sample(count // 2, rng=k) for k, one in enumerate((density, wider))])
         points = points[np.arange(len(points)).reshape(2, -1).T.ravel()]  # in turns, so that parts are alike
         values = density.at_checked(points)
-        proposed = (values + wider.at_checked(points)) / 2
+        proposed = (values + density.smoother.at(wider.time, points)) / 2
     else:
         points = density.sample(count, rng=0)
         values = proposed = density.at_checked(points)

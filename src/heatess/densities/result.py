@@ -16,13 +16,10 @@ from ..base.errors import InputError
 from ..base.files import atomic_path, check_writable
 from ..base.known import Known
 from ..base.results import Result
-from ..measures import scales
 from ..measures.measure import Measure
-from ..measures.scales import check_one_scale, check_rtol
 from ..parts.sums import part_named
 from ..spaces.base import Space
-from .choice import choose
-from .smoothing import Smoother, squares
+from .smoothing import Smoother, Sums, deviations, mean_density
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
 UNITS = {"sr": 1.0, "deg2": math.degrees(1) ** 2, "km2": EARTH_RADIUS_KM**2}
 
 #: What `save` writes.
-SUFFIXES = (".fits", ".nc", ".geojson", ".json", ".png", ".svg", ".pdf")
+SUFFIXES = (".fits", ".nc", ".tif", ".tiff", ".geojson", ".json", ".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +77,7 @@ class Density(Result):
     scale_lower: float
     scale_upper: float
     notes: tuple[str, ...]
-    measure: Measure
+    measure: Measure | Sums
     rtol: float
 
     schema: ClassVar[str] = "heatess.density/1"
@@ -110,7 +107,8 @@ class Density(Result):
         return self.measure.ess
 
     @cached_property
-    def _smoother(self) -> Smoother:
+    def smoother(self) -> Smoother:
+        """What gives densities of the same atoms at any time."""
         return Smoother(self.measure, self.rtol)
 
     @cached_property
@@ -120,23 +118,24 @@ class Density(Result):
 
         return left_out(self, self.atoms("what a region holds"))
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether it is made of sums over parts, without atoms."""
+        return isinstance(self.measure, Sums)
+
     def atoms(self, what: str) -> Measure:
-        """The atoms, which *what* needs."""
+        """The atoms, which *what* needs; an `InputError` where there are only sums over parts."""
+        if isinstance(self.measure, Sums):
+            raise InputError(
+                f"{what} needs the atoms, but this density is made of sums over parts, which keep none; make it of the "
+                "points, or of a sample of them"
+            )
         return self.measure
 
     @cached_property
     def error(self) -> float:
         """Bound on the numerical error of `at`: *rtol* of the mean of the density over the atoms, A(t / 2)."""
-        from ..engines import plan
-        from .smoothing import log_kernel_at_zero
-
-        modes = self.space.modes
-        if modes is not None:
-            own = float(modes.discretisation_error(np.array([self.time / 2]))[0])
-            rows = np.linspace(0, self.n - 1, min(self.n, 200)).astype(int)
-            return max(self.rtol, own) * float(self._smoother.at(self.time, self.measure.points[rows]).mean())
-        overlap = plan.overlap(self.measure, self.time / 2, 1e-3)
-        return self.rtol * 1.01 * overlap * math.exp(min(log_kernel_at_zero(self.space, self.time), 700.0))
+        return self.rtol * 1.01 * mean_density(self.smoother, self.time)
 
     def _checked(self, points: Any) -> NDArray[Any]:
         with part_named("points"):
@@ -159,19 +158,10 @@ class Density(Result):
 
     def at_checked(self, where: NDArray[Any], error: bool = False) -> Any:
         """`at` of points that were checked before."""
-        values = self._smoother.at(self.time, where)
-        return (values, self._deviations(where, values)) if error else values
-
-    def _deviations(self, where: NDArray[Any], values: FloatArray) -> FloatArray:
-        """sqrt(sum_i w_i^2 (k_i - f)^2 / (1 - S)): the jackknife of a mean, for equal weights exactly."""
-        weights = self.measure.weights
-        own = float(weights @ weights)
-        if own >= 1:
-            return np.full(len(values), np.inf)
-        doubled = Measure.trusted(self.space, self.measure.points, np.asarray(weights**2 / own))
-        cross = Smoother(doubled, self.rtol).at(self.time, where) if np.ptp(weights) else values
-        spread = squares(self.measure, self.time, where) + own * values * (values - 2 * cross)
-        return np.sqrt(np.maximum(spread, 0.0) / (1 - own))
+        values = self.smoother.at(self.time, where)
+        if not error:
+            return values
+        return values, deviations(self.atoms("a standard error"), self.time, where, values, self.rtol)
 
     def log_at(self, points: Any) -> FloatArray:
         """The logarithm of `at`; minus infinity where the density is below its numerical `error`.
@@ -225,8 +215,9 @@ class Density(Result):
         if modes is not None:
             shares = self.at_checked(self.space.check(np.arange(len(modes.node_volumes)))) * modes.node_volumes
             return rng.choice(len(shares), size=n, p=shares / shares.sum())
-        rows = rng.choice(self.n, size=n, p=self.measure.weights)
-        return self.space.heated(self.measure.points[rows], self.time, rng)
+        atoms = self.atoms("a draw")
+        rows = rng.choice(atoms.n, size=n, p=atoms.weights)
+        return self.space.heated(atoms.points[rows], self.time, rng)
 
     def region(self, level: ArrayLike, *, calibrated: bool = False) -> Region:
         """The smallest region that holds a share of the mass, such as 0.9; several shares give arrays.
@@ -243,7 +234,7 @@ class Density(Result):
         >>> law.region(0.9)
         Region(Sphere(2): 90 % in 0.0681 of the space, density from 3.66)
         >>> law.region([0.5, 0.9], calibrated=True).area.round(4)
-        array([0.0205, 0.0681])
+        array([0.0179, 0.0654])
         """
         from .region import region
 
@@ -275,11 +266,11 @@ class Density(Result):
 
         return grid(self, step)
 
-    def contours(self, levels: ArrayLike = (0.5, 0.9)) -> dict[str, Any]:
+    def contours(self, levels: ArrayLike = (0.5, 0.9), *, calibrated: bool = False) -> dict[str, Any]:
         """The regions that hold shares of the mass as GeoJSON, one MultiPolygon in longitude and latitude each.
 
         Polygons are closed; those across the date line are cut there, and those around a pole end there, as GeoJSON
-        wants it. On S^2; the format itself is for the Earth.
+        wants it. On S^2; the format itself is for the Earth. See `region` for *calibrated* ones.
 
         >>> import heatess as he
         >>> found = he.density([[0, 0, 1]], angle=60).contours(0.9)
@@ -288,12 +279,21 @@ class Density(Result):
         """
         from .maps import contours
 
-        return contours(self, levels)
+        return contours(self, levels, calibrated)
 
-    def plot(self, ax: Axes | None = None, *, levels: ArrayLike = (0.5, 0.9), atoms: bool = False) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        levels: ArrayLike = (0.5, 0.9),
+        calibrated: bool = False,
+        atoms: bool = False,
+        projection: str | None = None,
+    ) -> Axes:
         """Draw the density, with the edges of the regions that hold shares of the mass, and return the Axes.
 
-        On S^2 a map in Mollweide's projection, on circles a curve, on the plane and two-dimensional tori shades.
+        On S^2 a map in Mollweide's *projection*, or the half of a "globe" with most of the mass; on circles a curve,
+        on the plane and two-dimensional tori shades, on meshes the surface, without edges.
 
         >>> import heatess as he
         >>> he.density([[0, 0, 1]], angle=60).plot().name
@@ -301,13 +301,21 @@ class Density(Result):
         """
         from .drawing import draw
 
-        return draw(self, ax, levels, atoms)
+        return draw(self, ax, levels, atoms, projection, calibrated)
 
-    def save(self, path: str | PathLike[str], *, levels: ArrayLike = (0.5, 0.9), replace: bool = False) -> Path:
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        levels: ArrayLike = (0.5, 0.9),
+        calibrated: bool = False,
+        replace: bool = False,
+    ) -> Path:
         """Write a map, by the suffix of *path*, and return the path; a file is replaced only with *replace*.
 
-        .fits is a HEALPix map in the multi-order form of ligo.skymap, .nc a grid by the CF conventions, .geojson has
-        the contours at *levels*, and .png, .svg or .pdf a picture. Densities in files are per steradian.
+        .fits is a multi-order HEALPix map as ligo.skymap has it, .nc a grid by the CF conventions, .tif a GeoTIFF (if
+        rasterio is installed), .geojson has the contours at *levels*, and .png, .svg or .pdf a picture. Densities in
+        files are per steradian. See `region` for *calibrated* levels.
 
         >>> import heatess as he
         >>> import tempfile, pathlib
@@ -320,7 +328,7 @@ class Density(Result):
         target = check_writable(path)
         suffix = one_of(target.suffix.lower(), "the suffix of path", SUFFIXES)
         with atomic_path(target, replace=replace) as draft:
-            writer(self, suffix, levels)(draft)
+            writer(self, suffix, levels, calibrated)(draft)
         return target
 
     def plot_cv(self, ax: Axes | None = None, **style: Any) -> Axes:
@@ -362,69 +370,3 @@ class Density(Result):
         how = f", by cross-validation ({self.scale_lower:.3g} to {self.scale_upper:.3g})" if len(self.scales) else ""
         told = f"; {'; '.join(self.notes)}" if self.notes else ""
         return f"Density({self.space!r}, n={self.n}: {name} {self.angle:.3g}{unit}{how}{told})"
-
-
-def density(
-    points: Any,
-    weights: ArrayLike | None = None,
-    *,
-    log_weights: ArrayLike | None = None,
-    space: Space | None = None,
-    angle: float | None = None,
-    time: float | None = None,
-    resolution: float | None = None,
-    rtol: float = 1e-8,
-) -> Density:
-    """The heat-smoothed density of weighted points, at a given scale or at the one that the data support.
-
-        p_t(y) = sum_j w_j k_t(y, x_j)
-
-    Without a scale it is that of least cross-validated squared error,
-
-        A(t) - 2 (A(t/2) - S k_t(x, x)) / (1 - S),    A(t) = sum w_i w_j k_2t(x_i, x_j),    S = sum w_i^2,
-
-    which estimates the integral of (p_t - p)^2, but for a constant, without bias for independent draws from p, at all
-    scales from one heat profile. Exact copies count as one place. Chains are thinned for it; a map or grid of cells is
-    smoothed at the size of a cell.
-
-    Parameters
-    ----------
-    points, weights, log_weights, space
-        As for `heat_profile`.
-    angle, time, resolution : float, optional
-        At most one of them: the scale.
-    rtol : float
-        Accuracy of the density, as a share of its mean over the atoms.
-
-    Examples
-    --------
-    Two clusters, with densities of 66.7 and 33.3 times uniform at their centres:
-
-    >>> import heatess as he
-    >>> north = he.samplers.von_mises_fisher(200, [0, 0, 1], 50.0, rng=1)
-    >>> east = he.samplers.von_mises_fisher(100, [1, 0, 0], 50.0, rng=2)
-    >>> law = he.density(np.concatenate([north, east]))
-    >>> round(law.angle, 1), law.at([[0, 0, 1], [1, 0, 0], [-1, 0, 0]]).round(1)
-    (7.3, array([44.6, 32.9,  0. ]))
-    """
-    check_rtol(rtol)
-    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    if angle is not None or time is not None or resolution is not None:
-        check_one_scale(angle, time, resolution)
-        at = scales.resolve(measure.space, angle, time, resolution)
-        scales.warn_below_cell(measure.known.cell, at.angles)
-        return _at_scale(measure, at, (), rtol)
-    if measure.known.kind == "cells" and measure.known.cell is not None:
-        cell, own = measure.known.cell, measure.space
-        at = scales.resolve(own, angles=cell) if own.angular else scales.resolve(own, times=cell**2 / 8)
-        return _at_scale(measure, at, ("cells of a map or grid, smoothed at the size of a cell",), rtol)
-    found = choose(measure, rtol)
-    at = scales.resolve(measure.space, times=[found.time, found.lower, found.upper, *found.times])
-    chosen, lower, upper = at.angles[:3].tolist()
-    curve = np.asarray(at.angles[3:]), found.cv
-    return Density(found.time, chosen, *curve, lower, upper, found.notes, measure, rtol)
-
-
-def _at_scale(measure: Measure, at: scales.Scales, notes: tuple[str, ...], rtol: float) -> Density:
-    angle = float(at.angles[0])
-    return Density(float(at.times[0]), angle, np.empty(0), np.empty(0), angle, angle, notes, measure, rtol)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,19 +23,33 @@ if TYPE_CHECKING:
 ROWS, MOST_ATOMS, DECADES = 180, 5000, 2.5
 
 
+#: The density at unit vectors.
+DensityAt = Callable[[FloatArray], FloatArray]
+
+
 def draw_sky(measure: Measure, scale: Scales, ax: Axes | None, *, atoms: bool) -> Axes:
     """Draw a measure on S^2 as a map of the whole, smoothed at one scale; see `heatess.plot.sky`."""
     if not measure.space.directional or measure.space.dim != 2:
         raise InputError(f"a map of the sky needs unit vectors on Sphere(2), but points are on {measure.space!r}")
-    ax = _map(ax)
-    about = measure.about
-    mirror = -1.0 if about == "sky" else 1.0
-    _shade(ax, measure, float(scale.times[0]), mirror)
+    time = float(scale.times[0])
+    ax = draw_map(
+        lambda where: potential(measure, at=where, time=time, kind="density", rtol=1e-6),
+        ax,
+        measure.about,
+        measure.known.frame,
+    )
     if atoms:
-        _dots(ax, measure, mirror)
-    _graticule(ax, about, measure.known.frame)
+        dots(ax, measure)
     words = f"{measure.n:,} atoms, smoothed at {plain(float(scale.angles[0]))}°"
     ax.set_title(words, fontsize="medium", color=GREY)
+    return ax
+
+
+def draw_map(density: DensityAt, ax: Axes | None, about: str, frame: str | None, rows: int = ROWS) -> Axes:
+    """Shades of a density on a map of the whole sphere, with lines of longitude and latitude."""
+    ax = _map(ax)
+    _shade(ax, density, -1.0 if about == "sky" else 1.0, rows)
+    _graticule(ax, about, frame)
     return ax
 
 
@@ -49,29 +64,41 @@ def _map(ax: Axes | None) -> Axes:
     return ax
 
 
-def _shade(ax: Axes, measure: Measure, time: float, mirror: float) -> None:
+def _shade(ax: Axes, density: DensityAt, mirror: float, rows: int) -> None:
     """The density, and a bar that says what colours mean."""
+    latitude = np.linspace(-math.pi / 2, math.pi / 2, rows + 1)
+    longitude = np.linspace(-math.pi, math.pi, 2 * rows + 1)
+    lon, lat = np.meshgrid((longitude[1:] + longitude[:-1]) / 2, (latitude[1:] + latitude[:-1]) / 2)
+    values = density(_vectors(mirror * lon.ravel(), lat.ravel())).reshape(lon.shape)
+    least, norm = shades_of(values)
+    drawn = np.maximum(values, least)
+    mesh = ax.pcolormesh(longitude, latitude, drawn, cmap="cividis", norm=norm, rasterized=True, gid="heatess-density")
+    shade_bar(ax, mesh, "in multiples of the uniform one", orientation="horizontal", shrink=0.55, pad=0.06, aspect=32)
+
+
+def shades_of(values: FloatArray) -> tuple[float, Any]:
+    """The least density that has a shade of its own, and what makes colours of densities."""
     from matplotlib.colors import LogNorm
 
-    latitude = np.linspace(-math.pi / 2, math.pi / 2, ROWS + 1)
-    longitude = np.linspace(-math.pi, math.pi, 2 * ROWS + 1)
-    lon, lat = np.meshgrid((longitude[1:] + longitude[:-1]) / 2, (latitude[1:] + latitude[:-1]) / 2)
-    where = _vectors(mirror * lon.ravel(), lat.ravel())
-    density = potential(measure, at=where, time=time, kind="density", rtol=1e-6).reshape(lon.shape)
-    most = float(density.max())
-    least = max(float(density.min()), most * 10**-DECADES)
-    norm = LogNorm(min(least, most / 1.5), most)
-    drawn = np.maximum(density, least)
-    mesh = ax.pcolormesh(longitude, latitude, drawn, cmap="cividis", norm=norm, rasterized=True, gid="heatess-density")
+    most = float(np.nanmax(values)) or 1.0
+    least = max(float(np.nanmin(values)), most * 10**-DECADES)
+    return least, LogNorm(min(least, most / 1.5), most)
+
+
+def shade_bar(ax: Axes, picture: Any, unit: str, **where: Any) -> None:
+    """A bar that says which density a colour is."""
     figure: Any = ax.figure
-    bar = figure.colorbar(mesh, ax=ax, orientation="horizontal", shrink=0.55, pad=0.06, aspect=32)
-    bar.set_label("density, in multiples of the uniform one")
-    bar.ax.xaxis.set_major_formatter(lambda value, _: plain(value))
-    bar.ax.xaxis.set_minor_formatter(lambda value, _: "")
+    bar = figure.colorbar(picture, ax=ax, **where)
+    bar.set_label(f"density, {unit}")
+    axis = bar.ax.xaxis if where.get("orientation") == "horizontal" else bar.ax.yaxis
+    axis.set_major_formatter(lambda value, _: plain(value))
+    axis.set_minor_formatter(lambda value, _: "")
     bar.outline.set_visible(False)
 
 
-def _dots(ax: Axes, measure: Measure, mirror: float) -> None:
+def dots(ax: Axes, measure: Measure) -> None:
+    """Atoms on a map, larger if they are heavier."""
+    mirror = -1.0 if measure.about == "sky" else 1.0
     rows = np.arange(min(measure.n, MOST_ATOMS)) * measure.n // min(measure.n, MOST_ATOMS)
     x, y, z = np.asarray(measure.points[rows], dtype=np.float64).T
     shares = measure.weights[rows] / measure.weights[rows].max()

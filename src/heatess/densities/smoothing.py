@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,14 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import slices
+from ..base.errors import PrecisionError
+from ..base.known import ABOUT, Known
 from ..base.progress import Progress
 from ..engines import columns, plan, spectral
 from ..engines.flows import density as density_on_nodes
 from ..measures.measure import Measure
+from ..measures.scales import in_words
+from ..parts.accumulator import EPSILON, Accumulator, degree_for
 from ..spaces.base import Space
 from ..transforms.base import Coefficients, Transform
 
@@ -30,27 +35,78 @@ def log_kernel_at_zero(space: Space, time: float) -> float:
     return logs + space.log_volume if space.compact else logs
 
 
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What an `Accumulator` knows of its atoms: coefficients of total weight one."""
+
+    space: Space
+    n: int
+    ess: float
+    known: Known
+    transform: Transform
+    degree: float
+    coefficients: Coefficients
+    low: FloatArray  #: low sums, see `Transform`
+
+    @classmethod
+    def of(cls, parts: Accumulator) -> Sums:
+        """The state of an accumulator as it is now."""
+        sums, space = parts.sums, parts.known_space
+        if space.transform is None:
+            raise TypeError("parts add up by a transform")
+        known, degree = Known(frame=parts.frame), float(parts.max_degree)
+        own = sums.coefficients / sums.total, sums.low / sums.total
+        return cls(space, sums.n, sums.ess, known, space.transform, degree, *own)
+
+    @property
+    def about(self) -> str:
+        """What the points are, as far as the frame tells."""
+        return ABOUT.get(self.known.frame or "", "")
+
+    def overlap(self, time: float, rtol: float) -> float:
+        """1 / gESS at a time."""
+        spectrum = self.transform.spectrum(self.coefficients, lambda: self.low, self.degree, EPSILON, rtol)
+        return float(spectrum.heat_sums(np.array([time])).overlap[0])
+
+    def serves(self, time: float, rtol: float, *, mmd2: bool = False) -> bool:
+        """Whether the density at this *time* is certified."""
+        needed = self.transform.degree_for(time / 2, self.ess, rtol, mmd2=mmd2)
+        return needed is not None and needed <= self.degree
+
+    def refuse_fine(self, time: float, rtol: float) -> None:
+        """A `PrecisionError` unless the density at this *time* is certified."""
+        if not self.serves(time, rtol):
+            needed = degree_for(self.space, time / 2, ess=self.ess, rtol=rtol)
+            raise PrecisionError(
+                f"max_degree={self.degree:.0f} does not certify the density at {in_words(self.space, time)} to "
+                f"rtol={rtol:g}; accumulate with max_degree={needed}, or give a coarser scale",
+                needed=needed,
+            )
+
+
 class Smoother:
     """Densities of one measure at any time; the coefficients of a transform are worked out once."""
 
-    def __init__(self, measure: Measure, rtol: float) -> None:
+    def __init__(self, measure: Measure | Sums, rtol: float) -> None:
         self.measure, self.rtol = measure, rtol
         self._coefficients: tuple[float, Coefficients] | None = None
 
-    def _degree(self, time: float) -> float | None:
+    def degree(self, time: float, seconds: float = SECONDS, each: float = SECONDS_EACH) -> float | None:
         """The degree of the transform that serves a *time*; None where there is none, or it takes too long."""
         transform, n = self.measure.space.transform, self.measure.n
+        if isinstance(self.measure, Sums):
+            return self.measure.degree
         if transform is None:
             return None
         degree = transform.degree_for(time / 2, self.measure.ess, self.rtol, mmd2=False)
-        if degree is None or transform.seconds(n, degree) > SECONDS + SECONDS_EACH * n:
-            return None
-        return degree
+        return None if degree is None or transform.seconds(n, degree) > seconds + each * n else degree
 
     def _transformed(self, transform: Transform, degree: float) -> tuple[float, Coefficients]:
         """Coefficients to this degree or a higher one, kept for later calls."""
+        measure, epsilon = self.measure, spectral.accuracy(self.rtol)
+        if isinstance(measure, Sums):
+            return measure.degree, measure.coefficients
         if self._coefficients is None or self._coefficients[0] < degree:
-            measure, epsilon = self.measure, spectral.accuracy(self.rtol)
             threads = spectral.threads_for(measure.n, degree)
             found = transform.coefficients(measure.points, measure.weights, degree, epsilon, threads)
             self._coefficients = degree, found
@@ -58,19 +114,56 @@ class Smoother:
 
     def at(self, time: float, points: NDArray[Any]) -> FloatArray:
         """p_t at checked points."""
-        space = self.measure.space
-        if space.modes is not None:
-            return np.maximum(density_on_nodes(self.measure, time, points), 0.0)
-        transform, kernel, degree = space.transform, space.pair_kernel, self._degree(time)
-        by_pairs = math.inf if kernel is None else kernel.seconds(float(self.measure.n) * len(points), 1)
-        if transform is not None and degree is not None and transform.seconds(len(points), degree) < by_pairs:
+        measure, space = self.measure, self.measure.space
+        if space.modes is not None and not isinstance(measure, Sums):
+            return np.maximum(density_on_nodes(measure, time, points), 0.0)
+        transform, degree = space.transform, self.degree(time)
+        if transform is not None and degree is not None and self._transforms(len(points), degree):
             degree, coefficients = self._transformed(transform, degree)
             epsilon, threads = spectral.accuracy(self.rtol), spectral.threads_for(len(points), degree)
             overlaps = transform.potential(coefficients, degree, time / 2, points, epsilon, threads)
         else:
-            overlaps = columns.potential(self.measure, time / 2, self.rtol, points, Progress(False))
+            overlaps = columns.potential(self._atoms, time / 2, self.rtol, points, Progress(False))
         with np.errstate(over="ignore"):
             return np.asarray(np.maximum(overlaps, 0.0) * np.exp(log_kernel_at_zero(space, time)))
+
+    def _transforms(self, places: int, degree: float) -> bool:
+        """Whether the adjoint transform at so many places is quicker than all pairs."""
+        measure, transform, kernel = self.measure, self.measure.space.transform, self.measure.space.pair_kernel
+        if isinstance(measure, Sums) or kernel is None or transform is None:
+            return True
+        return transform.seconds(places, degree) < kernel.seconds(float(measure.n) * places, 1)
+
+    @property
+    def _atoms(self) -> Measure:
+        if isinstance(self.measure, Sums):
+            raise TypeError("sums over parts have no atoms")
+        return self.measure
+
+
+def mean_density(smoother: Smoother, time: float) -> float:
+    """The mean of p_t over the atoms, A(t / 2); on meshes and clouds more, where that is all that is known of it."""
+    measure, space = smoother.measure, smoother.measure.space
+    if isinstance(measure, Sums):
+        return measure.overlap(time / 2, smoother.rtol) * math.exp(log_kernel_at_zero(space, time))
+    if space.modes is not None:
+        own = float(space.modes.discretisation_error(np.array([time / 2]))[0])
+        rows = np.linspace(0, measure.n - 1, min(measure.n, 200)).astype(int)
+        return max(1.0, own / smoother.rtol) * float(smoother.at(time, measure.points[rows]).mean())
+    overlap = plan.overlap(measure, time / 2, 1e-3)
+    return overlap * math.exp(min(log_kernel_at_zero(space, time), 700.0))
+
+
+def deviations(measure: Measure, time: float, points: NDArray[Any], values: FloatArray, rtol: float) -> FloatArray:
+    """sqrt(sum_i w_i^2 (k_i - f)^2 / (1 - S)): the jackknife of a mean, for equal weights exactly."""
+    weights = measure.weights
+    own = float(weights @ weights)
+    if own >= 1:
+        return np.full(len(values), np.inf)
+    doubled = Measure.trusted(measure.space, measure.points, np.asarray(weights**2 / own))
+    cross = Smoother(doubled, rtol).at(time, points) if np.ptp(weights) else values
+    spread = squares(measure, time, points) + own * values * (values - 2 * cross)
+    return np.sqrt(np.maximum(spread, 0.0) / (1 - own))
 
 
 def squares(measure: Measure, time: float, points: NDArray[Any]) -> FloatArray:

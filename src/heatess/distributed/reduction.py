@@ -19,7 +19,7 @@ from ..base.errors import InputError, InputTypeError
 from ..base.progress import Progress
 from ..measures.measure import Measure
 from ..measures.scales import Scales, resolve
-from ..parts.accumulator import UNKNOWN_ESS, Accumulator, degree_for
+from ..parts.accumulator import UNKNOWN_ESS, Accumulator, degree_for, with_transform
 from ..parts.sums import part_named
 from ..profiles.profile import HeatProfile
 from ..spaces.base import Space, check_space
@@ -96,8 +96,21 @@ def profile_collection(
     if method == "pairwise" or not found.transform:
         return by_pairs(parts, found, at, rtol, scheduler)
     n = None if parts.rows is None else sum(parts.rows)
-    work = [(f"partition {index}", _one, *piece) for index, piece in enumerate(parts.pieces)]
-    return by_transform(work, found, n, at, rtol, scheduler)
+    return by_transform(_work(parts), found, n, at, rtol, scheduler)
+
+
+def accumulate_collection(
+    points: Any, weights: Any, log_weights: Any, space: Space | None
+) -> tuple[Space, Callable[[int], Accumulator]]:
+    """The space of a dask collection, and a function from a degree to the accumulator of all its atoms."""
+    parts = Partitions.of(points, weights, log_weights)
+    found = space_of(parts.width, space)
+    with_transform(found)
+    return found, lambda max_degree: _whole(_work(parts), found, max_degree, Scheduler(None, False))
+
+
+def _work(parts: Partitions) -> list[Any]:
+    return [(f"partition {index}", _one, *piece) for index, piece in enumerate(parts.pieces)]
 
 
 def _one(*piece: Any) -> list[Piece]:
@@ -111,12 +124,17 @@ def by_transform(
 
     *work* has one tuple for each part: its name, a function, and arguments with which that gives points and weights.
     """
+    max_degree = degree_for(space, float(at.times.min()), ess=float(n or UNKNOWN_ESS), rtol=rtol)
+    return _whole(work, space, max_degree, scheduler).profile_at(at, rtol)
+
+
+def _whole(work: list[Any], space: Space, max_degree: int, scheduler: Scheduler) -> Accumulator:
+    """The parts of some *work* together."""
     from dask import delayed
 
-    max_degree = degree_for(space, float(at.times.min()), ess=float(n or UNKNOWN_ESS), rtol=rtol)
     accumulate = delayed(_accumulate)
     whole: Accumulator = scheduler.compute(_tree([accumulate(space, max_degree, *part) for part in work]))
-    return whole.profile_at(at, rtol)
+    return whole
 
 
 def _accumulate(

@@ -137,7 +137,12 @@ class Accumulator:
     @property
     def ess(self) -> float:
         """Ordinary effective sample size of all atoms seen."""
-        return self._sums.checked().ess
+        return self.sums.ess
+
+    @property
+    def sums(self) -> PartSums:
+        """The sums over all atoms seen; an `InputError` if they have no weight."""
+        return self._sums.checked()
 
     def add(
         self,
