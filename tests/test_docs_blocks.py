@@ -99,7 +99,7 @@ def write(file: Path) -> None:
     elif file.suffix == ".npy":
         np.save(file, CLOUD)
     elif file.suffix == ".csv":
-        file.write_text(f"{HEADS.get(name, 'lon,lat,mag,depth')}\n{PLACES}\n")
+        file.write_text(f"{HEADS.get(name, 'lon,lat,energy,depth')}\n{PLACES}\n")
     elif name == "sentences.parquet":
         pandas = pytest.importorskip("pandas")
         rows = he.samplers.uniform(40, 63, rng=1).tolist()

@@ -146,7 +146,7 @@ def _about() -> str:
 _EXAMPLES = """\b
 Examples:
   heatess profile particles.npy --log-weights logw.npy
-  heatess profile quakes.csv --weights mag -o quakes.html
+  heatess profile quakes.csv --weights energy -o quakes.html
   heatess profile sky.csv --lon ra --lat dec --units rad --json -
   heatess profile embeddings.npy --normalize --resolutions 10:90:40
 """
