@@ -153,8 +153,7 @@ def test_formulas_and_bars_of_docstrings_become_markup() -> None:
     assert generated.as_markup(given) == [
         r"Length \|x\|.",
         "",
-        ".. code-block:: text",
-        "    :class: formula",
+        ".. math::",
         "",
         "    R = |x|",
         "",

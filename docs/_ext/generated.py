@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from formulas import as_latex
 
 import heatess
 from heatess.base.results import Result
@@ -127,30 +130,63 @@ _SECTIONS = re.compile(r"^(Parameters|Attributes|Returns|Raises|Warns|Yields|Not
 def as_markup(lines: list[str]) -> list[str]:
     r"""A plain docstring as reStructuredText.
 
-    Indented formulas become literal blocks, and signs that markup would take for its own are escaped. Parameters and
+    Indented formulas become mathematics, and signs that markup would take for its own are escaped. Parameters and
     examples are left to numpydoc.
 
     >>> as_markup(["The length", "", "    R = |x|", "", "of |x|."])
-    ['The length', '', '.. code-block:: text', '    :class: formula', '', '    R = |x|', '', 'of \\|x\\|.']
+    ['The length', '', '.. math::', '', '    R = |x|', '', 'of \\|x\\|.']
     """
     return list(_marked(lines))
 
 
 def _marked(lines: list[str]) -> Iterator[str]:
-    formulas, literal, before = True, False, ""
-    for line in lines:
+    formulas, block, before = True, [], ""
+    for line in [*lines, ""] if lines and lines[-1].startswith("    ") else lines:
         text = line.strip()
         if _SECTIONS.match(text) and line == text:
             formulas = text == "Notes"
-        if literal and text and not line.startswith("    "):
-            literal = False
         doctest = text.startswith((">>>", "..."))
-        starts = formulas and line.startswith("    ") and not before and not literal and not doctest
-        if starts:
-            literal = True
-            yield from (".. code-block:: text", "    :class: formula", "")
-        yield line if literal or doctest else _escaped(line)
+        if formulas and line.startswith("    ") and not doctest and (block or not before):
+            block.append(text)
+        else:
+            if block:
+                yield from _formula(block)
+                block = []
+            yield line if doctest else _escaped(line)
         before = text
+
+
+def _formula(block: list[str]) -> list[str]:
+    """One or several lines of a formula; those that are half code stay as they are."""
+    if any(sign in line for line in block for sign in ('"', "`", "he.")):
+        return [".. code-block:: text", "    :class: formula", "", *(f"    {line}" for line in block)]
+    rows = [as_latex(line) for line in block]
+    rows = [row.replace(r"\qquad ", r" \\ ") if len(line) > 62 else row for row, line in zip(rows, block, strict=True)]
+    return [".. math::", "", "    " + r" \\ ".join(rows)]
+
+
+def with_returns(obj: Any, lines: list[str]) -> list[str]:
+    """The docstring of a function that does not say what it returns, with its type and its first sentence.
+
+    >>> def half(x: float) -> float:
+    ...     "Half of x."
+    >>> with_returns(half, ["Half of x."])
+    ['Half of x.', '', 'Returns', '-------', 'float', '    Half of x.']
+    """
+    text = "\n".join(lines)
+    if not inspect.isroutine(obj) or re.search(r"^(Returns|Yields)\s*$", text, re.MULTILINE):
+        return lines
+    kind = str(inspect.signature(obj).return_annotation)
+    kind = re.sub(r"\b(?:[a-z_]+\.)+", "", {"FloatArray": "ndarray"}.get(kind, kind))
+    if kind in ("None", "") or "empty" in kind:
+        return lines
+    summary = " ".join(itertools.takewhile(str.strip, lines))
+    section = ["Returns", "-------", re.sub(r"NDArray\[[^\]]*\]+|\w+Array\b", "ndarray", kind), f"    {summary}"]
+    at = next(
+        (k for k, line in enumerate(lines) if line.strip() in ("Examples", "Notes", "Raises") or ">>>" in line),
+        len(lines),
+    )
+    return [*lines[:at], *([""] if at == len(lines) else []), *section, *([""] if at < len(lines) else []), *lines[at:]]
 
 
 #: Signs of markup that are none in plain text: bars, a trailing underscore, two stars, a star that no letter follows.

@@ -25,8 +25,8 @@ def insert_generated(app: Any, name: str, source: list[str]) -> None:
 
 
 def as_markup(app: Any, kind: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Make reStructuredText of a docstring written as plain text: formulas stay as they are, bars are bars."""
-    lines[:] = generated.as_markup(lines)
+    """Make reStructuredText of a docstring written as plain text: what is returned, formulas, bars that are bars."""
+    lines[:] = generated.as_markup(generated.with_returns(obj, lines))
 
 
 def without_private(

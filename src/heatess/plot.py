@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .base import arrays
 from .base.errors import InputError, InputTypeError
 from .drawing import curves
+from .drawing.axes import COLORS as COLORS
+from .drawing.axes import DASHES as DASHES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
