@@ -79,6 +79,7 @@ class Grid:
         *,
         periods: FloatArray | None = None,
         antipodal: bool = False,
+        images: tuple[FloatArray, IntArray] | None = None,
     ) -> Grid:
         """A grid for pairs closer than *radius*, over at most three of the coordinates.
 
@@ -86,11 +87,12 @@ class Grid:
         of zero, and have a period of at least four times the radius.
 
         Where points are *antipodal*, unit vectors of which x and -x are one, the nearer of the two counts; then the
-        radius must be less than sqrt(2), so that both are never within it.
+        radius must be less than sqrt(2), so that both are never within it. Other *images* of points, with the rows of
+        those, are all that lie within the radius of a point; no two of one point are within twice the radius.
         """
         ranks, rows = np.empty(0), np.arange(len(points))
-        if antipodal:
-            points, copied, ranks = _hemisphere(points, radius)
+        if antipodal or (images is not None and len(images[1])):
+            points, copied, ranks = _hemisphere(points, radius) if images is None else _with_ranks(points, *images)
             weights, rows = np.concatenate([weights, weights[copied]]), np.concatenate([rows, copied])
         points = np.ascontiguousarray(points)  # loops are compiled for every memory order they meet
         count, columns = points.shape
@@ -126,7 +128,7 @@ class Grid:
         map_rows(lambda rows: take(points, order, rows.start, rows.stop, sorted_columns), len(points))
         starts = np.append(first, len(points))
         neighbours = _rows(axes, per_axis)
-        ranks = ranks[order] if antipodal else ranks
+        ranks = ranks[order] if len(ranks) else ranks
         mine = order[first] < count
         found = number[first], starts, *neighbours, mine, closing, ranks, np.take(rows, order)
         return cls(sorted_columns, np.take(weights, order), *found)
@@ -282,6 +284,12 @@ def _hemisphere(points: FloatArray, radius: float) -> tuple[FloatArray, IntArray
     ranks[order] = np.arange(1, len(points) + 1)
     copied = order[: np.searchsorted(height[order], radius / 2 * (1 + 1e-9), side="right")]
     return np.concatenate([turned, -turned[copied]]), copied, np.concatenate([ranks, -ranks[copied]])
+
+
+def _with_ranks(points: FloatArray, images: FloatArray, copied: IntArray) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Points and then images, the rows of these, and ranks: of i and an image of j, or j and one of i, one counts."""
+    ranks = np.arange(1.0, len(points) + 1)
+    return np.concatenate([points, images]), copied, np.concatenate([ranks, -ranks[copied]])
 
 
 def _bin(square: float) -> int:

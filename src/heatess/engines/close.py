@@ -224,5 +224,5 @@ class NeighbourPotentials(PotentialOffer):
         left, right = (embedding.coordinates(points) for points in (at, atoms.points))
         for i, j, apart in found_by_tree(left, right, embedding, chord, progress):
             overlap = np.exp(small.log_overlap(embedding.distance(apart) ** 2))
-            total += np.bincount(i, atoms.weights[j % atoms.n] * overlap, len(total))
+            total += np.bincount(i, atoms.weights[j] * overlap, len(total))
         return total

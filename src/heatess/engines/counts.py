@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,8 +44,9 @@ class PairCounts:
         else:
             left, right = (embedding.coordinates(part) for part in rows)
             squares, shadows = _by_axes(left, right, embedding.periods, axes)
-            if embedding.antipodal:
-                opposite, other = _by_axes(left, -right, None, axes)
+            images = embedding.images(right, math.inf)[0]
+            for image in images.reshape(-1, *right.shape):
+                opposite, other = _by_axes(left, image, None, axes)
                 shadows = np.where(squares < opposite, shadows, other)
                 squares = np.minimum(squares, opposite)
         found = (np.sort(np.sqrt(part).ravel()) for part in (squares, shadows))

@@ -201,7 +201,7 @@ class NeighboursOffer(Offer):
         if self._by_tree:
             return 4e-4 + 1e-6 * n + close * _TREE_PAIR, close * _TREE_SCALE + _SCALE
         looked_at = self._counts.seen_within(_CELL_REACH * chord)
-        twice = 1.4 if self._embedding.antipodal else 1.0  # points of either sign
+        twice = self._embedding.copies
         cells = n / (1 + 2 * self._counts.within(chord / 2) / n)
         pairs = (_CLOSE_PAIR * close + _CANDIDATE * looked_at) * (0.55 if looked_at > 1e6 else 1.0)  # on two threads
         return _START + twice * (_SORTED * n + _CELL * cells + pairs), _SCALE + _BIN * min(close, _BINS)
@@ -304,16 +304,16 @@ def _tree_pairs(
     atoms: Measure, embedding: Embedding, reach: float, progress: Progress
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Squared distances and products of weights of all pairs i < j closer than *reach*, in batches."""
-    points, n = embedding.coordinates(atoms.points), atoms.n
+    points = embedding.coordinates(atoms.points)
     for i, j, chord in found_by_tree(points, points, embedding, float(embedding.chord(reach)), progress):
-        upper = i < j % n
-        yield embedding.distance(chord[upper]) ** 2, atoms.weights[i[upper]] * atoms.weights[j[upper] % n]
+        upper = i < j
+        yield embedding.distance(chord[upper]) ** 2, atoms.weights[i[upper]] * atoms.weights[j[upper]]
 
 
 def found_by_tree(
     left: FloatArray, right: FloatArray, embedding: Embedding, chord: float, progress: Progress
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Pairs of rows closer than *chord*, and how close; rows of *right* from len(right) on are its negatives."""
+    """Pairs of rows closer than *chord*, and how close, by way of any image of the second."""
     from scipy.spatial import cKDTree
 
     periods = embedding.periods
@@ -322,14 +322,16 @@ def found_by_tree(
     if box is not None:  # between zero and the period for the tree; distances are those of the coordinates as they are
         left, right = (np.where(x % box < box, x % box, 0.0) for x in (left, right))
         chord = chord * (1 + 1e-9) + 4 * EPS * float(box.max())
-    tree = cKDTree(np.concatenate([right, -right]) if embedding.antipodal else right, boxsize=box)
+    images, whose = embedding.images(right, chord)
+    rows = np.concatenate([np.arange(len(right)), whose])
+    tree = cKDTree(np.concatenate([right, images]) if len(images) else right, boxsize=box)
     sample = left[:: max(1, len(left) // 512)]
     expected = max(1.0, float(np.mean(tree.query_ball_point(sample, chord, return_length=True))))
     size = max(1, int(BATCH / expected))
     for start in progress.track(range(0, len(left), size), "neighbours"):
         part = cKDTree(left[start : start + size], boxsize=box)
         found = part.sparse_distance_matrix(tree, chord, output_type="ndarray")
-        i, j, gaps = found["i"] + start, found["j"], found["v"]
+        i, j, gaps = found["i"] + start, rows[found["j"]], found["v"]
         if box is not None:
             gaps = np.sqrt(np.sum(gap_between(exact[0][i], exact[1][j], box) ** 2, axis=1))
         yield i, j, gaps
@@ -384,7 +386,8 @@ def gridded(atoms: Measure, embedding: Embedding, radius: float, *, every_pair: 
 
     points = embedding.coordinates(atoms.points)
     if embedding.periods is None:
-        grid = Grid.of(points, atoms.weights, radius, antipodal=embedding.antipodal)
+        images = None if embedding.antipodal else embedding.images(points, radius)
+        grid = Grid.of(points, atoms.weights, radius, antipodal=embedding.antipodal, images=images)
         return grid, Frame(points, None, 1.0, embedding.size)
     frame = Frame.of(points, embedding.periods, radius)
     if every_pair:

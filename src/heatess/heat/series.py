@@ -55,18 +55,14 @@ class SmallTime(NamedTuple):
         return np.asarray(np.polynomial.polynomial.polyval(square, self.slope))
 
 
-class Series(ABC):
-    """The spectrum of a homogeneous space whose heat kernel depends on the distance alone.
-
-    Each level has one zonal function, normalised to 1 at distance zero, and it is a mixture of cos(k `winding` d),
-    k = 0, 1, ..., l, with non-negative coefficients. A series is hashable: tables made from it are kept.
-    """
+class LevelSeries(ABC):
+    """The spectrum of a homogeneous space, level by level. It is hashable: tables made from it are kept."""
 
     dim: int
     diameter: float
     log_volume: float
 
-    #: Zonal functions are mixtures of cosines of multiples of this times the distance.
+    #: Functions of a level are mixtures of cosines of multiples of this times the distance.
     winding: float = 1.0
 
     @property
@@ -76,7 +72,28 @@ class Series(ABC):
 
     @abstractmethod
     def levels(self, count: int) -> Levels:
-        """The *count* lowest levels. Their terms N_l exp(-2 lambda_l t) must be log-concave in l."""
+        """The *count* lowest levels."""
+
+    def envelope(self, level: int) -> float:
+        """log of a bound on N_l at one level, such that bounds times exp(-2 lambda_l t) are log-concave in l."""
+        return float(self.levels(level + 1).log_multiplicities[level])
+
+    @property
+    def lowest(self) -> float:
+        """The lowest eigenvalue above zero that has a function."""
+        return float(self.levels(2).eigenvalues[1])
+
+    @abstractmethod
+    def small_time(self, time: float) -> SmallTime:
+        """The small-time expansion of the heat kernel."""
+
+
+class Series(LevelSeries):
+    """The spectrum of a homogeneous space whose heat kernel depends on the distance alone.
+
+    Each level has one zonal function, normalised to 1 at distance zero, and it is a mixture of cos(k `winding` d),
+    k = 0, 1, ..., l, with non-negative coefficients.
+    """
 
     @abstractmethod
     def zonal(self, count: int, distance: Any) -> FloatArray:
@@ -96,45 +113,39 @@ class Series(ABC):
         found[..., 0] /= 2
         return np.asarray(found)
 
-    @abstractmethod
-    def small_time(self, time: float) -> SmallTime:
-        """The small-time expansion of the heat kernel."""
 
-
-def log_terms(series: Series, times: FloatArray, count: int) -> FloatArray:
+def log_terms(series: LevelSeries, times: FloatArray, count: int) -> FloatArray:
     """log N_l - 2 lambda_l t, shape (len(times), count)."""
     levels = series.levels(count)
     return np.asarray(levels.log_multiplicities - 2 * np.multiply.outer(times, levels.eigenvalues))
 
 
-def log_tail(series: Series, times: FloatArray, count: int) -> FloatArray:
+def log_tail(series: LevelSeries, times: FloatArray, count: int) -> FloatArray:
     """Upper bound on log sum_{l >= count} N_l exp(-2 lambda_l t), shape (len(times),).
 
-    The terms are log-concave, so beyond level `count` they fall at least geometrically.
+    They are bounded by terms that are log-concave, so that these fall at least geometrically beyond level `count`.
     """
-    levels = series.levels(count + 2)
-    first, second = (
-        levels.log_multiplicities[level] - 2 * levels.eigenvalues[level] * times for level in (count, count + 1)
-    )
+    eigenvalues = series.levels(count + 2).eigenvalues
+    first, second = (series.envelope(level) - 2 * eigenvalues[level] * times for level in (count, count + 1))
     with np.errstate(divide="ignore"):
         room = -np.expm1(np.minimum(second - first, 0.0))
         return np.where(second < first, first - np.log(room), np.inf)
 
 
-def log_left_out(series: Series, times: FloatArray, count: int) -> FloatArray:
+def log_left_out(series: LevelSeries, times: FloatArray, count: int) -> FloatArray:
     """Upper bound on the log of the share of A(t) in the levels from *count* on, whatever the atoms; see `bounds`."""
     return log_share(series.dim, 2 * times * series.levels(count + 1).eigenvalues[count])
 
 
 @lru_cache(maxsize=256)
-def gess_level_count(series: Series, time: float, rtol: float, limit: int) -> int | None:
+def gess_level_count(series: LevelSeries, time: float, rtol: float, limit: int) -> int | None:
     """Levels that certify gESS alone at *time* to a thousandth of *rtol*, whatever the atoms; None if over *limit*."""
     left_out = log_share(series.dim, 2 * time * series.levels(limit + 1).eigenvalues)
     enough = left_out <= math.log(rtol / 1000)
     return max(int(np.argmax(enough)), 8) if enough.any() else None
 
 
-def level_count(series: Series, time: float, ess: float, rtol: float, limit: int) -> int | None:
+def level_count(series: LevelSeries, time: float, ess: float, rtol: float, limit: int) -> int | None:
     """Levels that certify gESS and MMD^2 at *time* to a small share of *rtol*; None if more than *limit*.
 
     What is left out of the power A = k_2t(x,x) / gESS >= 1 is at most the tail T of the diagonal, and at most the
@@ -145,11 +156,12 @@ def level_count(series: Series, time: float, ess: float, rtol: float, limit: int
     while True:
         levels = series.levels(count + 1)
         terms = levels.log_multiplicities - 2 * time * levels.eigenvalues
-        step = float(terms[-1] - terms[-2])
+        last = series.envelope(count) - 2 * time * float(levels.eigenvalues[count])
+        step = last - series.envelope(count - 1) + 2 * time * float(levels.eigenvalues[count - 1])
         if step < 0:
             peak = float(terms.max())
             shares = np.exp(terms - peak)
-            beyond = float(shares[-1]) / -math.expm1(step)  # terms fall at least geometrically from here on
+            beyond = math.exp(last - peak) / -math.expm1(step)  # bounds fall at least geometrically from here on
             tails = np.cumsum(shares[:0:-1])  # the last one, the last two, ... down to level 1
             excess = float(tails[-1]) / ess  # of A - 1 for independent draws, in units of exp(peak)
             goal = truncation(rtol, ess) * excess
@@ -181,7 +193,7 @@ def overlap(series: Series, time: float, distance: Any) -> FloatArray:
 
 
 @lru_cache(maxsize=2048)
-def log_diagonal(series: Series, time: float) -> float:
+def log_diagonal(series: LevelSeries, time: float) -> float:
     """log k_2t(x, x) with respect to normalised volume."""
     count = level_count(series, time, 1.0, 1e-15, SERIES_LIMIT)
     if count is None:
@@ -222,7 +234,7 @@ def time_of_distance(log_overlap: Callable[[float], float], distance: float) -> 
     return math.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-14))
 
 
-def level_probabilities(series: Series, time: float, count: int) -> FloatArray:
+def level_probabilities(series: LevelSeries, time: float, count: int) -> FloatArray:
     """p_l, the share of level l in k_2t(x, x)."""
     levels = series.levels(count)
     terms = levels.log_multiplicities - 2 * time * levels.eigenvalues

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.arrays import EPS, FloatArray
-from .series import Series, log_left_out, log_tail, log_terms
+from .series import LevelSeries, log_left_out, log_tail, log_terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class LevelMoments(NamedTuple):
     cosine_slack: float = 2.0  # bound on d log s_t / d cos of any pair, over that at distance zero
 
 
-def sum_levels(series: Series, times: FloatArray, moments: LevelMoments) -> HeatSums:
+def sum_levels(series: LevelSeries, times: FloatArray, moments: LevelMoments) -> HeatSums:
     """Heat sums at any number of times from level moments b_l.
 
     With p_l proportional to N_l exp(-2 lambda_l t):

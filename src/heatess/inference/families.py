@@ -259,9 +259,10 @@ def space_levels(space: Space, time: float) -> tuple[FloatArray, FloatArray] | N
         count = level_count(series, time / scale**2, 1.0, 1e-14, SERIES_LIMIT)
         if count is None or count * len(logs) > 10 * MOST_LEVELS:
             return None
-        own = series.levels(count)
-        sums = np.add.outer(eigenvalues, own.eigenvalues / scale**2).ravel()
-        both = np.add.outer(logs, own.log_multiplicities).ravel()
+        own, multiplicities = series.levels(count)
+        present = np.isfinite(multiplicities)
+        sums = np.add.outer(eigenvalues, own[present] / scale**2).ravel()
+        both = np.add.outer(logs, multiplicities[present]).ravel()
         terms = both - 2 * time * sums
         kept = (terms > terms.max() - NEGLIGIBLE) | (sums <= np.partition(sums, min(1, len(sums) - 1))[1])
         eigenvalues, logs = _merged(sums[kept], both[kept])

@@ -180,9 +180,7 @@ def lowest_eigenvalue(space: Space) -> float | None:
     >>> float(lowest_eigenvalue(he.Product(he.Sphere(2), he.Sphere(1), scales=(1, 2))))
     0.25
     """
-    if space.series is not None:
-        return float(space.series.levels(2).eigenvalues[1])
-    return min((part.lowest for part in space.harmonics), default=None)
+    return min((series.lowest / scale**2 for series, scale in space.factor_series), default=None)
 
 
 def quantiles(level: float, ess: float, correlation: FloatArray) -> tuple[float, float]:

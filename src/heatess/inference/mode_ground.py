@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,7 +83,7 @@ def _by_tree(embedding: Embedding, points: NDArray[Any], at: NDArray[Any], count
         box = np.where(np.isfinite(embedding.periods), embedding.periods, 0.0)
         safe = np.where(box > 0, box, 1.0)
         left, right = (np.where(box > 0, np.where(x % safe < safe, x % safe, 0.0), x) for x in (left, right))
-    tree = cKDTree(np.concatenate([right, -right]) if embedding.antipodal else right, boxsize=box)
+    tree = cKDTree(np.concatenate([right, embedding.images(right, math.inf)[0]]), boxsize=box)
     distances, numbers = tree.query(left, count)
     return distances.reshape(len(at), count), numbers.reshape(len(at), count) % len(points)
 

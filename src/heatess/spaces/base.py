@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..base.arrays import FloatArray, shown
 from ..base.errors import InputError, InputTypeError
 from ..heat.radial import resolutions_of_times
-from ..heat.series import Series, times_of_resolutions
+from ..heat.series import LevelSeries, Series, times_of_resolutions
 from ..heat.spherical import SphereSeries
 from ..transforms.base import Transform
 from ..transforms.harmonics import Harmonics
@@ -173,7 +173,7 @@ class Space(ABC):
         return None if self.series is None else self.series.of_sphere
 
     @property
-    def factor_series(self) -> tuple[tuple[Series, float], ...]:
+    def factor_series(self) -> tuple[tuple[LevelSeries, float], ...]:
         """Series of the factors that the space is a product of, and their metric multipliers; empty if not known.
 
         The levels of the space are all sums of one eigenvalue lambda / c^2 of each factor.

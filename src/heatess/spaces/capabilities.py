@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import EPS, FloatArray
+from ..base.arrays import EPS, FloatArray, IntArray
 from ..heat.lookup import CIRCLE, VECTORS, LoopFactor, of_angle, of_gap
 from ..heat.radial import PairTerms, Radial, radial, radial_error, radial_terms
-from ..heat.series import Series, SmallTime, log_diagonal
+from ..heat.series import LevelSeries, Series, SmallTime, log_diagonal
 
 #: Overlaps of all pairs of two tiles, shape (rows, columns), as a function of the time.
 TermsOfTime = Callable[[float], PairTerms]
@@ -275,6 +275,9 @@ class Embedding(ABC):
     #: True where a point and its negative are one point of the space, so that the nearer of them counts.
     antipodal: bool = False
 
+    #: Roughly, points and their images over points.
+    copies: float = 1.0
+
     periods: FloatArray | None = None
 
     #: True in flat space, where no coordinate closes.
@@ -299,12 +302,24 @@ class Embedding(ABC):
     def small_time(self, time: float) -> SmallTime:
         """The small-time expansion of the heat kernel."""
 
+    def images(self, coordinates: FloatArray, chord: float) -> tuple[FloatArray, IntArray]:
+        """Other coordinates of the same points, at least those within *chord* of others', and whose they are.
+
+        An infinite *chord* gives all images of all points, one block of points after another.
+        """
+        return coordinates[:0], np.empty(0, dtype=np.intp)
+
 
 class VectorEmbedding(Embedding):
     """Unit vectors as they are, on a sphere of some radius: chord = 2 sin(d / 2 radius)."""
 
     def __init__(
-        self, series: Series, columns: int, rows: Callable[[NDArray[Any], slice], FloatArray], *, radius: float = 1.0
+        self,
+        series: LevelSeries,
+        columns: int,
+        rows: Callable[[NDArray[Any], slice], FloatArray],
+        *,
+        radius: float = 1.0,
     ) -> None:
         self.dim, self.columns = series.dim, columns
         self._series, self._rows, self._radius = series, rows, radius
@@ -331,6 +346,11 @@ class AxisEmbedding(VectorEmbedding):
     """Unit vectors up to their sign, with the coordinate that is not negative last."""
 
     antipodal = True
+    copies = 1.4
+
+    def images(self, coordinates: FloatArray, chord: float) -> tuple[FloatArray, IntArray]:
+        """The other ends."""
+        return -coordinates, np.arange(len(coordinates))
 
     def coordinates(self, points: NDArray[Any]) -> FloatArray:
         """Checked points have a first coordinate that is not negative."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..base.arrays import FloatArray, numeric_array, positive, shown
 from ..base.errors import InputError, InputTypeError
 from ..heat.lookup import Lookup, LoopFactor
-from ..heat.series import Series
+from ..heat.series import LevelSeries
 from ..transforms.product import ProductTransform
 from .base import GESS_ONLY, Space
 from .capabilities import OverlapsOfTime, PairKernel, RadialFactor, TermsOfTime, combined
@@ -114,7 +114,7 @@ class Product(Space):
         return self.spaces, self.scales
 
     @property
-    def factor_series(self) -> tuple[tuple[Series, float], ...]:
+    def factor_series(self) -> tuple[tuple[LevelSeries, float], ...]:
         """Those of all factors, if each has them."""
         parts = [space.factor_series for space in self.spaces]
         if not all(parts):

@@ -15,14 +15,20 @@ from ..base.arrays import FloatArray, numeric_array
 from ..base.blocks import map_rows
 from ..base.errors import InputError
 from ..heat.lookup import AXES
-from ..heat.spherical import SphereSeries
+from ..heat.orbits import ROTATIONS as ROTATIONS_SERIES
+from ..heat.orbits import OrbitSeries
+from ..heat.radial import resolutions_of_times
+from ..heat.series import LevelSeries, times_of_resolutions
 from ..transforms.harmonics import Harmonics
 from ..transforms.low_moments import AxisMoments
+from ..transforms.orbits import Group, OrbitTransform, multiplied
 from ..transforms.wigner import WignerTransform
 from .base import Space
 from .capabilities import AxisEmbedding, LoopKind, ZonalPairs
 from .drawing import ROTATIONS, Drawing
 from .heated import on_sphere
+from .orbits import Cell, OrbitEmbedding, OrbitPairs
+from .point_groups import PointGroup, named_group
 from .vectors import (
     axis_cosines,
     axis_distance,
@@ -53,6 +59,19 @@ class Rotations(Space):
     matrices of shape (n, 3, 3); the quaternions q and -q are one point. For unit quaternions where they are two,
     the group SU(2), use `Sphere(3)`.
 
+    With a *symmetry*, the orientations of things that look alike when turned, such as crystals: R and R g are one point
+    for every rotation g of a point group G. The distance is then the least angle over the group, the disorientation;
+    level l keeps (2l + 1) r_l functions, with r_l the mean of its character over the group; the volume is 8 pi^2 / |G|.
+    R takes directions in the crystal to directions in the sample, and symmetry turns the crystal before.
+
+    Parameters
+    ----------
+    symmetry : str, optional
+        The group: "C4", "D6", "T", "O" or "I", with the axes that `scipy.spatial.transform.Rotation.create_group` has;
+        or a crystal class by its Hermann-Mauguin symbol, such as "222", "622", "432", "mmm", "-3m", "6/mmm" or "m-3m",
+        of which the rotations count. Twofold axes of "D3" and "32" lie along x; "312" has them along y. Axes of "2" lie
+        along z; "121" is along y, "211" along x.
+
     Examples
     --------
     >>> import heatess as he
@@ -64,24 +83,69 @@ class Rotations(Space):
     120.0
     >>> round(he.gess([[0, 0, 0, 1], [1, 0, 0, 0], [0, 0, 0, -1]], space=rotations, angle=20), 6)
     1.8
+
+    A third of a turn about its diagonal leaves a cube as it is:
+
+    >>> cubes = he.Rotations(symmetry="m-3m")
+    >>> cubes
+    Rotations(symmetry='O')
+    >>> round(float(np.degrees(cubes.distance(np.eye(3), third))), 6), round(float(np.degrees(cubes.diameter)), 4)
+    (0.0, 62.7994)
     """
 
     form = "quaternions"
     _dim, _curvature = 3, 1.5  # those of the 3-sphere of radius 2
 
-    def __init__(self) -> None:
-        # The even degrees of the 3-sphere of radius two are the characters.
-        series, low = SphereSeries(3, step=2, radius=2.0), AxisMoments(4, unit_rows)
-        self.series, self.low_moments = series, low
-        self.transform = WignerTransform(series, low)
-        self.pair_kernel = ZonalPairs(
-            series, 4, rows=unit_rows, cosines=axis_cosines, distance=self.distance, loop=LoopKind(AXES)
+    def __init__(self, symmetry: str | None = None) -> None:
+        group = None if symmetry is None else named_group(symmetry)
+        #: The name of the point group, such as "O"; None without symmetry.
+        self.symmetry: str | None = None if group is None or group.order == 1 else group.name
+        series, low = ROTATIONS_SERIES, AxisMoments(4, unit_rows)
+        plain = ZonalPairs(
+            series, 4, rows=unit_rows, cosines=axis_cosines, distance=_rotation_angle, loop=LoopKind(AXES)
         )
+        if group is not None and self.symmetry is not None:
+            self._orbits(group, plain)
+            return
+        self._cell: Cell | None = None
+        self.series, self.low_moments = series, low
+        self.transform, self.pair_kernel = WignerTransform(series, low), plain
         self.embedding = AxisEmbedding(series, 4, unit_rows, radius=2.0)
         self.harmonics = (Harmonics(3, 2, 2.0, slice(0, 4)),)
 
+    def _orbits(self, group: PointGroup, plain: ZonalPairs) -> None:
+        """The capabilities of rotations up to a group, whose kernel depends on more than the distance."""
+        self._cell, levels = Cell(group.elements), OrbitSeries(group.angles, group.diameter)
+        inverse = group.frame * [-1.0, -1.0, -1.0, 1.0]
+        turned = multiplied(inverse, multiplied(group.elements, group.frame))
+        self._levels: LevelSeries = levels
+        self.transform = OrbitTransform(
+            Group(group.name, levels, tuple(map(tuple, turned.tolist())), group.fold, tuple(group.frame.tolist()))
+        )
+        self.low_moments = self.transform.low
+        self.pair_kernel = OrbitPairs(plain, levels, self._cell)
+        self.embedding = OrbitEmbedding(levels, self._cell)
+
     def _key(self) -> tuple[object, ...]:
-        return ()
+        return () if self.symmetry is None else (self.symmetry,)
+
+    def __repr__(self) -> str:
+        return "Rotations()" if self.symmetry is None else f"Rotations(symmetry={self.symmetry!r})"
+
+    @property
+    def factor_series(self) -> tuple[tuple[LevelSeries, float], ...]:
+        """The levels of the rotations, or of those that are left of them."""
+        return super().factor_series if self._cell is None else ((self._levels, 1.0),)
+
+    @property
+    def diameter(self) -> float:
+        """Half a turn, or the largest disorientation."""
+        return super().diameter if self._cell is None else self._levels.diameter
+
+    @property
+    def log_volume(self) -> float:
+        """log of 8 pi^2, over the order of the group."""
+        return super().log_volume if self._cell is None else self._levels.log_volume
 
     @property
     def drawing(self) -> Drawing | None:
@@ -98,7 +162,7 @@ class Rotations(Space):
             points = np.atleast_2d(points.as_quat())
         array = numeric_array(points, "points")
         if array.ndim == 3 and array.shape[1:] == (3, 3) and len(array):
-            return _canonical_unit(_from_matrices(array))
+            return self._reduced(_canonical_unit(_from_matrices(array)))
         if array.ndim != 2 or array.shape[1] != 4:
             single = array.shape in ((4,), (3, 3))
             hint = " (for one rotation use points[None])" if single else ""
@@ -108,27 +172,51 @@ class Rotations(Space):
         except InputError as error:
             message = str(error).replace("unit vectors", "unit quaternions")
             raise InputError(f"{message}. Give {_FORMS}") from None
-        return _canonical_unit(unit)
+        return self._reduced(_canonical_unit(unit))
+
+    def _reduced(self, quaternions: FloatArray) -> FloatArray:
+        """One of the images of each point, always the same."""
+        return quaternions if self._cell is None else self._cell.reduced(quaternions)
 
     def distance(self, x: Any, y: Any) -> FloatArray:
-        """Angle of the rotation from x to y, in radians, accurate for the closest of pairs.
+        """Angle of the rotation from x to y, in radians, accurate for the closest of pairs; the least over the group.
 
         >>> float(Rotations().distance([0, 0, 0, 1], [5e-13, 0, 0, -1]))
         1e-12
         """
-        return np.asarray(2 * axis_distance(_quaternions(x), _quaternions(y)))
+        left, right = _quaternions(x), _quaternions(y)
+        return _rotation_angle(left, right) if self._cell is None else self._cell.distance(left, right)
 
     def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> NDArray[Any]:
         """Heat on unit quaternions, where lengths are half as long, without the sign."""
-        return canonical(on_sphere(unit_rows(points, slice(None)), time / 4, rng))
+        return self._reduced(canonical(on_sphere(unit_rows(points, slice(None)), time / 4, rng)))
 
     def midpoints(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        """The direction of their sum, with the signs that make it longer."""
-        return halfway_axes(x, y)
+        """The direction of their sum, with the signs, and elements of the group, that make it longer."""
+        return halfway_axes(x, y) if self._cell is None else self._reduced(halfway_axes(x, self._cell.nearest(x, y)))
+
+    # Resolutions: those of rotations without symmetry, which they are at all scales but the coarsest.
+
+    @property
+    def has_resolutions(self) -> bool:
+        """Always."""
+        return True
+
+    def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
+        """The times at which rotations so far apart overlap by 1/e, before others that look alike are counted."""
+        return times_of_resolutions(ROTATIONS_SERIES, distances)
+
+    def resolutions_of_times(self, times: FloatArray) -> FloatArray:
+        """The distance at which the overlap of rotations falls to 1/e; nan where it does not."""
+        return resolutions_of_times(ROTATIONS_SERIES, times)
 
     def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
         """*n* independent uniform rotations, as quaternions of shape (n, 4), the scalar last."""
         return np.asarray(canonical(uniform_vectors(n, 4, rng)))
+
+
+def _rotation_angle(x: FloatArray, y: FloatArray) -> FloatArray:
+    return np.asarray(2 * axis_distance(x, y))
 
 
 def _canonical_unit(quaternions: NDArray[Any]) -> FloatArray:

@@ -19,7 +19,7 @@ from ..base.quantities import in_unit
 from ..heat import theta
 from ..heat.lookup import CIRCLE, LoopFactor, of_gap
 from ..heat.radial import PairTerms, radial, resolutions_of_times
-from ..heat.series import Series, times_of_resolutions
+from ..heat.series import LevelSeries, times_of_resolutions
 from ..heat.spherical import SphereSeries
 from ..transforms.harmonics import Harmonics
 from ..transforms.levels import CircleTransform
@@ -149,7 +149,7 @@ class Torus(Space):
         return tuple(self._periods.tolist())
 
     @property
-    def factor_series(self) -> tuple[tuple[Series, float], ...]:
+    def factor_series(self) -> tuple[tuple[LevelSeries, float], ...]:
         """One circle for each coordinate."""
         return tuple((SphereSeries(1, radius=length / (2 * math.pi)), 1.0) for length in self._lengths.tolist())
 

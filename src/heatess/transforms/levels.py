@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import map_rows, slices
-from ..heat.series import Series, gess_level_count, level_count, level_probabilities, log_terms
+from ..heat.series import LevelSeries, gess_level_count, level_count, level_probabilities, log_terms
 from ..heat.sums import HeatSums, LevelMoments, sum_levels
 from . import backend
 from .base import Coefficients, Forms, LowSums, Spectrum, Transform
@@ -32,7 +32,7 @@ _COSTS = {"native": (9e-8, 1.1e-7, 4e-11), "ducc": (7e-8, 4.5e-8, 2e-11)}
 class LevelSpectrum(Spectrum):
     """Level moments of a measure on a space with a series."""
 
-    series: Series
+    series: LevelSeries
     moments: LevelMoments
 
     def heat_sums(self, times: FloatArray) -> HeatSums:
@@ -48,7 +48,7 @@ class LevelSpectrum(Spectrum):
 class LevelTransform(Transform):
     """A transform whose coefficients come in levels of a series; degree l means the levels 0, ..., l."""
 
-    def __init__(self, series: Series, low: LowMoments, most: int, basis: str) -> None:
+    def __init__(self, series: LevelSeries, low: LowMoments, most: int, basis: str) -> None:
         self.series, self.low, self.most, self.basis = series, low, float(most), basis
 
     @property
@@ -117,7 +117,7 @@ class CircleTransform(LevelTransform):
     """sum w exp(i l angle), l >= 0, by a nonuniform Fourier transform."""
 
     def __init__(
-        self, series: Series, low: LowMoments, angle: Callable[[NDArray[Any]], FloatArray], basis: str
+        self, series: LevelSeries, low: LowMoments, angle: Callable[[NDArray[Any]], FloatArray], basis: str
     ) -> None:
         super().__init__(series, low, 2**18 - 1, basis)
         self._angle = angle
@@ -163,7 +163,7 @@ class CircleTransform(LevelTransform):
 class HarmonicTransform(LevelTransform):
     """Spherical harmonics on S^2 of degrees 0, step, 2 step, ..., where step is two for axes."""
 
-    def __init__(self, series: Series, low: LowMoments, rows: Rows, step: int) -> None:
+    def __init__(self, series: LevelSeries, low: LowMoments, rows: Rows, step: int) -> None:
         degrees = "" if step == 1 else "even degrees of the "
         basis = (
             f"{degrees}sum of w conj(Y_lm), orthonormal on 4 pi, longitude from the -x axis, [l / {step}, m], m >= 0"

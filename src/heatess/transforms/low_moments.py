@@ -41,7 +41,12 @@ class LowMoments(ABC):
 
     def improved(self, moments: LevelMoments, rtol: float, sums: Callable[[], FloatArray]) -> LevelMoments:
         """*moments*, with the lowest levels from the *sums* if they are not certain to *rtol*."""
-        lowest = float(moments.values[1:3].min())
+        return self.improved_from(moments, float(moments.values[1:3].min()), rtol, sums)
+
+    def improved_from(
+        self, moments: LevelMoments, lowest: float, rtol: float, sums: Callable[[], FloatArray]
+    ) -> LevelMoments:
+        """The same, by the *lowest* of the level moments that must be certain."""
         # The transform was never found to be off by more than a quarter of `root_error`.
         if moments.root_error / 2 * lowest**0.5 + moments.error <= rtol * lowest:
             return moments

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.blocks import slices
-from ..heat.series import Series
+from ..heat.series import LevelSeries
 from . import backend
 from .base import Coefficients
 from .levels import LevelTransform, bounded
@@ -32,7 +32,7 @@ class SpinTransform(LevelTransform):
     are not needed, since the weights are real.
     """
 
-    def __init__(self, series: Series, low: LowMoments) -> None:
+    def __init__(self, series: LevelSeries, low: LowMoments) -> None:
         basis = (
             "sum of w sum_k Delta^j_km Delta^j_kn exp(i (m a + k b + n c)), ZYZ angles of (x, y, z, w) in SU(2); "
             "[2j][m >= 0][n] in one row"

@@ -8,17 +8,19 @@ from itertools import product
 import numpy as np
 
 from ..base.arrays import FloatArray
-from ..heat.series import Series, log_terms
+from ..heat.series import LevelSeries, Series, log_terms
 from ..heat.spherical import SphereSeries
 
 
-def level_squares(series: Series, times: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+def level_squares(series: LevelSeries, times: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
     """Shares of the levels in c_t, and in c_t^2, at each time, shape (times, count) each; those of c_t sum to one.
 
     Both are functions of the distance: c_t = sum_l q_l P_l, where q_l is the share of level l >= 1 in k_2t(x, x) - 1,
     and the share of P_l in c_t^2 is N_l times the mean of c_t^2 P_l over the space, an integral that Gauss quadrature
     (on the circle, a Fourier transform) finds exactly.
     """
+    if not isinstance(series, SphereSeries):
+        raise TypeError("levels with a transform are those of spheres and their axes")
     terms = log_terms(series, times, count)
     terms[:, 0] = -np.inf
     shares = np.exp(terms - terms.max(axis=1, keepdims=True))
@@ -40,15 +42,13 @@ def _circle_squares(shares: FloatArray) -> FloatArray:
     return np.asarray(found)
 
 
-def _quadrature(series: Series, count: int) -> tuple[FloatArray, FloatArray]:
+def _quadrature(series: SphereSeries, count: int) -> tuple[FloatArray, FloatArray]:
     """Distances and shares of volume that integrate products of three zonal functions of a sphere or axes exactly.
 
     Zonal functions are polynomials of degree step (count - 1) or less in the cosine of an angle.
     """
     from scipy.special import roots_gegenbauer, roots_legendre
 
-    if not isinstance(series, SphereSeries):
-        raise TypeError("levels with a transform are those of spheres and their axes")
     places = 3 * series.step * (count - 1) // 2 + 2
     if series.dim == 3:
         angles = np.arange(1, places + 1) * math.pi / (places + 1)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.blocks import map_rows, share_out, slices
-from ..heat.series import Series
+from ..heat.series import LevelSeries
 from . import backend
 from .base import Coefficients
 from .levels import LevelTransform, bounded
@@ -49,7 +49,7 @@ class WignerTransform(LevelTransform):
     weights are real.
     """
 
-    def __init__(self, series: Series, low: LowMoments) -> None:
+    def __init__(self, series: LevelSeries, low: LowMoments) -> None:
         basis = "sum of w sum_k Delta^l_km Delta^l_kn exp(i (m a + k b + n c)), ZYZ angles; [l][m >= 0][n] in one row"
         super().__init__(series, low, 199, basis)
 
