@@ -11,6 +11,7 @@ import pytest
 import heatess as he
 from heatess.compiled import legendre
 from heatess.transforms import backend, nonuniform, rings
+from heatess.transforms.nonuniform.box import Box
 from heatess.transforms.nonuniform.kernel import OVERSAMPLING, WIDTHS, Kernel, kernels_for
 
 try:
@@ -74,10 +75,10 @@ def compare(rng, most_points):
     x, epsilon = scattered(rng, n, dim, periods), 10 ** -rng.uniform(3, 13)
     w = rng.standard_normal(n) + (1j * rng.standard_normal(n) if rng.random() < 0.2 else 0)
     exact = waves(x, lowest, shape, periods)
-    found = nonuniform.analyse(x, w, lowest, shape, epsilon, 1, periods)
+    found = nonuniform.analyse(x, w, Box(lowest, shape, epsilon, 1, periods))
     first = np.abs(found - summed([np.conj(wave) for wave in exact], w)).max() / np.abs(w).sum()
     modes = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
-    values = nonuniform.synthesise(modes, x, lowest, epsilon, 1, periods)
+    values = nonuniform.synthesise(modes, x, Box(lowest, shape, epsilon, 1, periods))
     second = np.abs(values - valued(exact, modes)).max() / np.abs(modes).sum()
     return float(first / epsilon), float(second / epsilon)
 
@@ -98,7 +99,7 @@ def test_direct_sums_lie_within_the_error_in_thousands_of_cases(seed):
 def test_many_modes_lose_nothing_to_the_rounding_of_angles():
     rng = np.random.default_rng(0)
     x, w = rng.uniform(-3, 3, (20, 1)), rng.random(20)
-    found = nonuniform.analyse(x, w, [200_000], [50], 1e-13, 1)
+    found = nonuniform.analyse(x, w, Box([200_000], [50], 1e-13, 1))
     exact = summed([np.conj(wave) for wave in waves(x, [200_000], [50], None)], w)
     assert np.abs(found - exact).max() < 1e-13 * w.sum()
 
@@ -106,9 +107,9 @@ def test_many_modes_lose_nothing_to_the_rounding_of_angles():
 def test_columns_of_weights_are_those_alone():
     rng = np.random.default_rng(1)
     x, w = rng.uniform(0, 6, (300, 2)), rng.standard_normal((3, 300)) + 1j * rng.standard_normal((3, 300))
-    found = nonuniform.analyse(x, w, [-4, -5], [9, 11], 1e-12, 1)
+    found = nonuniform.analyse(x, w, Box([-4, -5], [9, 11], 1e-12, 1))
     for own, column in zip(found, w, strict=True):
-        np.testing.assert_allclose(own, nonuniform.analyse(x, column, [-4, -5], [9, 11], 1e-12, 1), atol=1e-12)
+        np.testing.assert_allclose(own, nonuniform.analyse(x, column, Box([-4, -5], [9, 11], 1e-12, 1)), atol=1e-12)
 
 
 @pytest.mark.parametrize(("dim", "degree"), [(1, 50), (2, 20), (2, 300), (3, 40)])
@@ -116,11 +117,11 @@ def test_digits_do_not_depend_on_the_number_of_threads(dim, degree):
     rng = np.random.default_rng(2)
     x, w = rng.uniform(0, 6, (50_000, dim)), rng.random(50_000)
     lowest, shape = [0] + [-degree] * (dim - 1), [degree + 1] + [2 * degree + 1] * (dim - 1)
-    one = nonuniform.analyse(x, w, lowest, shape, 1e-9, 1)
-    there = nonuniform.synthesise(one, x, lowest, 1e-9, 1)
+    one = nonuniform.analyse(x, w, Box(lowest, shape, 1e-9, 1))
+    there = nonuniform.synthesise(one, x, Box(lowest, shape, 1e-9, 1))
     for threads in (2, 5):
-        np.testing.assert_array_equal(nonuniform.analyse(x, w, lowest, shape, 1e-9, threads), one)
-        np.testing.assert_array_equal(nonuniform.synthesise(one, x, lowest, 1e-9, threads), there)
+        np.testing.assert_array_equal(nonuniform.analyse(x, w, Box(lowest, shape, 1e-9, threads)), one)
+        np.testing.assert_array_equal(nonuniform.synthesise(one, x, Box(lowest, shape, 1e-9, threads)), there)
 
 
 def test_the_error_of_a_kernel_bounds_what_aliases_onto_a_mode():
@@ -166,7 +167,7 @@ def test_harmonics_and_their_sums_are_those_of_their_definition(monkeypatch, nam
     places = np.stack([np.arccos(rng.uniform(-1, 1, 60)), rng.uniform(0, 2 * np.pi, 60)], 1)
     places[:4] = [[0, 0], [np.pi, 1], [1e-9, 3], [np.pi / 2, 2 * np.pi]]
     w = rng.random(60) / 60
-    found = backend.harmonics(places, w, degree, 1e-12, 1)
+    found = backend.by(2).harmonics(places, w, degree, 1e-12, 1)
     orders = np.arange(degree + 1)
     for level in {0, degree // 2, degree}:
         own = orders[: level + 1]
@@ -174,7 +175,7 @@ def test_harmonics_and_their_sums_are_those_of_their_definition(monkeypatch, nam
         np.testing.assert_allclose(found[level, : level + 1], exact, atol=2e-12)
         assert not found[level, level + 1 :].any()
     modes = (rng.standard_normal((degree + 1,) * 2) + 1j * rng.standard_normal((degree + 1,) * 2)) * np.tri(degree + 1)
-    meridians = backend.meridians(modes, 1)
+    meridians = backend.by(2).meridians(modes, 1)
     for row in {0, 1, (degree + 1) // 2, degree + 1}:
         angle = math.pi * row / (degree + 1)
         levels = np.arange(degree + 1)[:, None]

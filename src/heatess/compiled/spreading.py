@@ -95,46 +95,41 @@ def kernels(points, columns, first, last, scales, sizes, origins, halves, table,
         starts[k], signs[k] = start, sign
 
 
-@compiled(nogil=True)
-def spread(points, columns, weights, first, last, scales, sizes, origins, halves, table, width, grid):  # type: ignore[no-untyped-def]
-    """Add the kernels of some points, times their weights (columns, n), to *grid*, shape (columns, cells ...)."""
-    stride, dim = grid.shape[3], len(sizes)
-    plane = grid.shape[2] * stride
-    volume, strides = grid.shape[1] * plane, (plane, stride, 1)
-    values, starts, signs = np.zeros(AT_ONCE * 3 * ROOM), np.empty(AT_ONCE, np.int64), np.empty(AT_ONCE)
-    for k in range(0, len(values), ROOM):
-        values[k] = 1.0
-    planes, lines = width if dim == 3 else 1, width if dim > 1 else 1
-    for now in range(first, last, AT_ONCE):
-        end = min(now + AT_ONCE, last)
-        kernels(points, columns, now, end, scales, sizes, origins, halves, table, width, strides, values, starts, signs)
-        for k in range(end - now):
-            at, line = 3 * k * ROOM, (3 * k + 1) * ROOM
-            for c in range(len(grid)):
-                weight = signs[k] * weights[c, now + k]
-                for p in range(planes):
-                    here = starts[k] + c * volume + p * plane
-                    add_rows(grid, here, stride, values, line, lines, line + ROOM, weight * values[at + p])
+def _over_cells(back: bool):  # type: ignore[no-untyped-def]
+    """The loop over the cells of the kernels of points first, ..., last - 1.
+
+    It adds their weights (columns, n) times the kernels to *grid*, shape (columns, cells ...), or, *back*, writes the
+    sums of the grid times the kernels in place of the weights. One of them is compiled without the other.
+    """
+
+    @compiled(nogil=True)
+    def run(points, columns, weights, first, last, scales, sizes, origins, halves, table, width, grid):  # type: ignore[no-untyped-def]
+        stride, dim = grid.shape[3], len(sizes)
+        plane = grid.shape[2] * stride
+        volume, strides = grid.shape[1] * plane, (plane, stride, 1)
+        values, starts, signs = np.zeros(AT_ONCE * 3 * ROOM), np.empty(AT_ONCE, np.int64), np.empty(AT_ONCE)
+        for k in range(0, len(values), ROOM):
+            values[k] = 1.0
+        planes, lines = width if dim == 3 else 1, width if dim > 1 else 1
+        for now in range(first, last, AT_ONCE):
+            end = min(now + AT_ONCE, last)
+            kernels(
+                points, columns, now, end, scales, sizes, origins, halves, table, width, strides, values, starts, signs
+            )
+            for k in range(end - now):
+                at, line = 3 * k * ROOM, (3 * k + 1) * ROOM
+                for c in range(len(grid)):
+                    weight, total = signs[k] * (1.0 if back else weights[c, now + k]), 0.0
+                    for p in range(planes):
+                        here, value = starts[k] + c * volume + p * plane, weight * values[at + p]
+                        if back:
+                            total += value * dot_rows(grid, here, stride, values, line, lines, line + ROOM)
+                        else:
+                            add_rows(grid, here, stride, values, line, lines, line + ROOM, value)
+                    if back:
+                        weights[c, now + k] = total
+
+    return run
 
 
-@compiled(nogil=True)
-def interpolate(points, columns, first, last, scales, sizes, origins, halves, table, width, grid, found):  # type: ignore[no-untyped-def]
-    """Write the sums of *grid* times the kernels of some points into *found*; the reverse of `spread`."""
-    stride, dim = grid.shape[3], len(sizes)
-    plane = grid.shape[2] * stride
-    volume, strides = grid.shape[1] * plane, (plane, stride, 1)
-    values, starts, signs = np.zeros(AT_ONCE * 3 * ROOM), np.empty(AT_ONCE, np.int64), np.empty(AT_ONCE)
-    for k in range(0, len(values), ROOM):
-        values[k] = 1.0
-    planes, lines = width if dim == 3 else 1, width if dim > 1 else 1
-    for now in range(first, last, AT_ONCE):
-        end = min(now + AT_ONCE, last)
-        kernels(points, columns, now, end, scales, sizes, origins, halves, table, width, strides, values, starts, signs)
-        for k in range(end - now):
-            at, line = 3 * k * ROOM, (3 * k + 1) * ROOM
-            for c in range(len(grid)):
-                total = 0.0
-                for p in range(planes):
-                    here = starts[k] + c * volume + p * plane
-                    total += values[at + p] * dot_rows(grid, here, stride, values, line, lines, line + ROOM)
-                found[c, now + k] = signs[k] * total
+spread, interpolate = _over_cells(False), _over_cells(True)

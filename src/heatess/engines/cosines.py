@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..base.arrays import FloatArray
 from ..base.blocks import map_rows
 from ..transforms import backend
+from ..transforms.nonuniform.box import Box
 
 #: Bound on the absolute error of a sum over pairs whose weights sum to one: four times what is asked of the Fourier
 #: transform, which was never reached by half; the bins add (count / bins)^8 / (2^7 8!) = 1e-14.
@@ -96,7 +97,8 @@ def _transform(distances: FloatArray, weights: FloatArray, count: int) -> FloatA
         return np.asarray(np.cos(angles) @ weights.astype(np.longdouble), dtype=np.float64)
 
     def part(rows: slice) -> FloatArray:
-        return np.asarray(backend.modes(distances[rows, None], weights[rows], [0], [count], _EPSILON, 1).real)
+        box = Box([0], [count], _EPSILON, 1)
+        return np.asarray(backend.by(1).modes(distances[rows, None], weights[rows], box).real)
 
     first, *others = map_rows(part, len(distances))
     return sum(others, first)

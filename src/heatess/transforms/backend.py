@@ -5,9 +5,6 @@ Two sums, in one to three angles, and their relatives on S^2:
     modes    c_k = sum_i w_i exp(i sum_j f_kj x_ij)        of real weights at points, for a box of frequencies,
     values   Re sum_k c_k exp(i sum_j f_kj x_ij)           at points, of such modes.
 
-Frequencies of an axis are *lowest*, *lowest* + 1, ..., all whole or all half-integer; angles count in radians or, with
-*periods*, in parts of them. What is asked of them is an error of *epsilon* per unit of weight, or of modes.
-
 They are computed by `transforms.nonuniform` and `transforms.rings`, or by ducc0, which is under the GNU General Public
 License and comes with the extra ducc: where it is installed and is the faster one, or as the environment variable
 HEATESS_BACKEND says, native or ducc.
@@ -19,21 +16,41 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.errors import InputError, missing_extra
-from . import ducc, nonuniform, rings
-
-Modes = NDArray[np.complex128]
+from .nonuniform.box import Box, Modes
 
 NAMES = ("native", "ducc")
 
 #: The faster one by the number of angles, as `benchmarks/backends.py` measures it: ducc0 takes 0.6 to 0.9 of our time
 #: in one and in two, on S^2 among them, and 1.1 to 2 times our time in three.
 _FASTER = {1: "ducc", 2: "ducc", 3: "native"}
+
+
+class Backend(Protocol):
+    """What `transforms.native` and `transforms.ducc` both have."""
+
+    def modes(self, points: FloatArray, weights: FloatArray, box: Box, /) -> Modes:
+        """sum_i w_i exp(i sum_j f_j x_ij) of points (n, d) for the frequencies of a box, in its shape."""
+
+    def values(self, coefficients: Modes, points: FloatArray, box: Box, /) -> FloatArray:
+        """Re sum_k c_k exp(i sum_j f_kj x_ij) at points (n, d), with one coefficient for each frequency of a box."""
+
+    def harmonics(self, places: FloatArray, weights: FloatArray, degree: int, epsilon: float, threads: int, /) -> Modes:
+        """sum_i w_i conj(Y_lm) at *places* (n, 2) of colatitude and longitude, [l, m] with m >= 0; zero where m > l.
+
+        The Y_lm are orthonormal on the sphere of area 4 pi; longitudes lie in [0, 2 pi].
+        """
+
+    def meridians(self, coefficients: Modes, threads: int, /) -> Modes:
+        """sum_l a_lm Y_lm at longitude zero for each order m >= 0, at colatitudes 0, pi / count, ..., pi.
+
+        *coefficients* stand as those of `harmonics`, shape (count, count); the result has the shape (count + 1, count).
+        """
 
 
 @cache
@@ -55,58 +72,22 @@ def chosen(dim: int) -> str:
     return asked or (_FASTER[dim] if installed() else "native")
 
 
-def modes(
-    points: FloatArray,
-    weights: FloatArray,
-    lowest: Sequence[float],
-    shape: Sequence[int],
-    epsilon: float,
-    threads: int,
-    periods: Sequence[float] | None = None,
-) -> Modes:
-    """sum_i w_i exp(i sum_j f_j x_ij) of points (n, d) for the frequencies f_j = lowest_j, ..., shape (shape).
+def by(dim: int) -> Backend:
+    """Whoever computes transforms in so many angles.
 
-    >>> modes(np.array([[0.0], [np.pi]]), np.array([1.0, 2.0]), [0], [3], 1e-12, 1).real.round(6)
+    >>> box = Box([0], [3], 1e-12, threads=1)
+    >>> by(1).modes(np.array([[0.0], [np.pi]]), np.array([1.0, 2.0]), box).real.round(6)
     array([ 3., -1.,  3.])
-    """
-    if chosen(len(shape)) == "ducc":
-        return ducc.modes(points, weights, lowest, shape, epsilon, threads, periods)
-    found = nonuniform.analyse(points, weights, lowest, shape, epsilon, threads, periods)
-    return np.conj(found, out=found)
-
-
-def values(
-    coefficients: Modes,
-    points: FloatArray,
-    lowest: Sequence[float],
-    epsilon: float,
-    threads: int,
-    periods: Sequence[float] | None = None,
-) -> FloatArray:
-    """Re sum_k c_k exp(i sum_j f_kj x_ij) at points (n, d), the coefficients being those of f_j = lowest_j, ....
-
-    >>> values(np.array([1.0, 2.0 + 0j]), np.array([[0.0], [np.pi]]), [0], 1e-12, 1).round(6)
+    >>> by(1).values(np.array([1.0, 2.0, 0j]), np.array([[0.0], [np.pi]]), box).round(6)
     array([ 3., -1.])
     """
-    compute = ducc.values if chosen(coefficients.ndim) == "ducc" else nonuniform.synthesise
-    return compute(coefficients, points, lowest, epsilon, threads, periods)
+    if chosen(dim) == "ducc":
+        from . import ducc
 
+        return ducc
+    from . import native
 
-def harmonics(places: FloatArray, weights: FloatArray, degree: int, epsilon: float, threads: int) -> Modes:
-    """sum_i w_i conj(Y_lm) at *places* (n, 2) of colatitude and longitude, [l, m] with m >= 0; zero where m > l.
-
-    The Y_lm are orthonormal on the sphere of area 4 pi; longitudes lie in [0, 2 pi].
-    """
-    compute = ducc.harmonics if chosen(2) == "ducc" else rings.analyse
-    return compute(places, weights, degree, epsilon, threads)
-
-
-def meridians(coefficients: Modes, threads: int) -> Modes:
-    """sum_l a_lm Y_lm at longitude zero for each order m >= 0, at colatitudes 0, pi / count, ..., pi.
-
-    *coefficients* stand as those of `harmonics`, shape (count, count); the result has the shape (count + 1, count).
-    """
-    return (ducc.meridians if chosen(2) == "ducc" else rings.meridians)(coefficients, threads)
+    return native
 
 
 def added(parts: Iterator[Modes], shape: Sequence[int]) -> Modes:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..base.arrays import FloatArray
 from ..base.blocks import slices
 from . import backend
+from .nonuniform.box import Box
 
 #: Fourier coefficients held at once; a quarter of a gigabyte, and some five times that inside the transform.
 MODES = 2**24
@@ -26,12 +27,13 @@ def at_places(harmonics: NDArray[np.complex128], places: FloatArray, epsilon: fl
 
     The coefficient of degree l and order m >= 0 stands in row l and column m.
     """
-    meridians, total = backend.meridians(harmonics, threads), np.zeros(len(places))
+    meridians, total = backend.by(2).meridians(harmonics, threads), np.zeros(len(places))
     meridians[:, 1:] *= 2  # -m with m
     turned = np.ascontiguousarray(places[:, ::-1])
     for orders in slices(len(harmonics), max(1, MODES // (2 * len(harmonics)))):
         modes = _modes(meridians, orders, threads)
-        total += backend.values(modes, turned, [orders.start, -len(harmonics)], epsilon, threads)
+        box = Box([orders.start, -len(harmonics)], modes.shape, epsilon, threads)
+        total += backend.by(2).values(modes, turned, box)
     return total
 
 

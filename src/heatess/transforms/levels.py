@@ -19,6 +19,7 @@ from . import backend
 from .base import Coefficients, Forms, LowSums, Spectrum, Transform
 from .double_fourier import at_places
 from .low_moments import LowMoments, Rows
+from .nonuniform.box import Box
 from .squares import level_squares
 
 #: Points transformed at once, at least and at most: few enough to stay in the cache and to bound the memory.
@@ -134,9 +135,9 @@ class CircleTransform(LevelTransform):
         self, points: NDArray[Any], weights: FloatArray, degree: float, epsilon: float, threads: int
     ) -> Coefficients:
         """Points are taken in blocks, so that the memory needed does not grow with their number."""
-        count, total = int(degree) + 1, self.zeros(degree)
+        box, total = Box([0], [int(degree) + 1], epsilon, threads), self.zeros(degree)
         for rows in slices(len(points), BLOCK[1]):
-            total += backend.modes(self._angles(points[rows]), weights[rows], [0], [count], epsilon, threads)
+            total += backend.by(1).modes(self._angles(points[rows]), weights[rows], box)
         return total
 
     def _angles(self, points: NDArray[Any]) -> FloatArray:
@@ -157,7 +158,7 @@ class CircleTransform(LevelTransform):
     ) -> FloatArray:
         """Re sum_l q_l conj(c_l) exp(i l angle)."""
         scaled = np.asarray(shares * np.conj(coefficients), dtype=np.complex128)
-        return backend.values(scaled, self._angles(points), [0], epsilon, threads)
+        return backend.by(1).values(scaled, self._angles(points), Box([0], [len(scaled)], epsilon, threads))
 
 
 class HarmonicTransform(LevelTransform):
@@ -189,7 +190,7 @@ class HarmonicTransform(LevelTransform):
         block = int(np.clip(0.006 * float(most + 1) ** 3, *BLOCK))  # so that the levels cost less than the points
         room = np.empty((min(len(points), block), 2))  # angles of one block after another
         parts = (
-            backend.harmonics(
+            backend.by(2).harmonics(
                 self._locations(points[rows], room[: rows.stop - rows.start]), weights[rows], most, epsilon, threads
             )
             for rows in slices(len(points), block)

@@ -15,13 +15,11 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.blocks import share_out, slices
 from . import nonuniform
-
-Modes = NDArray[np.complex128]
+from .nonuniform.box import Box, Modes
 
 #: Fourier sums of rings that a thread holds at once.
 _BLOCK = 2**16
@@ -70,7 +68,8 @@ def analyse(places: FloatArray, weights: FloatArray, degree: int, epsilon: float
     from ..compiled.legendre import analyse_orders
 
     count = degree + 1
-    sums = nonuniform.analyse(places, weights, [0, -degree], [count, 2 * count - 1], epsilon, threads, columns=[1, 0])
+    box = Box([0, -degree], [count, 2 * count - 1], epsilon, threads, columns=[1, 0])
+    sums = nonuniform.analyse(places, weights, box)
     size, turn = _rings(degree)
     _, height, sine = _colatitudes(size, 0.5)
     norms, lowest, found = _norms(count), _lowest(size, 0.5, count), np.zeros((count, count), dtype=np.complex128)

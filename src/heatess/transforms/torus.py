@@ -19,6 +19,7 @@ from ..heat.sums import HeatSums
 from . import backend
 from .base import Coefficients, Forms, LowSums, Spectrum, Transform
 from .lattice import lattice_levels
+from .nonuniform.box import Box
 from .squares import torus_squares
 
 #: Most Fourier modes of a transform, by dimension: frequencies up to 2^18 on the circle; half a gigabyte of memory in
@@ -139,10 +140,8 @@ class TorusTransform(Transform):
         self, points: NDArray[Any], weights: NDArray[Any], sides: Sequence[int], epsilon: float, threads: int
     ) -> Coefficients:
         shape = [2 * side + 1 for side in sides]
-        parts = (
-            backend.modes(points[rows], weights[rows], [-side for side in sides], shape, epsilon, threads, self._steps)
-            for rows in slices(len(points), BLOCK)
-        )
+        box, own = Box([-side for side in sides], shape, epsilon, threads, self._steps), backend.by(len(shape))
+        parts = (own.modes(points[rows], weights[rows], box) for rows in slices(len(points), BLOCK))
         return backend.added(parts, shape)
 
     def low_sums(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
@@ -175,7 +174,8 @@ class TorusTransform(Transform):
             k = np.arange(size) - size // 2
             decay = np.exp(-2 * time * (2 * math.pi * k / period) ** 2 - theta.diagonal_factor(time, period).log)
             grid *= decay.reshape([-1 if i == axis else 1 for i in range(grid.ndim)])
-        return backend.values(grid, points, [-(size // 2) for size in grid.shape], epsilon, threads, self._steps)
+        box = Box([-(size // 2) for size in grid.shape], grid.shape, epsilon, threads, self._steps)
+        return backend.by(grid.ndim).values(grid, points, box)
 
     together = 2
 

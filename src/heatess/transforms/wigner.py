@@ -28,6 +28,7 @@ from . import backend
 from .base import Coefficients
 from .levels import LevelTransform, bounded
 from .low_moments import LowMoments
+from .nonuniform.box import Box
 
 #: Fourier sums held at once; a quarter of a gigabyte, and five times that inside the transform.
 MODES = 2**24
@@ -211,7 +212,8 @@ def fourier(
     Negative orders are not needed, since the weights are real.
     """
     shape = _grid(count, half, orders)
-    return backend.modes(angles, weights, _lowest(shape, half, orders), shape, epsilon, threads)
+    box = Box(_lowest(shape, half, orders), shape, epsilon, threads)
+    return backend.by(len(shape)).modes(angles, weights, box)
 
 
 def _grid(count: int, half: int, orders: slice) -> tuple[int, int, int]:
@@ -268,4 +270,5 @@ def inverse_fourier(
 ) -> FloatArray:
     """Re sum exp(i (m a + k b + n c)) of *modes* at angles; orders m > 0 count twice, for -m as well."""
     modes[max(1 - half - orders.start, 0) :] *= 2
-    return backend.values(modes, angles, _lowest(modes.shape, half, orders), epsilon, threads)
+    box = Box(_lowest(modes.shape, half, orders), modes.shape, epsilon, threads)
+    return backend.by(modes.ndim).values(modes, angles, box)

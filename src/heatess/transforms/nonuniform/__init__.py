@@ -17,81 +17,53 @@ import numpy as np
 
 from ...base.arrays import FloatArray
 from . import axes
-from .grid import Grid, Modes
+from .box import Box, Modes
+from .grid import Grid
 
 
-def analyse(
-    points: FloatArray,
-    weights: FloatArray,
-    lowest: Sequence[float],
-    shape: Sequence[int],
-    epsilon: float,
-    threads: int,
-    periods: Sequence[float] | None = None,
-    columns: Sequence[int] | None = None,
-) -> Modes:
-    """sum_i w_i exp(-i sum_j f_j x_ij) for the frequencies f_j = lowest_j, ..., lowest_j + shape_j - 1.
+def analyse(points: FloatArray, weights: FloatArray, box: Box) -> Modes:
+    """sum_i w_i exp(-i sum_j f_j x_ij) for the frequencies of a *box*, in its shape.
 
-    An error of at most *epsilon* times the sum of |w_i|. Weights (n,) or (columns, n), real or complex; columns of
-    weights share what is worked out for the points. Axis j takes column columns[j] of *points* (n, d), in radians or,
-    with *periods*, in those units.
+    Weights (n,) or (columns, n), real or complex; columns of weights share what is worked out for the points.
 
-    >>> analyse(np.array([[0.0], [np.pi / 2]]), np.array([1.0, 2.0]), [0], [3], 1e-12, 1).round(6)
+    >>> analyse(np.array([[0.0], [np.pi / 2]]), np.array([1.0, 2.0]), Box([0], [3], 1e-12, threads=1)).round(6)
     array([ 3.+0.j,  1.-2.j, -1.+0.j])
     """
     if weights.ndim > 1 or np.iscomplexobj(weights):
         rows = np.atleast_2d(weights)
         real = np.concatenate([rows.real, rows.imag]) if np.iscomplexobj(rows) else rows
-        found = _analyse(points, np.ascontiguousarray(real), lowest, shape, epsilon, threads, periods, columns)
+        found = _analyse(points, np.ascontiguousarray(real), box)
         if np.iscomplexobj(rows):
             found = found[: len(rows)] + 1j * found[len(rows) :]
         return found if weights.ndim > 1 else np.asarray(found[0])
-    return np.asarray(_analyse(points, weights[None], lowest, shape, epsilon, threads, periods, columns)[0])
+    return np.asarray(_analyse(points, weights[None], box)[0])
 
 
-def _analyse(
-    points: FloatArray,
-    weights: FloatArray,
-    lowest: Sequence[float],
-    shape: Sequence[int],
-    epsilon: float,
-    threads: int,
-    periods: Sequence[float] | None,
-    columns: Sequence[int] | None,
-) -> Modes:
-    if lowest[0] < 0:
-        return _both_halves(points, weights, lowest, shape, epsilon, threads, periods, columns)
-    dim = len(shape)
-    grid = Grid.of(points, columns or range(dim), lowest, shape, epsilon, periods or (None,) * dim)
-    cells = grid.spread(points, weights, threads)
-    found = np.empty((len(weights), *shape), dtype=np.complex128)
+def _analyse(points: FloatArray, weights: FloatArray, box: Box) -> Modes:
+    if box.lowest[0] < 0:
+        return _both_halves(points, weights, box)
+    grid = Grid.of(points, box)
+    cells = grid.spread(points, weights, box.threads)
+    found = np.empty((len(weights), *box.shape), dtype=np.complex128)
     for column, own in zip(found, cells, strict=True):
         own = own.reshape([axis.room for axis in grid.axes])
-        if dim == 1:
+        if len(grid.axes) == 1:
             axes.modes_of(own, grid.axes[0], 0, column)
         else:
-            axes.from_cells(own, grid.axes, column, threads)
+            axes.from_cells(own, grid.axes, column, box.threads)
     return found
 
 
-def _both_halves(
-    points: FloatArray,
-    weights: FloatArray,
-    lowest: Sequence[float],
-    shape: Sequence[int],
-    epsilon: float,
-    threads: int,
-    periods: Sequence[float] | None,
-    columns: Sequence[int] | None,
-) -> Modes:
+def _both_halves(points: FloatArray, weights: FloatArray, box: Box) -> Modes:
     """The same with negative frequencies of the first axis: since weights are real, c_-f is the conjugate of c_f."""
+    lowest, shape = box.lowest, box.shape
     most = [max(-low, low + count - 1) for low, count in zip(lowest, shape, strict=True)]
     start = lowest[0] % 1
     low, size = (
         [start, *(-top for top in most[1:])],
         [int(most[0] - start) + 1, *(int(2 * top) + 1 for top in most[1:])],
     )
-    half = _analyse(points, weights, low, size, epsilon, threads, periods, columns)
+    half = _analyse(points, weights, box._replace(lowest=low, shape=size))
     found = np.empty((len(weights), *shape), dtype=np.complex128)
     below = min(math.ceil(-lowest[0]), shape[0])  # negative frequencies that are asked for
     inner = tuple(
@@ -104,30 +76,22 @@ def _both_halves(
     return found
 
 
-def synthesise(
-    modes: Modes,
-    points: FloatArray,
-    lowest: Sequence[float],
-    epsilon: float,
-    threads: int,
-    periods: Sequence[float] | None = None,
-    columns: Sequence[int] | None = None,
-) -> FloatArray:
-    """Re sum_k c_k exp(i sum_j f_kj x_ij) at points, with an error of at most *epsilon* times the sum of |c_k|.
+def synthesise(modes: Modes, points: FloatArray, box: Box) -> FloatArray:
+    """Re sum_k c_k exp(i sum_j f_kj x_ij) at points, with one mode c_k for each frequency of a *box*.
 
-    >>> synthesise(np.array([1.0, 2.0j]), np.array([[0.0], [np.pi / 2]]), [0], 1e-12, 1).round(6)
+    >>> synthesise(np.array([1.0, 2.0j]), np.array([[0.0], [np.pi / 2]]), Box([0], [2], 1e-12, threads=1)).round(6)
     array([ 1., -1.])
     """
-    if lowest[0] < 0:
-        modes, lowest = _one_half(modes, lowest)
-    dim = modes.ndim
-    grid = Grid.of(points, columns or range(dim), lowest, modes.shape, epsilon, periods or (None,) * dim)
+    if box.lowest[0] < 0:
+        modes, lowest = _one_half(modes, box.lowest)
+        box = box._replace(lowest=lowest, shape=modes.shape)
+    grid = Grid.of(points, box)
     cells = np.empty([axis.room for axis in grid.axes])
-    if dim == 1:
+    if len(grid.axes) == 1:
         cells[:] = axes.real_cells_of(modes, grid.axes[0], 0)
     else:
-        axes.to_cells(modes, grid.axes, cells, threads)
-    return np.asarray(grid.interpolate(points, cells.reshape(1, *grid.shape), threads)[0])
+        axes.to_cells(modes, grid.axes, cells, box.threads)
+    return np.asarray(grid.interpolate(points, cells.reshape(1, *grid.shape), box.threads)[0])
 
 
 def _one_half(modes: Modes, lowest: Sequence[float]) -> tuple[Modes, list[float]]:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ...base.arrays import FloatArray
 from ...base.blocks import share_out, slices
-from .grid import Axis, Modes
+from .box import Modes
+from .grid import Axis
 
 #: Numbers that a thread transforms at once.
 _BLOCK = 2**16

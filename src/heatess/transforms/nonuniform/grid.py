@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base.arrays import FloatArray, IntArray
 from ...base.blocks import share_out, slices, span
 from ...base.pool import until_stopped
+from .box import Box, Modes
 from .kernel import Kernel, factors, kernels_for, table
-
-Modes = NDArray[np.complex128]
 
 #: Points from which on they are taken in parts.
 SORTED = 2**14
@@ -87,23 +85,15 @@ class Grid:
     kernel: Kernel
 
     @classmethod
-    def of(
-        cls,
-        points: FloatArray,
-        columns: Sequence[int],
-        lowest: Sequence[float],
-        shape: Sequence[int],
-        epsilon: float,
-        periods: Sequence[float | None],
-    ) -> Grid:
+    def of(cls, points: FloatArray, box: Box) -> Grid:
         """The cheapest grid for these frequencies."""
-        kernel, sizes = _cheapest(
-            tuple(2 * max(abs(low), abs(low + count - 1)) + 1 for low, count in zip(lowest, shape, strict=True)),
-            epsilon,
-            len(points).bit_length(),
-        )
-        axes = []
-        for column, low, count, size, period in zip(columns, lowest, shape, sizes, periods, strict=True):
+        dim = len(box.shape)
+        bands = (2 * max(abs(low), abs(low + count - 1)) + 1 for low, count in zip(box.lowest, box.shape, strict=True))
+        kernel, sizes = _cheapest(tuple(bands), box.epsilon, len(points).bit_length())
+        axes, columns = [], box.columns or range(dim)
+        for column, low, count, size, period in zip(
+            columns, box.lowest, box.shape, sizes, box.periods or (None,) * dim, strict=True
+        ):
             scale = _scale(size, period)
             axes.append(Axis(low, count, size, scale, *_cells(points[:, column], scale[0], size), kernel))
         return cls(tuple(axes), np.array(columns), kernel)
@@ -167,7 +157,7 @@ class Grid:
 
         def fill(_: int, own: slice) -> None:
             known = (*self.arguments, table(self.kernel), self.kernel.width)
-            interpolate(points, columns, own.start, own.stop, *known, cells, found)
+            interpolate(points, columns, found, own.start, own.stop, *known, cells)
 
         share_out(list(slices(len(points), 8192)), fill, threads)
         return found if moved is None else found[:, moved.rows]
