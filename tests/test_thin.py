@@ -15,7 +15,7 @@ import heatess as he
 import spaces
 from heatess.inference import certificate, thinning
 from heatess.inference.certificate import certify
-from heatess.inference.corrective import FeatureCandidates, choose, simplex_weights
+from heatess.inference.corrective import Candidates, choose, simplex_weights
 from heatess.inference.thinning import thin
 
 
@@ -289,8 +289,8 @@ def test_choosing_gets_better_with_more_atoms():
     rng = np.random.default_rng(12)
     features = rng.normal(size=(300, 12))
     features /= np.linalg.norm(features, axis=1)[:, None]
-    potential = features @ features.mean(axis=0)
-    values = [choose(FeatureCandidates(potential, features), size).objective for size in (1, 3, 6, 13, 40)]
+    candidates = Candidates(features @ features.mean(axis=0), lambda places: features[places] @ features.T)
+    values = [choose(candidates, size).objective for size in (1, 3, 6, 13, 40)]
     assert (np.diff(values) < 1e-9).all()
     # Of thirteen dimensions, thirteen atoms can have the mean exactly, and forty find it.
     assert values[-1] == pytest.approx(-float(np.square(features.mean(axis=0)).sum()), abs=1e-6)

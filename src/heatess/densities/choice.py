@@ -18,7 +18,7 @@ from ..answers.heat_profile import heat_profile
 from ..base.arrays import FloatArray, IntArray
 from ..base.errors import InputError, PrecisionError
 from ..engines.centred import log_excess
-from ..engines.diagonals import SOON, diagonals
+from ..engines.overlaps import log_kernel_at_zero, own_kernels
 from ..heat.sums import log_excess_of_power
 from ..inference.policy import independent
 from ..measures.measure import Measure
@@ -27,7 +27,7 @@ from ..parts.accumulator import Accumulator
 from ..profiles.default_scales import fitting_scales
 from ..profiles.profile import HeatProfile
 from ..spaces.base import Space
-from .smoothing import Smoother, Sums, log_kernel_at_zero
+from .smoothing import Smoother, Sums
 
 #: Scales for each doubling of the time.
 STEPS = 4
@@ -43,9 +43,6 @@ FINER, TRIES = 64.0, 3
 
 #: Standard errors by which a density must be better than the uniform one.
 BETTER = 2.0
-
-#: Seconds that k_t(x, x) of atoms on very many nodes may take.
-BUDGET = 60.0
 
 ADVICE = "give the scale as angle= or time="
 
@@ -165,21 +162,6 @@ def _curve(atoms: Measure, profile: HeatProfile, own: float, rtol: float) -> tup
         overlaps = np.exp(logs) / profile.gess
         power, smoother, itself = overlaps[STEPS:], overlaps[:-STEPS], own * np.exp(logs[:-STEPS])
     return times, np.asarray(power - 2 * (smoother - itself) / (1 - own))
-
-
-def own_kernels(space: Space, points: NDArray[Any], halves: FloatArray) -> FloatArray:
-    """k_t(x, x) of points, shape (points, times), at increasing times t, *halves* of which are given."""
-    if space.modes is None:
-        logs = [log_kernel_at_zero(space, 2 * half) for half in halves.tolist()]
-        return np.broadcast_to(np.exp(logs), (len(points), len(halves)))
-    finest = float(halves.min())
-    if space.flow is None or space.modes.seconds(finest) < SOON:
-        pairs = space.modes.resolved(finest)
-        return np.asarray(np.square(pairs.at(points)) @ np.exp(-2 * np.multiply.outer(pairs.values, halves)))
-    starts, tolerance = space.modes.functionals(points), np.full(len(halves), 1e-4)
-    found = diagonals(space.flow, starts, halves, tolerance, BUDGET)
-    parts = [found.at(slice(k, min(k + found.chunk, len(halves)))).middle for k in range(0, len(halves), found.chunk)]
-    return np.concatenate(parts, axis=1)
 
 
 def _refined(times: FloatArray, cv: FloatArray, best: int) -> float:

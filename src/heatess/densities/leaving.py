@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
+from ..engines.overlaps import own_kernels
 from ..inference.policy import independent
 from ..measures.measure import Measure
-from .choice import own_kernels, witnesses
+from .choice import witnesses
 from .smoothing import Smoother
 
 if TYPE_CHECKING:

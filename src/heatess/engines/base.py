@@ -28,7 +28,7 @@ from ..heat.sums import HeatSums
 from ..measures.measure import Measure
 from ..measures.scales import in_words
 from ..spaces.capabilities import ZonalPairs
-from ..transforms.base import Spectrum
+from ..transforms.base import Coefficients, Spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +78,25 @@ class FormsQuestion(Question):
     columns: int = 1
 
 
+class Kept:
+    """Coefficients of a measure to some degree, for questions about it that follow each other."""
+
+    degree: float = -1.0
+    coefficients: Coefficients | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class PotentialQuestion(Question):
     """f_t(y) = sum_j w_j s_t(y, x_j) at the points *at*, or at the atoms if there are none.
 
     If it is *centred*, then with the centred overlap c_t in place of s_t, and the sums of squares over pairs of
     different atoms, sum w_i^2 w_j^2 c_t(x_i, x_j)^2, are wanted with it. Its accuracy is a share of the mean 1 / gESS.
+    Where many such questions follow each other, what depends on the measure alone is *kept* for them.
     """
 
     at: NDArray[Any] | None = None
     centred: bool = False
+    kept: Kept | None = None
 
     @property
     def places(self) -> NDArray[Any]:

@@ -22,6 +22,7 @@ from .base import (
     Engine,
     FormsOffer,
     FormsQuestion,
+    Kept,
     LevelFormsQuestion,
     Levels,
     LevelsQuestion,
@@ -198,10 +199,11 @@ def potential(
     progress: Progress,
     words: plan.Words | None = None,
     engines: tuple[Engine, ...] | None = None,
+    kept: Kept | None = None,
 ) -> FloatArray:
     """sum_j w_j s_t(y, x_j) at points *at*."""
     where = None if at is measure.points else at
-    question = PotentialQuestion(measure, np.array([time]), rtol, mmd2=False, at=where)
+    question = PotentialQuestion(measure, np.array([time]), rtol, mmd2=False, at=where, kept=kept)
 
     def too_long(wait: str) -> str:
         return (

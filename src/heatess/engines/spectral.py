@@ -15,7 +15,7 @@ from ..base.errors import InputError, PrecisionError
 from ..base.progress import Progress
 from ..heat.series import level_probabilities
 from ..measures.measure import Measure
-from ..transforms.base import Forms, Transform
+from ..transforms.base import Coefficients, Forms, Transform
 from .base import (
     Answer,
     DifferenceOffer,
@@ -23,6 +23,7 @@ from .base import (
     Engine,
     FormsOffer,
     FormsQuestion,
+    Kept,
     LevelFormsQuestion,
     LevelsOffer,
     LevelsQuestion,
@@ -41,6 +42,10 @@ AGAIN = 1.0
 
 #: A transform of `gess` that is estimated at so few seconds is run without asking for other offers.
 QUICK = 8e-4
+
+
+#: Seconds, and more for each atom, that coefficients which serve many questions may take without counting.
+SHARED, SHARED_ATOM = 5.0, 3e-6
 
 
 class Spectral(Engine):
@@ -260,8 +265,10 @@ class SpectralPotentials(PotentialOffer):
         degree, question = self._degree(first), self._question
         if degree is None:
             return math.inf
-        more = int(question.centred)
-        return self._transform.potential_seconds(question.measure.n, len(question.places), degree, end - first + more)
+        n, places, times = question.measure.n, len(question.places), end - first + int(question.centred)
+        total = self._transform.potential_seconds(n, places, degree, times)
+        own = 0.0 if question.kept is None else self._transform.seconds(n, degree)
+        return total - own if own <= SHARED + SHARED_ATOM * n else total
 
     def run(self, part: slice, progress: Progress) -> Potentials:
         """f_t, and for squares the energies of w^2."""
@@ -271,7 +278,7 @@ class SpectralPotentials(PotentialOffer):
         measure, transform, epsilon = question.measure, self._transform, accuracy(question.rtol)
         w, at = np.ascontiguousarray(measure.weights), question.places
         how = epsilon, threads_for(measure.n, degree)
-        found = transform.coefficients(measure.points, w, degree, *how)
+        degree, found = self._coefficients(w, degree, *how)
         plain = found if not question.centred else transform.without_mean(found)
         values = transform.potentials(plain, degree, times, at, epsilon, threads_for(len(at), degree))
         if not question.centred:
@@ -282,6 +289,14 @@ class SpectralPotentials(PotentialOffer):
             found = transform.coefficients(measure.points, w * w / own, degree, *how)
         total, single = transform.square_sums(found, degree, times, diagonal.log_excess)
         return Potentials(values, self.error, own**2 * total - float((w * w) @ (w * w)) * single)
+
+    def _coefficients(self, w: FloatArray, degree: float, epsilon: float, threads: int) -> tuple[float, Coefficients]:
+        """To this degree, or to a higher one that is known already."""
+        kept, measure = self._question.kept or Kept(), self._question.measure
+        if kept.coefficients is None or kept.degree < degree:
+            kept.degree = degree
+            kept.coefficients = self._transform.coefficients(measure.points, w, degree, epsilon, threads)
+        return kept.degree, kept.coefficients
 
 
 def quick_overlap(measure: Measure, time: float, rtol: float) -> float | None:

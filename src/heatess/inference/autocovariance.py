@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from ..base.arrays import EPS, FloatArray, IntArray
@@ -12,11 +10,9 @@ from ..base.errors import PrecisionError
 from ..base.progress import Progress
 from ..engines import columns, plan
 from ..engines.base import PotentialQuestion
-from ..engines.modes import BLOCK_ENTRIES
+from ..engines.overlaps import Paired
 from ..heat.sums import HeatSums
-from ..measures.measure import Measure, distinct_rows
-from ..spaces.capabilities import Modes, OverlapsOfTime
-from .certificate import features_of
+from ..measures.measure import Measure
 
 #: Lags worked out before it is asked at which scales more are needed; twice as many each time, up to the second.
 FIRST_LAGS, MOST_LAGS = 8, 256
@@ -31,46 +27,12 @@ SECONDS = 2e-8
 SHARP, LESS_SHARP, FEW = 1e-11, 1e-9, 20_000
 
 
-class Overlaps(Protocol):
-    """Overlaps of pairs of draws, given by row."""
-
-    def __call__(self, left: IntArray, right: IntArray) -> OverlapsOfTime:
-        """Of each row of *left* with the same of *right*."""
-
-
-def overlaps_of(measure: Measure, times: FloatArray, rtol: float) -> Overlaps:
-    """By the pair kernel, or from eigenpairs."""
-    space = measure.space
-    if space.modes is not None:
-        return _by_modes(measure, space.modes)
-    if space.pair_kernel is None:
-        raise TypeError("a homogeneous space has a pair kernel")
-    kernel = space.pair_kernel.fitted(measure.points, times, rtol)
-    rows = kernel.rows(measure.points)
-    return lambda left, right: kernel.paired(rows[left], rows[right])
-
-
-def _by_modes(measure: Measure, modes: Modes) -> Overlaps:
-    label, first = distinct_rows(np.ascontiguousarray(measure.points))
-
-    def overlaps(left: IntArray, right: IntArray) -> OverlapsOfTime:
-        def at(time: float) -> FloatArray:
-            features = features_of(modes.resolved(time), measure.points[first], time)
-            parts = slices(len(left), BLOCK_ENTRIES // features.shape[1] + 1)
-            found = [np.einsum("ij,ij->i", features[label[left[part]]], features[label[right[part]]]) for part in parts]
-            return np.concatenate(found)
-
-        return at
-
-    return overlaps
-
-
 class Autocovariances:
     """Autocovariances of several chains of equal length, given as rows of *measure*, shape (chains, draws)."""
 
     def __init__(self, measure: Measure, chains: IntArray, times: FloatArray, rtol: float) -> None:
         self._measure, self._chains, self._times, self._rtol = measure, chains, times, rtol
-        self._overlaps = overlaps_of(measure, times, rtol)
+        self._overlaps = Paired(measure.space, measure.points, times, rtol)
         self._parts = [equally_weighted(measure, rows) for rows in chains]
         own = [self._sums(part) for part in self._parts]
         pooled, error = self._sums(equally_weighted(measure, chains.ravel()))

@@ -12,21 +12,19 @@ intervals, prolonged. That bounds the ratio between the times of a grid; beyond 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.arrays import EPS, FloatArray
 from ..base.progress import Progress
 from ..engines import columns, plan
 from ..engines.base import PotentialQuestion
+from ..engines.uneven import squared_apart
 from ..heat.sums import HeatSums
 from ..measures.measure import Measure
 from ..spaces.base import Space
-from ..spaces.capabilities import Resolved
-from .mmd import apart, log_mmd2_of
-from .uneven import squared_apart
+from .mmd import apart, differences, log_mmd2_of
 
 #: What lines in place of curves may add to the logarithm of the ratio, about, and most and fewest times of the grid.
 SLACK, MOST_TIMES, FEW_TIMES = 0.02, 1500, 6
@@ -54,7 +52,7 @@ def certify(one: Measure, other: Measure, time: float, rtol: float) -> Certifica
     """The certificate for *other* in place of *one*; on infinite and on uneven spaces for this one scale."""
     space = one.space
     if space.modes is not None:
-        return _at_one_scale(one, other, time, rtol, squared_apart(one, other, space.modes, time))
+        return _at_one_scale(one, other, time, rtol, squared_apart(space, *differences(one, other), time))
     if not space.compact:
         return _at_one_scale(one, other, time, rtol, None)
     times = _grid(one, time)
@@ -187,9 +185,3 @@ def _direct(one: Measure, other: Measure, time: float, sums: list[HeatSums]) -> 
     mixed = float(other.weights @ found.values[0])
     doubt = own * float(sums[0].error[0]) + new * float(sums[1].error[0]) + 2 * max(own, mixed) * found.error
     return max(own - 2 * mixed + new, 0.0) + doubt + 64 * EPS * (own + 2 * mixed + new)
-
-
-def features_of(pairs: Resolved, points: NDArray[Any], time: float) -> FloatArray:
-    """Vectors whose inner products are the overlaps s_t, shape (n, modes)."""
-    scaled = pairs.at(points) * np.exp(-time * pairs.values)
-    return np.asarray(scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None])

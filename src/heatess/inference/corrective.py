@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
-from ..base.blocks import slices
 from ..base.pool import apart
-from ..spaces.capabilities import PairKernel
 
 #: Rounds of new weights and new atoms, and rounds without a gain after which it stops.
 ROUNDS, PATIENT = 15, 3
@@ -27,46 +25,15 @@ RIDGE = 4e-14
 #: Atoms from which on several threads solve for their weights.
 MANY = 3000
 
-#: Pairs of candidates and chosen atoms worked out at once.
-BLOCK_PAIRS = 2**20
 
+class Candidates(NamedTuple):
+    """Atoms to choose from: the overlap potential of the whole measure at each, and their overlaps with each other.
 
-class Candidates(ABC):
-    """Atoms to choose from, with the overlap potential f of the whole measure at each of them."""
+    `overlaps` takes places of candidates, and gives their overlaps with all of them, shape (places, candidates).
+    """
 
-    def __init__(self, potential: FloatArray) -> None:
-        self.potential = potential
-
-    @abstractmethod
-    def overlaps(self, places: IntArray) -> FloatArray:
-        """Overlaps of the candidates at *places* with all candidates, shape (places, candidates)."""
-
-
-class PairCandidates(Candidates):
-    """Candidates on a homogeneous space, by its pair kernel."""
-
-    def __init__(self, potential: FloatArray, kernel: PairKernel, points: NDArray[Any], time: float) -> None:
-        super().__init__(potential)
-        self._kernel, self._rows, self._time = kernel, kernel.rows(points), time
-
-    def overlaps(self, places: IntArray) -> FloatArray:
-        """Block after block."""
-        found, chosen = np.empty((len(places), len(self._rows))), self._rows[places]
-        for part in slices(len(self._rows), max(1, BLOCK_PAIRS // len(places))):
-            found[:, part] = self._kernel.terms(chosen, self._rows[part])(self._time).overlap
-        return found
-
-
-class FeatureCandidates(Candidates):
-    """Candidates with features whose inner products are the overlaps, shape (candidates, features)."""
-
-    def __init__(self, potential: FloatArray, features: FloatArray) -> None:
-        super().__init__(potential)
-        self._features = features
-
-    def overlaps(self, places: IntArray) -> FloatArray:
-        """Inner products."""
-        return np.asarray(self._features[places] @ self._features.T)
+    potential: FloatArray
+    overlaps: Callable[[IntArray], FloatArray]
 
 
 class Chosen(NamedTuple):

@@ -213,6 +213,15 @@ def apart(one: Measure, other: Measure) -> Apart | None:
     return Apart(left, right, mass, points[first], rounding / mass)
 
 
+def differences(one: Measure, other: Measure) -> tuple[NDArray[Any], FloatArray]:
+    """Distinct places in which two measures differ by more than rounding, and the differences of their weights."""
+    parts = apart(one, other)
+    if parts is None:
+        return one.points[:0], np.zeros(0)
+    weights = np.concatenate([parts.left.weights, -parts.right.weights])
+    return np.concatenate([parts.left.points, parts.right.points]), parts.mass * weights
+
+
 def log_mmd2_of(parts: Apart, times: FloatArray, rtol: float) -> Difference:
     """MMD^2 of the two scaled parts, at increasing times."""
     left, right, _, places, rounding = parts

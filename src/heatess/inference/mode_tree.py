@@ -14,6 +14,7 @@ from ..base.arrays import FloatArray, IntArray
 from ..base.progress import Progress
 from ..engines import columns
 from ..engines.flows import density
+from ..engines.overlaps import block as overlaps_between
 from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION
 from .mode_ground import Ground
@@ -153,8 +154,7 @@ class Landscape:
                     one = [Measure.trusted(space, target[None], np.ones(1)) for target in targets]
                     overlaps = np.array([density(each, 2 * time, points[own]) for each in one])
                 else:
-                    kernel = space.pair_kernel.fitted(points, np.array([time]), RTOL)
-                    overlaps = kernel.terms(kernel.rows(targets), kernel.rows(points[own]))(time).overlap
+                    overlaps = overlaps_between(space, targets, points[own], time, RTOL)
                 rows[:, own] += share * math.exp(self._log_diagonals[place] - most) * overlaps
             rows -= (rows @ self.atoms.weights)[:, None]
             found[start : start + block] = np.square(rows) @ self.squares

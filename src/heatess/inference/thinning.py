@@ -15,13 +15,13 @@ from ..base.blocks import one_blas_thread
 from ..base.errors import InputError
 from ..base.progress import Progress
 from ..base.results import Result
-from ..engines import columns, plan
+from ..engines import columns, overlaps, plan
 from ..measures import scales
 from ..measures.measure import Measure, distinct_rows
 from ..measures.scales import check_one_scale, check_rtol
 from ..spaces.base import Space
-from .certificate import Certificate, certify, features_of
-from .corrective import Candidates, Chosen, FeatureCandidates, PairCandidates, choose
+from .certificate import Certificate, certify
+from .corrective import Candidates, Chosen, choose
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -301,12 +301,7 @@ class _Task:
         space, points = self.atoms.space, self.atoms.points[places]
         with plan.advising(_words(self)), one_blas_thread():
             potential = columns.potential(self.atoms, self.time, self._sharp, points, Progress(False))
-        if space.modes is not None:
-            return FeatureCandidates(potential, features_of(space.modes.resolved(self.time), points, self.time))
-        if space.pair_kernel is None:
-            raise TypeError("a homogeneous space has a pair kernel")
-        kernel = space.pair_kernel.fitted(self.atoms.points, np.array([self.time]), self.rtol)
-        return PairCandidates(potential, kernel, points, self.time)
+        return Candidates(potential, overlaps.Rows(space, points, self.time, self.rtol).at)
 
     def _chosen(self, places: IntArray, chosen: Chosen) -> Thinned:
         order = np.argsort(chosen.places)

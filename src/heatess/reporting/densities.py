@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.errors import InputError, PrecisionError
-from ..base.progress import Progress
-from ..engines import columns, plan, spectral
+from ..densities.smoothing import Smoother
+from ..engines import plan
 from ..engines.base import PotentialQuestion
-from ..engines.flows import density as density_on_nodes
 from ..measures.measure import Measure
 from ..spaces.drawing import Cells, Drawing, Frame, Patch
-from ..transforms.base import Transform
 
 #: Relative accuracy of the densities: 255 shades of three and a half powers of ten differ by 3 %.
 RTOL = 1e-4
 
-#: Seconds that one scale may take where there is no transform, and the whole where there is, for each atom and besides.
-SECONDS, SECONDS_EACH, SECONDS_BESIDES = 0.3, 3e-7, 0.5
+#: Seconds that one scale may take, and more for each atom.
+SECONDS, SECONDS_EACH = 0.5, 3e-7
 
 #: Cells per scale sqrt(8 t): with so many, a bilinear picture of log density is right to 5 %.
 CELLS = 3.2
@@ -87,10 +84,10 @@ def pictures(
         near = patched[row]
         if wide[row] if near is None else near.is_seen(width):
             chosen.append(row)
-    density = _densities(own.measure, own.times[chosen])
-    if density is None or not chosen:
+    finest, density = _finest(own.measure, own.times[chosen]), Smoother(own.measure, RTOL)
+    if finest is None or not chosen:
         return []
-    chosen = [row for row in chosen if own.times[row] >= density.finest]
+    chosen = [row for row in chosen if own.times[row] >= finest]
     count = min(len(chosen), MOST_FRAMES)
     chosen = (
         [chosen[k] for k in np.unique(np.linspace(0, len(chosen) - 1, count).round().astype(int))] if chosen else []
@@ -121,69 +118,16 @@ def _is_seen(drawing: Drawing, frame: Frame, width: float) -> bool:
     return width > 0.4 * step * (1.0 if drawing.kind != "circle" else 1 / (drawing.footprint or 1.0))
 
 
-class _Density(NamedTuple):
-    finest: float  #: time
-    at: Callable[[float, NDArray[Any]], FloatArray]
-
-
-def _densities(measure: Measure, times: FloatArray) -> _Density | None:
-    """Densities at some of the times; None where none are affordable."""
-    if not len(times):
-        return None
-    space = measure.space
-    if (modes := space.modes) is not None:
-        return _Density(2.001 * modes.finest_time, lambda time, at: density_on_nodes(measure, time, at))
-    if space.transform is not None:
-        return _by_transform(measure, space.transform, times)
-    return _by_plan(measure, times)
-
-
-def _by_transform(measure: Measure, transform: Transform, times: FloatArray) -> _Density | None:
-    """Coefficients once, to the degree of the finest time that is affordable."""
-    limit = SECONDS_EACH * measure.n + SECONDS_BESIDES
-    for time in times:
-        degree = transform.degree_for(float(time) / 2, measure.ess, RTOL, mmd2=False)
-        if degree is not None and transform.seconds(measure.n, degree) < limit:
-            break
-    else:
-        return None
-    epsilon, last = spectral.accuracy(RTOL), degree
-    threads = spectral.threads_for(measure.n, last)
-    coefficients = transform.coefficients(measure.points, measure.weights, last, epsilon, threads)
-
-    def at(time: float, points: NDArray[Any]) -> FloatArray:
-        how = spectral.threads_for(len(points), last)
-        return _scaled(measure, time, transform.potential(coefficients, last, time / 2, points, epsilon, how))
-
-    return _Density(float(time), at)
-
-
-def _by_plan(measure: Measure, times: FloatArray) -> _Density | None:
-    """Whatever engine is cheapest, at the times where it is cheap enough for a thousand cells."""
+def _finest(measure: Measure, times: FloatArray) -> float | None:
+    """The finest of the times whose density is affordable, by the estimate for a thousand cells; None for none."""
+    if (modes := measure.space.modes) is not None:
+        return 2.001 * modes.finest_time
     cells = measure.points[np.arange(1000) % measure.n]
-    for time in times:
-        question = PotentialQuestion(measure, np.array([float(time) / 2]), RTOL, mmd2=False, at=cells)
-        if plan.estimate(question) < SECONDS:
-            break
-    else:
-        return None
-
-    def at(time: float, points: NDArray[Any]) -> FloatArray:
-        return _scaled(measure, time, columns.potential(measure, time / 2, RTOL, points, Progress(False)))
-
-    return _Density(float(time), at)
-
-
-def _scaled(measure: Measure, time: float, overlaps: FloatArray) -> FloatArray:
-    """k_t(y, x) is the overlap at half the time, times k_t(x, x)."""
-    space = measure.space
-    if space.compact and space.pair_kernel is not None:
-        half = np.array([time / 2])
-        log_diagonal = float(space.pair_kernel.fitted(measure.points[:1], half, RTOL).log_diagonal(half)[0])
-    else:
-        log_diagonal = -space.dim / 2 * math.log(4 * math.pi * time)
-    with np.errstate(over="ignore"):
-        return np.maximum(overlaps, 0.0) * math.exp(min(log_diagonal, 700.0))
+    for time in times.tolist():
+        question = PotentialQuestion(measure, np.array([time / 2]), RTOL, mmd2=False, at=cells)
+        if plan.estimate(question) < SECONDS_EACH * measure.n + SECONDS:
+            return float(time)
+    return None
 
 
 class Shades(NamedTuple):

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from ..base.arrays import EPS, FloatArray
 from ..base.blocks import slices
-from ..engines.energies import Energies, blur_of
-from ..engines.modes import BLOCK_ENTRIES, SUM_ROUNDING, share_left_out
-from ..engines.runs import log_energy, rounding_of
 from ..heat.sums import log_sum
-from ..measures.measure import Measure
+from ..spaces.base import Space
 from ..spaces.capabilities import Modes, Resolved
 from ..spaces.flow import Flow
-from .mmd import apart
+from .energies import Energies, blur_of
+from .modes import BLOCK_ENTRIES, SUM_ROUNDING, share_left_out
+from .runs import log_energy, rounding_of
 
 #: Two measures whose weights differ by rounding alone are no farther apart than this.
 NOTHING = 64 * EPS
@@ -42,13 +41,8 @@ class Scaled(NamedTuple):
     doubt: float  # the sum of |w - v|_i times half of what k_i may be off by, relatively; and rounding of weights
 
     @classmethod
-    def of(cls, one: Measure, other: Measure, pairs: Resolved, left_out: float, time: float) -> Scaled | None:
-        """None where nothing but rounding is between them; *left_out* is what k may lack, at most."""
-        parts = apart(one, other)
-        if parts is None:
-            return None
-        points = np.concatenate([parts.left.points, parts.right.points])
-        differences = parts.mass * np.concatenate([parts.left.weights, -parts.right.weights])
+    def of(cls, points: NDArray[Any], differences: FloatArray, pairs: Resolved, left_out: float, time: float) -> Scaled:
+        """From the *differences* w - v at distinct points; *left_out* is what k may lack, at most."""
         decay, blur = np.exp(-2 * time * pairs.values), blur_of(pairs.values, np.array([time]), pairs.rounding)[0]
         own, off = np.empty((2, len(points)))
         coefficients, sizes = np.zeros((2, len(decay)))
@@ -64,14 +58,20 @@ class Scaled(NamedTuple):
         return cls(points, differences / np.sqrt(own), coefficients, sizes, doubt)
 
 
-def squared_apart(one: Measure, other: Measure, modes: Modes, time: float) -> float:
-    """sum_ij (w - v)_i (w - v)_j s_t(x_i, x_j), or more; on meshes and clouds for the eigenpairs as they are."""
-    pairs, space = modes.resolved(time), one.space
+def squared_apart(space: Space, points: NDArray[Any], differences: FloatArray, time: float) -> float:
+    """sum_ij (w - v)_i (w - v)_j s_t(x_i, x_j), or more; on meshes and clouds for the eigenpairs as they are.
+
+    The *differences* of weights are those at distinct points; where there are none, they are rounding alone.
+    """
+    modes = space.modes
+    if modes is None:
+        raise TypeError("this space is not known by its nodes")
+    if not len(points):
+        return NOTHING**2
+    pairs = modes.resolved(time)
     rate = 2 * time * pairs.values[None, :]
     left_out = float(share_left_out(modes, rate)[0]) / 2 if space.certified else 0.0
-    found = Scaled.of(one, other, pairs, left_out, time)
-    if found is None:
-        return NOTHING**2
+    found = Scaled.of(points, differences, pairs, left_out, time)
     if space.certified and space.flow is not None:
         square = _by_run(found, modes, space.flow, time)
     else:
