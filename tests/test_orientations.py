@@ -214,8 +214,21 @@ def test_poses_of_symmetric_bodies_are_products_of_overlaps():
 def test_disorientations_are_those_of_orix():
     orix = pytest.importorskip("orix.quaternion")
     x, y = orientations(50), orientations(50, 1)
-    for name, symmetry in (("432", orix.symmetry.O), ("622", orix.symmetry.D6), ("32", orix.symmetry.D3)):
-        # orix multiplies from the other side: its orientations take the sample to the crystal.
-        left, right = (orix.Orientation.from_scipy_rotation(part.inv(), symmetry) for part in (x, y))
-        expected = (right - left).angle
-        assert np.allclose(he.Rotations(symmetry=name).distance(x, y), expected, atol=1e-6)
+    names = {
+        "432": "O",
+        "622": "D6",
+        "32": "D3",
+        "312": "D3y",
+        "222": "D2",
+        "23": "T",
+        "4": "C4",
+        "2": "C2",
+        "121": "C2y",
+    }
+    for name, group in names.items():
+        # Orientations of orix take the sample to the crystal, and its quaternions have the scalar first.
+        left, right = (
+            orix.Orientation(np.roll(part.inv().as_quat(), 1, axis=1), symmetry=getattr(orix.symmetry, group))
+            for part in (x, y)
+        )
+        assert np.allclose(he.Rotations(symmetry=name).distance(x, y), (right - left).angle, atol=1e-12)

@@ -80,10 +80,10 @@ def ctf(path: Path, phases=(("Iron fcc", 11),), comma=False, fields=11, separato
     return path
 
 
-def same(measure: he.Measure, rows=KEPT) -> None:
-    assert measure.space == he.Rotations()
+def same(measure: he.Measure, rows=KEPT, symmetry: str = "432") -> None:
+    assert measure.space == he.Rotations(symmetry=symmetry)
     assert measure.n == len(rows)
-    np.testing.assert_allclose(he.Rotations().distance(measure.points, TURNS[rows].as_quat()), 0, atol=3e-8)
+    np.testing.assert_allclose(measure.space.distance(measure.points, TURNS[rows].as_quat()), 0, atol=3e-8)
 
 
 @pytest.mark.parametrize("make", [ang, ctf])
@@ -99,10 +99,23 @@ def test_a_map_is_bunge_and_its_points_that_were_not_indexed_are_asked_about(tmp
     assert found.origin.dropped == 3
     words = found.origin.description
     assert "ZXZ turning with the body" in words
-    assert "crystal symmetry 432 not applied; pixels of a map of the sample" in words
+    assert "; pixels of a map of the sample; crystal symmetry 432 applied" in words
     assert "3 rows not indexed dropped" in words
     known = open_table(path).known
     assert (known.kind, known.frame, known.cell) == ("cells", "sample", None)
+
+
+def test_the_space_that_is_named_outranks_the_symmetry_of_a_file(tmp_path):
+    path = ang(tmp_path / "map.ang")
+    for space, symmetry in (("rotations", None), ("rotations:622", "D6"), ("Rotations(symmetry='T')", "T")):
+        found = he.read(path, space=space, drop_missing=True)
+        assert found.space == he.Rotations(symmetry=symmetry)
+        assert "crystal symmetry 432 not applied, since another space was named" in found.origin.description
+    run = CliRunner().invoke(main, ["profile", str(path), "--drop-missing", "--space", "rotations:cubic"])
+    assert run.exit_code == 3
+    assert "--space rotations:cubic: symmetry must be one of C1, C2" in run.stderr
+    run = CliRunner().invoke(main, ["profile", str(path), "--drop-missing", "--angles", "30"])
+    assert "crystal symmetry 432 applied" in (run.stdout + run.stderr).replace("\n", " ")
 
 
 def test_the_line_of_a_point_is_named(tmp_path):
@@ -130,10 +143,10 @@ def test_one_of_several_phases_is_chosen_by_its_number_or_name(tmp_path, monkeyp
     for number, word, symmetry, expected in zip(numbers, words, symmetries, rows, strict=True):
         for label in (number, word):
             found = he.read(f"{name}::{label}")
-            same(found, expected)
-            assert f"crystal symmetry {symmetry} not applied" in found.origin.description
+            same(found, expected, symmetry)
+            assert f"; crystal symmetry {symmetry} applied" in found.origin.description
             assert f"{N - len(LOST) - len(expected)} points of other phases left out" in found.origin.description
-    same(he.read(f"{name}::all", drop_missing=True))
+    same(he.read(f"{name}::all", drop_missing=True), symmetry="1")
     with pytest.raises(he.InputError, match="none of its phases is '9'; choose one of these"):
         he.read(f"{name}::9")
     parts = list(take(open_table(f"{name}::{numbers[1]}"), Reading(), 7))
@@ -144,7 +157,11 @@ def test_phases_are_added_one_by_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ctf(Path("map.ctf"), (("Iron fcc", 11), ("Quartz", 7)))
     words = ["accumulate", "map.ctf::1", "map.ctf::2", "--finest", "20", "-o", "state.npz"]
-    assert CliRunner().invoke(main, words).exit_code == 0
+    run = CliRunner().invoke(main, words)
+    assert run.exit_code == 3
+    assert "map.ctf::2 holds points on Rotations(symmetry='D3'), but what came before on" in run.stderr
+    assert "or say --space rotations for all" in run.stderr
+    assert CliRunner().invoke(main, [*words, "--space", "rotations"]).exit_code == 0
     found = he.Accumulator.load("state.npz").profile(angles=[30]).gess[0]
     assert found == pytest.approx(he.gess(TURNS[KEPT], angle=30), rel=1e-6)
 
@@ -227,7 +244,7 @@ def test_a_map_of_edax_in_hdf5(tmp_path):
         group(file, "Scan 1/EBSD/Header/Phase/1", {"MaterialName": [b"Nickel"], "Symmetry": [43]})
     found = he.read(tmp_path / "edax.h5", drop_missing=True)
     same(found)
-    assert "phase Nickel, crystal symmetry 432 not applied" in found.origin.description
+    assert "; phase Nickel; pixels of a map of the sample; crystal symmetry 432 applied" in found.origin.description
 
 
 def test_a_map_of_oxford_instruments_in_hdf5(tmp_path):
@@ -245,9 +262,9 @@ def test_a_map_of_oxford_instruments_in_hdf5(tmp_path):
         he.read(path)
     for label in ("2", "Quartz", "1/EBSD/Data::2"):
         found = he.read(f"{path}::{label}")
-        same(found, np.setdiff1d(np.flatnonzero(SECOND), LOST))
-        assert "crystal symmetry 32 not applied" in found.origin.description
-    same(he.read(f"{path}::all", drop_missing=True))
+        same(found, np.setdiff1d(np.flatnonzero(SECOND), LOST), "32")
+        assert "phase Quartz (twofold axes along x); pixels" in found.origin.description
+    same(he.read(f"{path}::all", drop_missing=True), symmetry="1")
 
 
 def test_maps_of_orix_in_hdf5(tmp_path):
@@ -264,7 +281,7 @@ def test_maps_of_orix_in_hdf5(tmp_path):
         he.read(tmp_path / "maps.h5")
     found = he.read(tmp_path / "maps.h5::Scan 2", drop_missing=True)
     same(found)
-    assert "phase nickel, crystal symmetry m-3m not applied" in found.origin.description
+    assert "crystal symmetry m-3m applied" in found.origin.description
 
 
 # cryoSPARC.

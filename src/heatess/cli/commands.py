@@ -295,6 +295,11 @@ def _added(
                 space = taken.space
                 finest = float(times_of_angles(options["finest"] or DEFAULT_ANGLES[0]))
                 state = Accumulator(space, max_degree=options["max_degree"] or degree_for(space, finest))
+        if taken.space.form == "quaternions" and taken.space != state.space:
+            raise InputError(
+                f"{shard} holds points on {taken.space!r}, but what came before on {state.space!r}; accumulate like with "
+                "like, or say space='rotations' for all, without symmetry"
+            )
         if last is None:
             _say_frames(shard, taken.known.frame, state)
         with taken_from(taken), warnings.catch_warnings():

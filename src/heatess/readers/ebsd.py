@@ -15,14 +15,21 @@ from numpy.typing import NDArray
 
 from ..base.errors import InputError
 from ..base.known import Known
+from ..spaces.point_groups import named_group
 from ..tables.table import Piece, Place, Table
 
 #: Rotations of a crystal by the number that .ang files have for its symmetry, and by the number of its Laue group.
 EDAX = {
-    **{"1": "1", "2": "2", "20": "2", "22": "222", "3": "3", "32": "32", "4": "4", "42": "422", "6": "6"},
+    **{"1": "1", "2": "2", "20": "121", "22": "222", "3": "3", "32": "32", "4": "4", "42": "422", "6": "6"},
     **{"62": "622", "23": "23", "43": "432"},
 }
-LAUE = dict(enumerate(("1", "2", "222", "4", "422", "3", "32", "6", "622", "23", "432"), 1))
+LAUE = dict(enumerate(("1", "121", "222", "4", "422", "3", "32", "6", "622", "23", "432"), 1))
+
+#: What is taken for granted about the axes of a crystal, where programs differ.
+_AXES = {
+    **{"211": " (twofold axis along x)", "121": " (twofold axis along y)", "C2": " (twofold axis along z)"},
+    **{"D3": " (twofold axes along x)", "312": " (twofold axes along y)"},
+}
 
 #: What stands after two colons for the points of all phases.
 ALL = "all"
@@ -57,7 +64,8 @@ class EbsdMap(Table):
         self._table, self._layout, self.source = table, layout, table.source
         self.names, self.lists, self.units = table.names, table.lists, table.units
         counts = self._counts() if len(layout.phases) != 1 or label else {}
-        self._number, words = _chosen(counts, layout, label, file)
+        self._number, words, phase = _chosen(counts, layout, label, file)
+        self.symmetry = phase.symmetry if _group(phase.symmetry) else ""
         self.note = f"{note}; {words}pixels of a map of the sample"
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
@@ -110,16 +118,16 @@ def _places(place: Place, kept: NDArray[np.int64]) -> Place:
     return lambda row: place(int(kept[row]))
 
 
-def _chosen(counts: Mapping[int, int], layout: Layout, label: str, file: str) -> tuple[int | None, str]:
-    """The number of the phase that is wanted, None if there is no choice, and words about it."""
-    phases = layout.phases
+def _chosen(counts: Mapping[int, int], layout: Layout, label: str, file: str) -> tuple[int | None, str, Phase]:
+    """The number of the phase that is wanted, None if there is no choice, words about it, and the phase."""
+    phases, nothing = layout.phases, Phase("", "")
     if not label and len(counts) < 2:
         only = phases[next(iter(counts))] if counts and next(iter(counts)) in phases else None
         only = only or (next(iter(phases.values())) if len(phases) == 1 else None)
-        return None, "" if only is None else _words(only)
+        return None, "" if only is None else _words(only), only or nothing
     listed = ", ".join(f"{number} {_named(phases, number)} ({count:,} points)" for number, count in counts.items())
     if label.lower() == ALL:
-        return None, f"all of the phases {listed}, crystal symmetry not applied; "
+        return None, f"all of the phases {listed}, crystal symmetry not applied; ", nothing
     if not label:
         raise InputError(
             f"{file} holds orientations of {len(counts)} phases: {listed}; choose one after two colons, such as "
@@ -131,7 +139,8 @@ def _chosen(counts: Mapping[int, int], layout: Layout, label: str, file: str) ->
     (number,) = fits
     left = sum(counts.values()) - counts[number]
     others = f"{left:,} points of other phases left out, " if left else ""
-    return number, f"{others}{_words(phases.get(number, Phase('', '')))}"
+    phase = phases.get(number, nothing)
+    return number, f"{others}{_words(phase)}", phase
 
 
 def _named(phases: Mapping[int, Phase], number: int) -> str:
@@ -139,5 +148,15 @@ def _named(phases: Mapping[int, Phase], number: int) -> str:
 
 
 def _words(phase: Phase) -> str:
-    symmetry = f", crystal symmetry {phase.symmetry} not applied" if phase.symmetry else ""
-    return f"phase {phase.name or 'without a name'}{symmetry}; "
+    words = _AXES.get(_group(phase.symmetry), "")
+    if phase.symmetry and not _group(phase.symmetry):
+        words = f", crystal symmetry {phase.symmetry} not known and not applied"
+    return f"phase {phase.name or 'without a name'}{words}; "
+
+
+def _group(symmetry: str) -> str:
+    """The name of a point group; empty if there is none of that name."""
+    try:
+        return named_group(symmetry).name
+    except InputError:
+        return ""

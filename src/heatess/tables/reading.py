@@ -13,7 +13,7 @@ from ..base.arrays import is_whole, one_of, shown
 from ..base.directions import euler_axes
 from ..base.errors import InputError, InputTypeError
 from ..base.known import Known
-from ..spaces import Space, named
+from ..spaces import Rotations, Space, named
 from .turning import POSE_LENGTH
 
 #: Spaces by the words that --space and space= take, and the form of their points.
@@ -44,7 +44,8 @@ class Reading:
     Attributes
     ----------
     space : Space or str, optional
-        A space, its repr, or a word: sphere, projective, rotations, torus, circle, euclidean, hyperbolic; pose:R,
+        A space, its repr, or a word: sphere, projective, rotations, torus, circle, euclidean, hyperbolic; rotations:O
+        or another point group, for orientations of things that look alike when turned; pose:R,
         where R is the length that counts as much as one radian; earth3d, or with the unit of depth earth3d:km or
         earth3d:m; graph (graph:largest for its largest component), where rows are edges.
     columns : str, sequence of str or mapping, optional
@@ -119,6 +120,7 @@ class Reading:
         if self.units is not None:
             one_of(self.units, "units", UNITS)
         Known(self.kind, self.frame)  # refuses what is none
+        object.__setattr__(self, "space", _up_to_group(self.space))
         form = self.form()
         if self.word == "pose":
             pose_length(str(self.space))
@@ -181,10 +183,22 @@ class Reading:
         try:
             return named(self.space).form
         except InputError:
-            words = ", ".join("pose:R" if word == "pose" else word for word in FORMS)
+            spelled = {"pose": "pose:R", "rotations": "rotations (or rotations:O, with a point group)"}
+            words = ", ".join(spelled.get(word, word) for word in FORMS)
             raise InputError(
                 f"space must be one of {words}, or a space such as 'Sphere(2)', not {shown(self.space)}"
             ) from None
+
+
+def _up_to_group(space: Any) -> Any:
+    """The rotations up to the point group that is named in "rotations:O"; anything else as it is."""
+    word, colon, symmetry = space.partition(":") if isinstance(space, str) else ("", "", "")
+    if not colon or word.strip().lower() != "rotations":
+        return space
+    try:
+        return Rotations(symmetry=symmetry.strip())
+    except InputError as error:
+        raise error.within(f"space={space!r}") from None
 
 
 def pose_length(space: str) -> float:

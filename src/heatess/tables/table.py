@@ -64,6 +64,8 @@ class Table(ABC):
         The columns of text, see `text`; they may be among `names` as well.
     euler : str
         The convention of Euler angles, where the format says it; empty if not.
+    symmetry : str
+        The point group up to which orientations count, where the format says it; empty if not.
     missing : str
         What a row is in which a number is missing, where the format says it, such as "not indexed".
     space : Space, optional
@@ -91,6 +93,7 @@ class Table(ABC):
     old: bool = False
     texts: Sequence[str] = ()
     euler: str = ""
+    symmetry: str = ""
     missing: str = ""
     space: Space | None = None
     watch: Callable[[float], None] | None = None

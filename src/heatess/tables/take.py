@@ -143,7 +143,7 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
         if reading.space is None and kind.form == "vectors" and table.space is None:
             refuse_four(kind, points, table.source)
         try:
-            space = _space(reading, kind, points, units or "") if table.space is None else table.space
+            space = _space(reading, table, kind, points, units or "") if table.space is None else table.space
         except InputError as error:
             raise error.within(table.source) from None
         plain, logs = (None, weights) if meaning.logs else (weights, None)
@@ -262,8 +262,10 @@ def _stated(reading: Reading) -> str | None:
     return (space.units or "rad") if isinstance(space, Space) and space.form == "angles" else None
 
 
-def _space(reading: Reading, kind: Kind, points: Any, units: str) -> Space:
+def _space(reading: Reading, table: Table, kind: Kind, points: Any, units: str) -> Space:
     asked = reading.space
+    if asked is None and table.symmetry and kind.form == "quaternions":
+        return Rotations(symmetry=table.symmetry)
     if asked is None:
         return kind.space(points, units)
     if isinstance(asked, Space):
@@ -314,6 +316,9 @@ def _origin(
         words += f" ({', '.join(filter(None, details))})"
     if table.note:
         words += f"; {table.note}"
+    if table.symmetry:
+        applied = "applied" if reading.space is None else "not applied, since another space was named"
+        words += f"; crystal symmetry {table.symmetry} {applied}"
     if meaning.note:
         words += f"; {meaning.note}"
     words += (
