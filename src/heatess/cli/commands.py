@@ -297,8 +297,8 @@ def _added(
                 state = Accumulator(space, max_degree=options["max_degree"] or degree_for(space, finest))
         if taken.space.form == "quaternions" and taken.space != state.space:
             raise InputError(
-                f"{shard} holds points on {taken.space!r}, but what came before on {state.space!r}; accumulate like with "
-                "like, or say space='rotations' for all, without symmetry"
+                f"{shard} holds points on {taken.space!r}, but what came before on {state.space!r}; accumulate like "
+                "with like, or say space='rotations' for all, without symmetry"
             )
         if last is None:
             _say_frames(shard, taken.known.frame, state)

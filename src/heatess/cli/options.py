@@ -264,7 +264,8 @@ def _file(*suffixes: str) -> dict[str, Any]:
 _COLUMN: dict[str, Any] = {"metavar": "COL", "callback": column}
 _SPACE = (
     "sphere, projective, rotations, torus, circle, euclidean, hyperbolic; rotations:O or another point group, for "
-    "things that look alike when turned; pose:R, where R is the length that counts as much as one radian; earth3d for places at a depth; graph for edges; or for instance 'Torus(2)'."
+    "things that look alike when turned; pose:R, where R is the length that counts as much as one radian; "
+    "earth3d for places at a depth; graph for edges; or for instance 'Torus(2)'."
 )
 _EULER = "Convention of Euler angles: bunge, relion, yaw-pitch-roll, roll-pitch-yaw, or axes: ZYZ turn, xyz are fixed."
 
