@@ -34,9 +34,9 @@ def test_a_mesh_is_given_beside_its_profile():
     graph = he.Graph(np.ones((5, 5)) - np.eye(5))
     profile = he.heat_profile([0, 1, 4], space=graph, times=[0.1, 1.0])
     same(he.HeatProfile.from_json(profile.to_json(), space=graph), profile)
-    with pytest.raises(he.InputError, match=r"pass it to HeatProfile\.from_json\(text, space=\.\.\.\)"):
+    with pytest.raises(he.InputError, match=r"pass it to from_json\(text, space=\.\.\.\)"):
         he.HeatProfile.from_json(profile.to_json())
-    with pytest.raises(he.InputError, match=r"holds a profile on Graph\(5 nodes, 10 edges\), but space=Sphere\(2\)"):
+    with pytest.raises(he.InputError, match=r"holds a result on Graph\(5 nodes, 10 edges\), but space=Sphere\(2\)"):
         he.HeatProfile.from_json(profile.to_json(), space=he.Sphere(2))
 
 

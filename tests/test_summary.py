@@ -49,12 +49,12 @@ def test_each_entry_is_its_own_function(dim):
 def test_log_weights_mean_the_same():
     x = he.samplers.fibonacci(25)
     logs = 3 * x[:, 0]
-    by_logs, plain = he.summarize(x, log_weights=logs + 900).to_dict(), he.summarize(x, np.exp(logs)).to_dict()
+    by_logs, plain = he.summarize(x, log_weights=logs + 900).row(), he.summarize(x, np.exp(logs)).row()
     assert by_logs == pytest.approx(plain, rel=1e-11)
 
 
 def test_dictionary_has_the_keys_of_the_table():
-    row = he.summarize(DUPLICATES, angles=(7.5, 45)).to_dict()
+    row = he.summarize(DUPLICATES, angles=(7.5, 45)).row()
     table = ["n", "R", "B2", "ESS", "ESS_H", "gESS(7.5deg)", "gESS(45deg)", "D_LC(7.5deg)", "D_LC(45deg)"]
     assert list(row) == [*table, "k"]
     assert all(type(value) in (int, float) for value in row.values())
@@ -69,7 +69,7 @@ def test_text_names_every_entry():
 def test_the_tail_of_the_weights_is_named_where_they_have_one():
     w = np.arange(1.0, 301) ** -0.6
     found = he.summarize(DUPLICATES, w)
-    assert found.to_dict()["k"] == found.pareto_k == he.pareto_k(weights=w / w.sum())
+    assert found.row()["k"] == found.pareto_k == he.pareto_k(weights=w / w.sum())
     assert f"k {found.pareto_k:.4g}" in str(found)
     equal = he.summarize(DUPLICATES)
     assert np.isnan(equal.pareto_k)
@@ -84,7 +84,7 @@ def test_summary_is_frozen_and_comparable():
 
 
 def test_one_atom_is_one_particle():
-    row = he.summarize([[0.6, 0.0, 0.8]]).to_dict()
+    row = he.summarize([[0.6, 0.0, 0.8]]).row()
     assert row == pytest.approx(
         {"n": 1, "R": 1, "B2": 5, "ESS": 1, "ESS_H": 1, "gESS(15deg)": 1, "gESS(45deg)": 1}
         | {"D_LC(15deg)": 1, "D_LC(45deg)": 1, "k": np.nan},
@@ -119,7 +119,7 @@ def test_the_circle_of_angles_has_the_summary_of_that_of_unit_vectors():
     angle, w = rng.random(20), rng.random(20)
     vectors = np.column_stack([np.cos(angle), np.sin(angle)])
     by_angle, by_vector = he.summarize(angle, w, space=he.Circle()), he.summarize(vectors, w)
-    assert by_angle.to_dict() == pytest.approx(by_vector.to_dict(), rel=1e-10, nan_ok=True)
+    assert by_angle.row() == pytest.approx(by_vector.row(), rel=1e-10, nan_ok=True)
     length = {"space": he.Torus(1, periods=3), "resolutions": [0.2, 0.4]}  # the same circle, in another unit
     found = he.summarize(angle * 3 / (2 * np.pi), w, **length)
     profile = he.heat_profile(angle * 3 / (2 * np.pi), w, **length)
@@ -138,7 +138,7 @@ def test_rotations_have_no_resultant_but_a_diversity():
 
 
 def test_scales_that_are_not_angles_are_named_without_degrees():
-    row = he.summarize([[0.0], [1.0]], space=he.Euclidean(1), times=[0.5]).to_dict()
+    row = he.summarize([[0.0], [1.0]], space=he.Euclidean(1), times=[0.5]).row()
     assert list(row)[-3:] == ["gESS(2)", "D_LC(2)", "k"]
     with pytest.raises(he.InputError, match="are not angles; give resolutions"):
         he.summarize([[0.0], [1.0]], space=he.Euclidean(1))

@@ -18,7 +18,7 @@ from ..measures.measure import Measure
 from ..spaces.base import Space
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 #: Relative accuracy asked of the transforms and sums over pairs.
 _RTOL = 1e-9
@@ -61,6 +61,8 @@ class PowerSpectrum(Result):
     columns: ClassVar[tuple[str, ...]] = ("degrees", "eigenvalues", "multiplicities", "energies")
     facts: ClassVar[tuple[str, ...]] = ("ess", "n", "space")
     row_name: ClassVar[str] = "degree"
+    _row_key: ClassVar[str] = "degrees"
+    _drawing: ClassVar[str] = "..drawing.curves:draw_spectrum"
 
     @property
     def resultant_length(self) -> float:
@@ -71,18 +73,6 @@ class PowerSpectrum(Result):
     def bingham_energy(self) -> float:
         """B_2, the anisotropy of the second moment; nan off spheres."""
         return float(self.energies[2]) if self.space.directional else math.nan
-
-    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
-        """Draw the energies per mode against the degree and return the Axes.
-
-        >>> import heatess as he
-        >>> ax = he.power_spectrum(he.samplers.uniform(300, rng=0), max_degree=20).plot()
-        >>> ax.get_yscale()
-        'log'
-        """
-        from ..drawing.curves import draw_spectrum
-
-        return draw_spectrum(self, ax, **style)
 
     def __repr__(self) -> str:
         low = ", ".join(f"B_{degree}={energy:.4g}" for degree, energy in enumerate(self.energies[1:4], start=1))

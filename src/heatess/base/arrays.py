@@ -93,13 +93,19 @@ class Frozen:
     """A dataclass whose arrays are read-only, also after pickling."""
 
     def __post_init__(self) -> None:
-        for value in vars(self).values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+        _freeze(tuple(vars(self).values()))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
+
+
+def _freeze(values: tuple[Any, ...]) -> None:
+    for value in values:
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        elif isinstance(value, tuple):
+            _freeze(value)
 
 
 def is_dask(values: Any) -> bool:

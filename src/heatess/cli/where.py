@@ -72,7 +72,9 @@ def _too_small(regions: Region) -> list[str]:
 
 
 def _in_json(found: Density, regions: Region) -> str:
-    return json.dumps(json.loads(found.to_json()) | {"regions": json.loads(regions.to_json())})
+    whole, parts = json.loads(found.to_json()), json.loads(regions.to_json())
+    del whole["measure"], parts["density"]  # the points, which are in the file
+    return json.dumps(whole | {"regions": parts})
 
 
 def _in_words(found: Density, regions: Region, measure: Measure) -> str:

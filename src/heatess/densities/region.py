@@ -18,6 +18,8 @@ from .leaving import groups_of, refuse_no_draws
 from .smoothing import Smoother
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from .result import Density
 
 #: Points all over the sphere for each square of the scale sqrt(8 t), at least and at most; draws, if these are few.
@@ -49,6 +51,9 @@ class Places(NamedTuple):
     volumes: FloatArray
     values: FloatArray  #: of the density
     exact: bool  #: whether they are all there is, as nodes are
+
+
+_NOWHERE = Places(np.empty((0, 1)), np.empty(0), np.empty(0), exact=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,15 +96,29 @@ class Region(Result):
     accuracy: Any
     calibrated: bool
     density: Density
-    _places: Places
+    _places: Places = _NOWHERE  #: of a region that was read from JSON
 
     schema: ClassVar[str] = "heatess.region/1"
     columns: ClassVar[tuple[str, ...]] = ("level", "threshold", "area", "accuracy", "area_error", "held")
     facts: ClassVar[tuple[str, ...]] = ("space", "angle", "calibrated")
     row_name: ClassVar[str] = "level"
+    _row_key: ClassVar[str] = "level"
+    _unsaved: ClassVar[tuple[str, ...]] = ("_places",)
 
-    def _column(self, name: str) -> Any:
-        return np.atleast_1d(getattr(self, name))
+    @classmethod
+    def _types(cls) -> dict[str, Any]:
+        from .result import Density
+
+        return {"Density": Density}
+
+    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
+        """Draw the density with the edges of the region, and return the Axes; see `Density.plot`.
+
+        >>> import heatess as he
+        >>> he.density([[0, 0, 1]], angle=60).region(0.9).plot().name
+        'mollweide'
+        """
+        return self.density.plot(ax, levels=self.level, calibrated=self.calibrated, **style)
 
     @property
     def space(self) -> Any:

@@ -82,6 +82,7 @@ class Density(Result):
 
     schema: ClassVar[str] = "heatess.density/1"
     columns: ClassVar[tuple[str, ...]] = ("scales", "cv")
+    _row_key: ClassVar[str] = "scales"
     facts: ClassVar[tuple[str, ...]] = (
         *("time", "angle", "scale_lower", "scale_upper", "error", "n", "ess", "space", "known"),
     )
@@ -281,7 +282,7 @@ class Density(Result):
 
         return contours(self, levels, calibrated)
 
-    def plot(
+    def plot(  # type: ignore[override]
         self,
         ax: Axes | None = None,
         *,
@@ -353,16 +354,6 @@ class Density(Result):
         ax.set(xscale="log", xlabel=f"scale $\\sqrt{{8t}}${unit}", ylabel="squared error, less that of uniform")
         log_ticks(ax.xaxis, *ax.get_xlim())
         return ax
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain Python values: the scale, its curve and the notes, but not the atoms.
-
-        >>> import heatess as he
-        >>> found = he.density(he.samplers.fibonacci(50), angle=30).to_dict()
-        >>> found["schema"], found["angle"], found["cv"]
-        ('heatess.density/1', 30.0, [])
-        """
-        return super().to_dict() | {"notes": list(self.notes)}
 
     def __repr__(self) -> str:
         unit = " degrees" if self.space.angular else ""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..base.arrays import FloatArray
 from ..base.errors import PrecisionError
 from ..base.known import ABOUT, Known
+from ..base.plain import CODECS, Codec, decoded, plain_value
 from ..base.progress import Progress
 from ..engines import columns, plan, spectral
 from ..engines.base import Kept
@@ -76,6 +77,21 @@ class Sums:
                 f"rtol={rtol:g}; accumulate with max_degree={needed}, or give a coarser scale",
                 needed=needed,
             )
+
+
+def _written(sums: Sums) -> dict[str, Any]:
+    names = ("space", "n", "ess", "degree", "coefficients", "low", "known")
+    return {name: plain_value(getattr(sums, name)) for name in names}
+
+
+def _read(found: Any, given: Any) -> Sums:
+    hints = {"space": Space, "n": int, "ess": float, "degree": float, "known": Known}
+    hints |= {"coefficients": np.ndarray, "low": np.ndarray}
+    own = {name: decoded(hint, found.get(name), name, given) for name, hint in hints.items()}
+    return Sums(**own, transform=own["space"].transform)
+
+
+CODECS[Sums] = Codec(_written, _read, "coefficients")
 
 
 class Smoother:

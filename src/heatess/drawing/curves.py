@@ -89,3 +89,35 @@ def _padded(values: list[float], ax: Axes, number: int) -> tuple[float, float]:
     limits = math.exp(low - room), math.exp(high + 2 * room)  # room for the legend above
     earlier = ax.get_ylim() if number else limits
     return min(limits[0], earlier[0]), max(limits[1], earlier[1])
+
+
+def draw_plateaus(plateaus: Any, ax: Axes | None = None, **style: Any) -> Axes:
+    """Draw each plateau as a bar over its scales, at the height of its count, and return the Axes."""
+    ax = new_axes(ax)
+    for plateau in plateaus:
+        line = draw_line(ax, np.array([plateau.finest, plateau.coarsest]), np.full(2, plateau.count), **style)
+        line.set(linewidth=5, linestyle="-", solid_capstyle="butt")
+    unit = f" ({plateaus.unit})" if plateaus.unit else ""
+    ax.set(xlabel=f"scale{unit}", ylabel="modes of equal weight", title=repr(plateaus)[9:-1])
+    ax.set_ylim(0, 1.2 * max(plateaus.counts, default=1.0))
+    if len(plateaus):
+        ax.set_xscale("log")
+        log_ticks(ax.xaxis, *ax.get_xlim())
+    return ax
+
+
+def draw_summary(summary: Any, ax: Axes | None = None, **style: Any) -> Axes:
+    """Draw gESS and, where it is known, Leinster-Cobbold diversity at the scales of a `Summary`; return the Axes."""
+    ax = new_axes(ax)
+    order = np.argsort(summary.angles)
+    for name, label in (("gess", "gESS"), ("leinster_cobbold", "Leinster-Cobbold diversity")):
+        values = np.array(getattr(summary, name), dtype=np.float64)[order]
+        if np.isfinite(values).any():
+            draw_line(ax, np.array(summary.angles)[order], values, **{"marker": "o", "label": label, **style})
+    ax.set(xscale="log", yscale="log", ylabel="number of points")
+    ax.set_xlabel("angle $\\alpha = \\sqrt{8t}$ (degrees)" if summary.unit else "scale $\\alpha = \\sqrt{8t}$")
+    _gess_levels(ax, summary, GREY)
+    ax.legend(frameon=False, fontsize="small")
+    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        log_ticks(axis, *limits)
+    return ax

@@ -60,20 +60,9 @@ class Gradient(Result):
     space: Space
 
     schema: ClassVar[str] = "heatess.gradient/1"
-    columns: ClassVar[tuple[str, ...]] = ("weights",)
+    columns: ClassVar[tuple[str, ...]] = ("weights", "points")
     facts: ClassVar[tuple[str, ...]] = ("gess", "time", "space")
     row_name: ClassVar[str] = "atom"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain Python values; `points` has one list of coordinates per atom, or is None.
-
-        >>> import heatess as he
-        >>> slope = he.gradient(he.samplers.fibonacci(50), angle=20)
-        >>> found = slope.to_dict()
-        >>> found["schema"], round(found["gess"], 2), len(found["points"])
-        ('heatess.gradient/1', 31.83, 50)
-        """
-        return super().to_dict() | {"points": None if self.points is None else self.points.tolist()}
 
     def plot(self, ax: Axes | None = None, *, quantity: str = "weights", **style: Any) -> Axes:
         """Draw it from the largest to the smallest; see `heatess.inference.drawing.atoms.draw_gradient`.
@@ -87,19 +76,6 @@ class Gradient(Result):
         from .drawing.atoms import draw_gradient
 
         return draw_gradient(self, ax, quantity=quantity, **style)
-
-    def to_frame(self) -> Any:
-        """A pandas DataFrame, one row per atom: `weights` and, on spheres, one column per coordinate of `points`.
-
-        >>> import heatess as he
-        >>> slope = he.gradient(he.samplers.fibonacci(50), angle=20)
-        >>> slope.to_frame().columns.tolist()
-        ['weights', 'points_0', 'points_1', 'points_2']
-        """
-        frame = super().to_frame()
-        for place, column in enumerate(() if self.points is None else self.points.T):
-            frame[f"points_{place}"] = np.array(column)
-        return frame
 
     def __repr__(self) -> str:
         largest = f"largest by weight {np.abs(self.weights).max():.3g}"

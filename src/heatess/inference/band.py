@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray, Frozen
+from ..base.arrays import FloatArray
+from ..base.results import Result
 from ..engines.centred import Diagonal
 from ..spaces.base import Space
 from .interval import Interval
@@ -17,8 +18,8 @@ QUANTITIES = ("places", "volume", "divergence", "mmd2")
 ENDS = ("lower", "upper", "simultaneous_lower", "simultaneous_upper")
 
 
-@dataclass(frozen=True, eq=False)
-class Band(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Band(Result):
     """An estimate with its confidence band: arrays with one entry per scale, and `numpy.asarray(band)` the estimate.
 
     Attributes
@@ -45,6 +46,16 @@ class Band(Frozen):
     upper: FloatArray
     simultaneous_lower: FloatArray
     simultaneous_upper: FloatArray
+
+    schema: ClassVar[str] = "heatess.band/1"
+    columns: ClassVar[tuple[str, ...]] = ("estimate", *ENDS)
+    facts: ClassVar[tuple[str, ...]] = ()
+    _drawing: ClassVar[str] = ".drawing.population:draw_band"
+
+    def __repr__(self) -> str:
+        rows = [0] if len(self) < 2 else [0, -1]
+        ends = [f"{self.estimate[k]:.4g} [{self.lower[k]:.4g}, {self.upper[k]:.4g}]" for k in rows]
+        return f"Band({len(self)} scale{'s' * (len(self) != 1)}: {' to '.join(ends)})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         found = self.estimate if dtype is None else self.estimate.astype(dtype)

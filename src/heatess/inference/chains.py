@@ -21,7 +21,7 @@ from .contrasts import Groups, permuted_forms, share_beyond, standardised
 from .draws import LEAST, arranged, step_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 #: R-hat above which, and effective draws below which, there is a warning.
 MOST_RHAT, FEWEST = 1.01, 50
@@ -83,6 +83,8 @@ class ChainEss(OverScales):
     columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "ess", "autocorrelation_times", "rhat")
     facts: ClassVar[tuple[str, ...]] = ("worst", "suspects", "n", "chains", "space")
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "ess", "autocorrelation_times", "rhat")
+    _curve: ClassVar[str] = "ess"
+    _drawing: ClassVar[str] = ".drawing.thinning:draw_chain"
 
     @property
     def worst_row(self) -> int:
@@ -93,23 +95,6 @@ class ChainEss(OverScales):
     def worst(self) -> float:
         """The least effective number of draws over the scales."""
         return float(self.ess[self.worst_row])
-
-    def _facts(self) -> dict[str, Any]:
-        return super()._facts() | {"suspects": list(self.suspects)}
-
-    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
-        """Draw the effective number of draws against the scale and return the Axes.
-
-        >>> import numpy as np
-        >>> import heatess as he
-        >>> walk = np.cumsum(np.random.default_rng(0).normal(size=2000))
-        >>> ax = he.chain_ess(walk, space=he.Circle(units="rad")).plot()
-        >>> ax.get_ylabel()
-        'effective number of draws'
-        """
-        from .drawing.thinning import draw_chain
-
-        return draw_chain(self, ax, **style)
 
     def __repr__(self) -> str:
         chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"

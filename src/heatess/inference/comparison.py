@@ -23,7 +23,7 @@ from .mmd import measures_of, mmd2_of
 from .two_sample import TwoSampleTest, tested
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 #: The p-value up to which the verdict is that two samples differ.
 SIGNIFICANT = 0.05
@@ -86,6 +86,8 @@ class Comparison(Result):
         *("verdict", "pvalue", "no_test", "names", "n", "ess", "draws", "weights_are", "space"),
     )
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "gess_a", "gess_b", "mmd2", "pvalues")
+    _row_key: ClassVar[str] = "angles"
+    _drawing: ClassVar[str] = ".drawing.two_samples:draw_comparison"
 
     @property
     def pvalue(self) -> float:
@@ -130,21 +132,7 @@ class Comparison(Result):
         parts = ", ".join(f"{_percent(self.shared[row])} at {scale_in_words(profile, row)}" for row in rows)
         return f"{a} and {b} share {parts}; there is no p-value"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw gESS of both against the scale and return the Axes; `test.plot()` draws how clearly they differ.
-
-        >>> import heatess as he
-        >>> wide = he.samplers.von_mises_fisher(100, [0, 0, 1], 5, rng=0)
-        >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
-        >>> ax = he.compare(wide, narrow, angles=[10, 20, 40], rng=2).plot()
-        >>> ax.get_xscale()
-        'log'
-        """
-        from .drawing.two_samples import draw_comparison
-
-        return draw_comparison(self, ax)
-
-    def _column(self, name: str) -> Any:
+    def _value(self, name: str) -> Any:
         quantity, _, which = name.rpartition("_")
         if name in ("times", "angles", "resolutions"):
             return np.asarray(getattr(self.profiles[0], name))

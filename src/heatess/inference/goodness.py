@@ -25,7 +25,7 @@ from .two_sample import MOST_DRAWS, scales_of_places
 from .weights import origin_of_weights
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 #: Makes points of a distribution: law(n, rng).
 Law = Callable[[int, np.random.Generator], Any]
@@ -80,24 +80,12 @@ class GoodnessOfFit(OverScales):
     columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "statistics", "pvalues")
     facts: ClassVar[tuple[str, ...]] = ("pvalue", "fitted", "n", "ess", "draws", "space")
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "statistics", "pvalues")
+    _drawing: ClassVar[str] = ".drawing.two_samples:draw_two_sample_test"
 
     @property
     def clearest(self) -> int:
         """The row of the scale at which sample and distribution differ most clearly."""
         return int(np.argmax(self.statistics))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the statistic and the p-value of each scale, and return the Axes.
-
-        >>> import heatess as he
-        >>> cloud = he.samplers.uniform(100, rng=0)
-        >>> ax = he.goodness_of_fit(cloud, "uniform", draws=19, rng=1).plot()
-        >>> ax.get_xscale()
-        'log'
-        """
-        from .drawing.two_samples import draw_two_sample_test
-
-        return draw_two_sample_test(self, ax)
 
     def __repr__(self) -> str:
         where = f", clearest at {in_words(self.space, float(self.times[self.clearest]))}" if len(self.times) > 1 else ""

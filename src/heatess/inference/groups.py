@@ -25,7 +25,7 @@ from .two_sample import MOST_DRAWS, scales_of_places
 from .weights import origin_of_weights
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 #: Most samples: all pairs of them are compared.
 MOST_SAMPLES = 50
@@ -97,25 +97,8 @@ class KSampleTest(OverScales):
         "space",
     )
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "statistics", "pvalues")
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the corrected p-values of all pairs as a table of colours, and return the Axes.
-
-        >>> import heatess as he
-        >>> groups = {str(kappa): he.samplers.von_mises_fisher(50, [0, 0, 1], kappa, rng=1) for kappa in (5, 6, 50)}
-        >>> ax = he.k_sample_test(groups, angles=[20], rng=0).plot()
-        >>> [label.get_text() for label in ax.get_xticklabels()]
-        ['5', '6', '50']
-        """
-        from .drawing.groups import draw_pairs
-
-        return draw_pairs(self, ax)
-
-    def _facts(self) -> dict[str, Any]:
-        lists = {
-            name: np.asarray(getattr(self, name)).tolist() for name in ("pair", "pair_pvalues", "names", "n", "ess")
-        }
-        return super()._facts() | lists
+    _others: ClassVar[dict[str, tuple[str, ...]]] = {"pair_pvalues": ("sample", "other_sample")}
+    _drawing: ClassVar[str] = ".drawing.groups:draw_pairs"
 
     def __repr__(self) -> str:
         row = int(np.argmin(np.abs(_measured(self) - self.scale)))

@@ -24,7 +24,7 @@ from . import exponential
 from .exponential import Fit, Grid
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 #: Finest grids: their degree on circles and spheres.
 MOST_DEGREE = {1: 2**18, 2: 2**11}
@@ -95,6 +95,8 @@ class MaximumEntropy(Result):
     columns: ClassVar[tuple[str, ...]] = ("degrees", "kl", "shares", "bic")
     facts: ClassVar[tuple[str, ...]] = ("total", "beyond", "order", "time", "ess", "n", "space")
     row_name: ClassVar[str] = "degree"
+    _row_key: ClassVar[str] = "degrees"
+    _drawing: ClassVar[str] = ".drawing.entropy:draw_shares"
 
     def density(self, points: Any, degree: int | None = None) -> FloatArray:
         """Density of the law of that degree, by default the last, with respect to normalised volume.
@@ -110,18 +112,6 @@ class MaximumEntropy(Result):
             where = in_frame_of(self._frame, Measure.of(points, space=self.space), ("the cloud", "points")).points
         functions = self.space.harmonics[0].values(np.asarray(where, dtype=np.float64), chosen + 1)[1:]
         return np.asarray(np.exp(self.coefficients[chosen - 1] @ functions - self.normalisers[chosen - 1]))
-
-    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
-        """Draw the share of each degree, and what is beyond, as bars and return the Axes.
-
-        >>> import heatess as he
-        >>> ax = he.maximum_entropy(he.samplers.tetrahedral(300, 40.0, rng=0), angle=20, max_degree=4).plot()
-        >>> ax.get_xlabel()
-        'degree'
-        """
-        from .drawing.entropy import draw_shares
-
-        return draw_shares(self, ax, **style)
 
     def __repr__(self) -> str:
         at = scales.in_words(self.space, self.time)

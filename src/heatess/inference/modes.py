@@ -20,7 +20,7 @@ from .mode_ground import ground_of, nearest
 from .mode_tree import FEWEST_DRAWS, Landscape, grow
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 #: Ratio of neighbouring times, up to so many dimensions; above them it is nearer to one.
 RATIO, FEW_DIMENSIONS = 2.0, 4
@@ -63,9 +63,11 @@ class Modes(Result):
     _tree: FloatArray = field(repr=False)  #: (levels, 1 + count): draws within a width, and the leaf of each mode
 
     schema: ClassVar[str] = "heatess.modes/1"
-    columns: ClassVar[tuple[str, ...]] = ("shares", "scales")
+    columns: ClassVar[tuple[str, ...]] = ("shares", "scales", "centers")
     facts: ClassVar[tuple[str, ...]] = ("count", "n", "draws", "space")
     row_name: ClassVar[str] = "mode"
+    _others: ClassVar[dict[str, tuple[str, ...]]] = {"labels": ("point",)}
+    _drawing: ClassVar[str] = ".drawing.modes:draw_tree"
 
     @property
     def count(self) -> int:
@@ -77,33 +79,11 @@ class Modes(Result):
         """Number of points."""
         return len(self.labels)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As of every result, with the label of each point, and the centers.
-
-        >>> import heatess as he
-        >>> found = he.modes(he.samplers.tetrahedral(400, 30.0, rng=0)).to_dict()
-        >>> found["count"], len(found["labels"]), len(found["centers"])
-        (4, 400, 4)
-        """
-        return {**super().to_dict(), "centers": self.centers.tolist(), "labels": self.labels.tolist()}
-
     def __repr__(self) -> str:
         what = "1 mode" if self.count == 1 else f"{self.count} modes"
         shares = " + ".join(f"{100 * share:.3g}" for share in self.shares[:8])
         more = " + ..." if self.count > 8 else ""
         return f"Modes({self.space!r}, n={self.n}: {what}, {shares}{more} %)"
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the tree: modes against the draws within a width, from many to few; return the Axes.
-
-        >>> import heatess as he
-        >>> ax = he.modes(he.samplers.tetrahedral(400, 30.0, rng=0)).plot()
-        >>> ax.get_xlabel()
-        'draws within a width'
-        """
-        from .drawing.modes import draw_tree
-
-        return draw_tree(self, ax)
 
 
 def modes(

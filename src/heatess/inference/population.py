@@ -106,8 +106,14 @@ class PopulationProfile(scales.OverScales):
         *("level", "ess", "n", "pareto_k", "weights_are", "resolution_limit", "withheld", "space"),
     )
     shown: ClassVar[tuple[str, ...]] = ("angles", "places", "places_lower", "places_upper", "volume", "mmd2")
+    _curve: ClassVar[str] = "places"
 
-    def _column(self, name: str) -> Any:
+    @classmethod
+    def _mended(cls, found: dict[str, Any]) -> dict[str, Any]:
+        ends = {name: {end: found.get(f"{name}_{end}") for end in ENDS} for name in QUANTITIES}
+        return super()._mended(found) | {name: {"estimate": found.get(name), **ends[name]} for name in QUANTITIES}
+
+    def _value(self, name: str) -> Any:
         quantity, _, end = name.partition("_")
         return np.asarray(getattr(getattr(self, quantity), end) if end else getattr(self, name))
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
 from .. import baselines
 from ..answers.heat_profile import heat_profile
 from ..answers.spectrum import power_spectrum
-from ..base.results import readable
+from ..base.results import Result
 from ..measures.measure import Measure
 from ..spaces.base import Space
 from .pareto import tail_index
@@ -21,8 +20,8 @@ from .pareto import tail_index
 DEFAULT_ANGLES = (15.0, 45.0)
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Result):
     """Classical summaries of a weighted cloud, and gESS at a few scales.
 
     Attributes
@@ -57,11 +56,19 @@ class Summary:
     unit: str = "deg"
     pareto_k: float = math.nan
 
-    def to_dict(self) -> dict[str, float]:
+    schema: ClassVar[str] = "heatess.summary/1"
+    columns: ClassVar[tuple[str, ...]] = ("angles", "gess", "leinster_cobbold")
+    facts: ClassVar[tuple[str, ...]] = (
+        *("n", "resultant_length", "bingham_energy", "ess", "perplexity_ess", "pareto_k", "unit"),
+    )
+    _row_key: ClassVar[str] = "angles"
+    _drawing: ClassVar[str] = "..drawing.curves:draw_summary"
+
+    def row(self) -> dict[str, float]:
         """A flat dictionary, with the keys of the paper's tables, R, B2, ESS, ESS_H, gESS(15deg), ..., and k.
 
         >>> import heatess as he
-        >>> found = he.summarize(he.samplers.fibonacci(30), angles=[15]).to_dict()
+        >>> found = he.summarize(he.samplers.fibonacci(30), angles=[15]).row()
         >>> {name: round(value, 2) for name, value in found.items()}
         {'n': 30, 'R': 0.01, 'B2': 0.0, 'ESS': 30.0, 'ESS_H': 30.0, 'gESS(15deg)': 29.7, 'D_LC(15deg)': 29.71, 'k':
         nan}
@@ -72,14 +79,11 @@ class Summary:
             row.update({f"{name}({at:g}{self.unit})": value for at, value in zip(self.angles, values, strict=True)})
         return row | {"k": self.pareto_k}
 
-    def _repr_html_(self) -> str:
-        row = self.to_dict()
-        head = "".join(f"<th>{escape(name)}</th>" for name in row)
-        cells = "".join(f"<td>{readable(float(value))}</td>" for value in row.values())
-        return f"<table><thead><tr>{head}</tr></thead><tbody><tr>{cells}</tr></tbody></table>"
+    def __repr__(self) -> str:
+        return f"Summary({self})"
 
     def __str__(self) -> str:
-        known = {name: value for name, value in self.to_dict().items() if name != "k" or not math.isnan(value)}
+        known = {name: value for name, value in self.row().items() if name != "k" or not math.isnan(value)}
         return "  ".join(f"{name} {value:.4g}" for name, value in known.items())
 
 

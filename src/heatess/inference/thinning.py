@@ -24,7 +24,7 @@ from .certificate import Certificate, certify
 from .corrective import Candidates, Chosen, choose
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 #: Atoms to choose from, at least, and for each that is kept; overlaps of both held at once; and most atoms kept.
 CANDIDATES, PER_ATOM, TABLE, MOST = 2**13, 8, 2**27, 6000
@@ -87,6 +87,8 @@ class Thinned(Result):
     columns: ClassVar[tuple[str, ...]] = ("indices", "weights")
     facts: ClassVar[tuple[str, ...]] = ("mmd", "bound", "n", "size", "time", "space")
     row_name: ClassVar[str] = "atom"
+    _row_key: ClassVar[str] = "indices"
+    _drawing: ClassVar[str] = ".drawing.thinning:draw_thinned"
 
     @property
     def size(self) -> int:
@@ -110,19 +112,6 @@ class Thinned(Result):
         change = f"{100 * math.expm1(self.bound):.2g} %" if factor < 2 else f"a factor {factor:.2g}"
         count = f"{self.size} of {self.n} atoms, MMD {self.mmd:.2g} at {at}"
         return f"Thinned({self.space!r}: {count}; gESS within {change} {where})"
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw gESS before and after against the scale, and what the bound allows; return the Axes.
-
-        >>> import heatess as he
-        >>> few = he.thin(he.samplers.fibonacci(500), size=60, angle=30)
-        >>> ax = few.plot()
-        >>> ax.get_xscale()
-        'log'
-        """
-        from .drawing.thinning import draw_thinned
-
-        return draw_thinned(self, ax)
 
 
 def thin(

@@ -25,7 +25,7 @@ from .serial import Serial, lack_of
 from .weights import WeightsAre
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 #: How many scales, where the user gives none.
 COUNT = 8
@@ -87,6 +87,7 @@ class TwoSampleTest(OverScales):
     columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "mmd2", "statistics", "pvalues")
     facts: ClassVar[tuple[str, ...]] = ("pvalue", "n", "ess", "blocks", "draws", "weights_are", "space")
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "mmd2", "statistics", "pvalues")
+    _drawing: ClassVar[str] = ".drawing.two_samples:draw_two_sample_test"
 
     @property
     def clearest(self) -> int:
@@ -130,23 +131,6 @@ class TwoSampleTest(OverScales):
             return f"at {self.scale_in_words(first)}"
         start = self.scale_in_words(first).removesuffix(" degrees")
         return f"at {len(self.times)} scales from {start} to {self.scale_in_words(last)}"
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the statistic and the p-value of each scale, and return the Axes.
-
-        >>> import heatess as he
-        >>> wide = he.samplers.von_mises_fisher(100, [0, 0, 1], 5, rng=0)
-        >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
-        >>> ax = he.two_sample_test(wide, narrow, angles=[10, 20, 40], rng=2).plot()
-        >>> ax.get_xscale()
-        'log'
-        """
-        from .drawing.two_samples import draw_two_sample_test
-
-        return draw_two_sample_test(self, ax)
-
-    def _facts(self) -> dict[str, Any]:
-        return super()._facts() | {name: list(getattr(self, name)) for name in ("n", "ess", "blocks")}
 
     def __repr__(self) -> str:
         clearest = f", clearest at {self.scale_in_words(self.clearest)}" if len(self.times) > 1 else ""

@@ -24,7 +24,7 @@ from .uniform_null import Found, Method, claimed, find_pvalues, log_places
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 Rng = np.random.Generator | int
 
@@ -107,6 +107,7 @@ class UniformityTest(scales.OverScales):
         "space",
     )
     shown: ClassVar[tuple[str, ...]] = ("angles", "statistics", "expected", "pvalues")
+    _drawing: ClassVar[str] = ".drawing.uniformity:draw_uniformity"
 
     times: FloatArray
     angles: FloatArray
@@ -145,29 +146,6 @@ class UniformityTest(scales.OverScales):
         'p < 1e-6'
         """
         return claimed(self.pvalue)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, with the low degrees under "degrees".
-
-        >>> import heatess as he
-        >>> test = he.uniformity_test(he.samplers.fibonacci(100))
-        >>> test.to_dict()["degrees"]["degrees"]
-        [1, 2, 3]
-        """
-        degrees = {name: np.asarray(column).tolist() for name, column in self.degrees._asdict().items()}
-        return {**super().to_dict(), "degrees": degrees}
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the p-values against the scale, with the low degrees and the combined p-value; return the Axes.
-
-        >>> import heatess as he
-        >>> ax = he.uniformity_test(he.samplers.uniform(300, rng=1)).plot()
-        >>> ax.get_xscale()
-        'log'
-        """
-        from .drawing.uniformity import draw_uniformity
-
-        return draw_uniformity(self, ax)
 
     def __repr__(self) -> str:
         how = self.method if not self.draws else f"{self.method}, {self.draws:,} draws"

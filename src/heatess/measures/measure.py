@@ -15,7 +15,8 @@ from ..base.arrays import FloatArray, is_whole, numeric_array, shown
 from ..base.blocks import ROWS, map_rows, slices, span
 from ..base.directions import from_lonlat
 from ..base.errors import FrameWarning, InputError, warn
-from ..base.known import ABOUT, SKY, Known, of_stack
+from ..base.known import ABOUT, KINDS, SKY, Known, of_stack
+from ..base.notebook import html_of, readable
 from ..base.pool import apart
 from ..base.quantities import has_unit
 from ..base.sky_frames import converted_frame, turned
@@ -230,6 +231,15 @@ class Measure:
         known = f": {self.known.words}" if self.known.words else ""
         return f"Measure({self.space!r}, n={self.n}, ess={self.ess:.4g}{known})"
 
+    def _repr_html_(self) -> str:
+        known, names = self.known, self.known.labels
+        told = {"space": self.space, "points": f"{self.n:,}", "ordinary ESS": readable(self.ess)}
+        told |= {"kind": KINDS.get(known.kind or ""), "frame": known.frame, "chains": known.chains}
+        told |= {"cell": known.cell and readable(known.cell), "unit of angles in the file": known.units}
+        told |= {"names": names is not None and ", ".join([*names[:3], "..."][: len(names) + 1])}
+        told |= {"source": known.source, "question": known.doubt, "thinned": known.thinned and "yes"}
+        return html_of({name: value for name, value in told.items() if value}, "Measure: what is known")
+
     def __getitem__(self, rows: Any) -> Measure:
         """Some of the atoms, by an array of row numbers, a mask or a slice; their weights sum to one again.
 
@@ -242,7 +252,7 @@ class Measure:
             raise InputError(f"rows must choose atoms, at least one of them with a weight, but are {shown(rows)}")
         if is_whole(rows):
             rows = slice(rows, rows + 1 or None)
-        kept = _normalised(weights, None, len(weights)) if self.weights.strides != (0,) else _even(len(weights))
+        kept = _normalised(weights, None, len(weights)) if self.weights.strides != (0,) else even_weights(len(weights))
         return Measure.trusted(self.space, self.points[rows], kept, self.known.rows(rows, self.n))
 
     def in_frame(self, frame: str) -> Measure:
@@ -278,7 +288,7 @@ class Measure:
     @property
     def equally_weighted(self) -> Measure:
         """The same atoms with equal weights."""
-        return Measure.trusted(self.space, self.points, _even(self.n), self.known)
+        return Measure.trusted(self.space, self.points, even_weights(self.n), self.known)
 
     def support(self) -> Measure:
         """The same measure without its atoms of zero weight.
@@ -434,14 +444,14 @@ def scaled_weights(
     return np.ldexp(values, -exponent), exponent, 0.0
 
 
-def _even(n: int) -> FloatArray:
+def even_weights(n: int) -> FloatArray:
     """Equal weights, stored as one number however many atoms there are."""
     return np.broadcast_to(np.float64(1.0 / (n or 1)), (n,))
 
 
 def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int | None) -> FloatArray:
     if weights is None and log_weights is None:
-        return _even(n or 0)
+        return even_weights(n or 0)
     scaled, exponent, _ = scaled_weights(weights, log_weights, n)
     if exponent is None:
         found = "weights sum to zero" if log_weights is None else "log_weights are all -inf"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray, numeric_array, shown
+from ..base.arrays import FloatArray, is_whole, numeric_array, shown
 from ..base.errors import InputError, ScaleError, ScaleWarning, warn
 from ..base.quantities import in_unit
 from ..base.results import Result
@@ -54,6 +54,21 @@ class OverScales(Result):
     angles: FloatArray
     space: Space
     _resolutions: FloatArray | None
+
+    def _indices(self) -> tuple[str, ...]:
+        return "angles", "times", "resolutions"
+
+    def _coordinates(self) -> dict[str, Any]:
+        units = {"units": "degree" if self.space.angular else "1"}
+        found = {"angle": ("angle", np.array(self.angles), units), "time": ("angle", np.array(self.times))}
+        return found | {"resolution": ("angle", np.array(self.resolutions), units)}
+
+    @classmethod
+    def _mended(cls, found: dict[str, Any]) -> dict[str, Any]:
+        times = found.get("times")
+        if isinstance(times, list) and not all(time is None or (is_whole(time) or time > 0) for time in times):
+            raise ScaleError(f"times of this JSON must be positive, but are {shown(times)}")
+        return found
 
     @cached_property
     def resolutions(self) -> FloatArray:

@@ -57,7 +57,7 @@ def digit_rows() -> Rows:
 
 
 def _row(points: FloatArray, weights: FloatArray | None = None) -> Row:
-    return summarize(points, weights, angles=(15, 45)).to_dict()
+    return summarize(points, weights, angles=(15, 45)).row()
 
 
 def as_published(name: str, rows: Rows) -> dict[str, object]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.polynomial import Chebyshev
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.errors import InputError, ScaleError
+from ..base.results import Result
 from ..spaces.base import Space
 from ..spaces.capabilities import PairKernel
 
@@ -80,16 +82,51 @@ class Plateau:
         return f"Plateau({self.sentence}, count={self.count:.4g})"
 
 
-class Plateaus(tuple[Plateau, ...]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Plateaus(Result):
     """The plateaus of a profile, from the finest to the coarsest; `sentence` says them in words.
 
+    Attributes
+    ----------
+    counts, finest, coarsest : ndarray
+        Those of each `Plateau`.
+    unit : str
+        "degrees", or "" where distances are not angles.
+
+    Examples
+    --------
     >>> import heatess as he
     >>> found = he.heat_profile(he.samplers.tetrahedral(300, 140.0, rng=0)).plateaus()
     >>> len(found), found.sentence
     (1, '4 modes between 4.9 and 37 degrees')
     """
 
-    __slots__ = ()
+    counts: FloatArray
+    finest: FloatArray
+    coarsest: FloatArray
+    unit: str = "degrees"
+
+    schema: ClassVar[str] = "heatess.plateaus/1"
+    columns: ClassVar[tuple[str, ...]] = ("counts", "finest", "coarsest")
+    facts: ClassVar[tuple[str, ...]] = ("sentence", "unit")
+    row_name: ClassVar[str] = "plateau"
+    _drawing: ClassVar[str] = "..drawing.curves:draw_plateaus"
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __iter__(self) -> Iterator[Plateau]:
+        for one in zip(self.counts.tolist(), self.finest.tolist(), self.coarsest.tolist(), strict=True):
+            yield Plateau(*one, self.unit)
+
+    def __getitem__(self, place: Any) -> Any:
+        return tuple(self)[place]
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Plateaus | tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
 
     @property
     def sentence(self) -> str:
@@ -197,8 +234,9 @@ def find(curves: Curves, space: Space) -> Plateaus:
         if middles[last + 1] - middles[first] >= math.log(SHORTEST) - 1e-9:
             flattest = first + int(np.argmin(slopes[first : last + 1]))
             ends = float(curves.scales[first]), float(curves.scales[last])
-            found.append(Plateau(float(counts.values[flattest]), *ends, unit))
-    return Plateaus(found)
+            found.append((float(counts.values[flattest]), *ends))
+    counted, finest, coarsest = np.array(found, dtype=np.float64).reshape(-1, 3).T
+    return Plateaus(counted, finest, coarsest, unit)
 
 
 def _readable(counts: Counts, curves: Curves) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -9,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
-from ..base.errors import InputError, PrecisionWarning, missing_extra, warn
+from ..base.errors import InputError, PrecisionWarning, warn
 from ..base.known import Known
+from ..base.notebook import html_of, readable
 from ..heat.sums import HeatSums
-from ..measures import restored, scales
+from ..measures import scales
 from ..spaces.base import Space
 from ..transforms.base import Spectrum
 from . import plateaus
@@ -25,7 +27,7 @@ SCHEMA = "heatess.profile/1"
 _CURVES = ("times", "angles", "resolutions", "gess", "volume", "divergence", "mmd2", "dimension", "error")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProfilePoint:
     """One scale of a `HeatProfile`; the fields are its attributes at that scale.
 
@@ -44,6 +46,12 @@ class ProfilePoint:
     mmd2: float
     dimension: float
     error: float
+
+    def __repr__(self) -> str:
+        return f"ProfilePoint({', '.join(f'{name}={readable(value)}' for name, value in vars(self).items())})"
+
+    def _repr_html_(self) -> str:
+        return html_of({name: readable(value) for name, value in vars(self).items()}, "one scale of a heat profile")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,6 +113,8 @@ class HeatProfile(scales.OverScales):
     columns: ClassVar[tuple[str, ...]] = _CURVES
     facts: ClassVar[tuple[str, ...]] = ("ess", "n", "space", "method", "known")
     shown: ClassVar[tuple[str, ...]] = ("angles", "resolutions", "gess", "volume", "dimension", "error")
+    _curve: ClassVar[str] = "gess"
+    _unsaved: ClassVar[tuple[str, ...]] = ("_spectrum",)
 
     def at(
         self, *, angle: float | None = None, time: float | None = None, resolution: float | None = None
@@ -200,40 +210,19 @@ class HeatProfile(scales.OverScales):
         modes = self.space.modes
         return np.zeros(len(self.times)) if modes is None else modes.discretisation_error(self.times)
 
-    def to_xarray(self) -> Any:
-        """An xarray Dataset over the dimension `angle`, with times and resolutions as coordinates.
-
-        >>> import heatess as he
-        >>> found = he.heat_profile(he.samplers.fibonacci(300), angles=[10, 60]).to_xarray()
-        >>> found.gess.sel(angle=60).round(2).item()
-        4.0
-        """
-        try:
-            import xarray
-        except ImportError:
-            raise missing_extra("xarray", "xarray") from None
-        units = {"units": "degree" if self.space.angular else "1"}
-        curves = {name: ("angle", np.array(getattr(self, name))) for name in _CURVES[3:]}
-        coords: dict[str, Any] = {"angle": ("angle", np.array(self.angles), units)}
-        coords["time"] = ("angle", np.array(self.times))
-        coords["resolution"] = ("angle", np.array(self.resolutions), units)
-        known = {name: value for name, value in self.known.to_dict().items() if value}
-        facts = {name: value for name, value in self._facts().items() if name != "known"}
-        return xarray.Dataset(curves, coords=coords, attrs=facts | known)
-
     @classmethod
-    def from_json(cls, text: str, *, space: Space | None = None) -> HeatProfile:
-        """The profile that `to_json` wrote, or `heatess profile --json`; one on a mesh or graph needs its *space* too.
+    def _mended(cls, found: dict[str, Any]) -> dict[str, Any]:
+        """Null stands for what is not finite: mmd2 beyond all floats is inf again, an unknown error inf, others nan."""
+        found = super()._mended(found)
+        mmd2, known = found.get("mmd2"), found.get("divergence")
+        if isinstance(mmd2, list) and isinstance(known, list):
+            found["mmd2"] = [math.inf if m is None and d is not None else m for m, d in zip(mmd2, known, strict=False)]
+        if isinstance(found.get("error"), list):
+            found["error"] = [math.inf if error is None else error for error in found["error"]]
+        return found
 
-        What is not finite is null in JSON: `mmd2` beyond all floats becomes inf again, an unknown `error` inf, and all
-        else nan. Scales between those of the profile are not kept, so that `at` knows its own only.
-
-        >>> import heatess as he
-        >>> text = he.heat_profile(he.samplers.fibonacci(300), angles=[10, 60]).to_json()
-        >>> he.HeatProfile.from_json(text).gess.round(1)
-        array([131.1,   4. ])
-        """
-        return cls(**restored.profile(text, SCHEMA, _CURVES, space))
+    def _said(self, infinite: dict[str, str]) -> dict[str, Any]:
+        return {}
 
     def plot(self, ax: Axes | None = None, *, quantity: str = "gess", **style: Any) -> Axes:
         """Draw one curve against the scale and return the Axes; see `heatess.plot.draw_profile`.

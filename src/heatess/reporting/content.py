@@ -14,7 +14,7 @@ import numpy as np
 from ..base.arrays import FloatArray
 from ..base.directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
 from ..base.errors import InputError
-from ..base.results import plain_value
+from ..base.plain import plain_value
 from ..base.version import __version__
 from ..inference.comparison import Comparison
 from ..inference.policy import NO_DRAWS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...drawing.axes import COLORS, GREY, new_figure
+from ...drawing.axes import COLORS, GREY, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,11 +26,8 @@ def draw_shares(result: MaximumEntropy, ax: Axes | None = None, **style: Any) ->
     **style
         Passed to `Axes.bar`.
     """
-    if ax is None:
-        ax = new_figure(6.4, 4.2).add_subplot()
-        ax.spines[["top", "right"]].set_visible(False)
-    ax.set_axisbelow(True)
-    ax.grid(True, axis="y", color="#e3e3e3", linewidth=0.7)
+    ax = new_axes(ax)
+    ax.grid(False, axis="x")
     ax.set(xlabel="degree", ylabel=f"share of the divergence, {result.total:.3g} nats (%)", ylim=(0, 108))
     places = np.append(result.degrees, result.degrees[-1] + 1)
     names = [*map(str, result.degrees), f"above {result.degrees[-1]}"]

@@ -24,6 +24,7 @@ from ...drawing.axes import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..band import Band
     from ..population import PopulationProfile
 
 _NAMES: dict[str, tuple[str, bool]] = {"places": ("places (heat footprints of the law)", True)} | {
@@ -66,6 +67,21 @@ def draw_population(
     log_ticks(ax.xaxis, *ax.get_xlim())
     if profile.withheld is None and not drawn(ax, "heatess-note"):
         ax.legend(loc="best", fontsize="small", frameon=False)
+    return ax
+
+
+def draw_band(band: Band, ax: Axes | None = None, **style: Any) -> Axes:
+    """Draw an estimate with its bands, one scale beside the other, and return the Axes.
+
+    `PopulationProfile.plot(quantity=...)` draws it against the scales.
+    """
+    ax = new_axes(ax)
+    rows = np.arange(1.0, len(band) + 1)
+    line = draw_line(ax, rows, np.array(band.estimate), **style)
+    look: dict[str, Any] = {"color": str(line.get_color()), "linewidth": 0, "gid": "heatess-band"}
+    for prefix, alpha in (("simultaneous_", 0.16), ("", 0.3)):
+        ax.fill_between(rows, getattr(band, f"{prefix}lower"), getattr(band, f"{prefix}upper"), alpha=alpha, **look)
+    ax.set(xlabel="number of the scale", ylabel="estimate")
     return ax
 
 
