@@ -63,7 +63,7 @@ mkdir "$work/sdist"
 tar -xzf "$work"/dist/*.tar.gz -C "$work/sdist" --strip-components 1
 rm -r "$work/sdist/src"  # what is tested is what was installed
 
-for minor in 3.11 3.12 3.13; do
+for minor in 3.11 3.12 3.13 3.14; do
     python=$(python_of $minor)
     if [ -z "$python" ]; then
         echo "no Python $minor here: not checked"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,13 +50,20 @@ MAX_DEGREE, ENTROPY_DEGREE, ENTROPY_ANGLE = 64, 4, 15.0
 Reasons = dict[str, str]
 
 
-@contextmanager
-def _or_reason(reasons: Reasons, name: str) -> Iterator[None]:
-    """Write down why what this block computes is refused."""
-    try:
-        yield
-    except (InputError, PrecisionError, CostError) as error:
-        reasons[name] = str(error)
+@dataclass(frozen=True)
+class _OrReason:
+    """A block that may be refused: writes down why what it computes is not there."""
+
+    reasons: Reasons
+    name: str
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if refused := isinstance(error, InputError | PrecisionError | CostError):
+            self.reasons[self.name] = str(error)
+        return refused
 
 
 def is_linear(measure: Measure) -> bool:
@@ -78,7 +85,7 @@ def population_of(
     """Estimates for the law behind the sample, with bands."""
     found = None
     if _is_few(measure, "places", reasons):
-        with _or_reason(reasons, "places"):
+        with _OrReason(reasons, "places"):
             found = population_profile(measure, times=times, weights_are=weights_are, rtol=rtol)
             if found.withheld is not None:
                 reasons["places"] = f"bands are withheld: {found.withheld}"
@@ -106,7 +113,7 @@ def even_of(measure: Measure, times: FloatArray, reasons: Reasons) -> FloatArray
         return None
     if not _is_few(measure, "even", reasons):
         return None
-    with _or_reason(reasons, "even"), warnings.catch_warnings():
+    with _OrReason(reasons, "even"), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrecisionWarning)  # of mmd2, which is not shown
         found = heat_profile(measure.equally_weighted, times=times, rtol=1e-4)
         return np.where(found.error <= 1e-3, found.gess, np.nan)
@@ -178,7 +185,7 @@ def spectrum_of(measure: Measure, reasons: Reasons) -> dict[str, Any] | None:
     if not is_linear(measure) and measure.n > 5 * FEW_PAIRS:
         reasons["spectrum"] = f"it would sum all pairs of {measure.n:,} points"
         return None
-    with _or_reason(reasons, "spectrum"):
+    with _OrReason(reasons, "spectrum"):
         found = power_spectrum(measure, max_degree=MAX_DEGREE)
         kept = np.isfinite(found.multiplicities) & np.isfinite(found.energies)
         kept &= np.cumprod(kept).astype(bool)
@@ -206,7 +213,7 @@ def entropy_of(measure: Measure, time: float, in_words: Callable[[float], str], 
         return None
     if measure.space.angular:
         time = max(time, math.radians(ENTROPY_ANGLE) ** 2 / 8)
-    with _or_reason(reasons, "maximum_entropy"):
+    with _OrReason(reasons, "maximum_entropy"):
         found = maximum_entropy(measure, time=time, max_degree=ENTROPY_DEGREE)
         if np.isnan(found.shares).any():
             reasons["maximum_entropy"] = "there is no structure to explain at this scale"
@@ -223,7 +230,7 @@ def atoms_of(measure: Measure, time: float, in_words: str, reasons: Reasons) -> 
     known: dict[int, float] = {}
     redundant = alone = heaviest[:0]
     if measure.n > 1 and _is_few(measure, "redundancy", reasons):
-        with _or_reason(reasons, "redundancy"):
+        with _OrReason(reasons, "redundancy"):
             rows = np.flatnonzero(measure.weights >= LEAST_WEIGHT / measure.n)
             sums = columns.potential(measure, time, 1e-8, measure.points[rows], Progress(False))
             values = np.clip(1 - measure.weights[rows] / sums, 0.0, 1.0)
