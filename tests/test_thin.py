@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -340,3 +341,22 @@ def test_a_result_becomes_a_table_json_and_a_plot():
     assert ax.get_ylabel().startswith("gESS")
     assert [line.get_gid() for line in ax.lines[:2]] == ["heatess-curve-0", "heatess-curve-1"]
     assert_allclose(ax.lines[0].get_ydata()[0], he.gess(he.samplers.fibonacci(300), angle=30), rtol=1e-7)
+
+
+def test_mmd_is_never_less_than_the_truth_where_its_square_underflows():
+    """On a circle MMD^2 = 2 |sum (w - v) exp(i x)|^2 exp(-2 t), but for what is far below it at such times."""
+    rng, time = np.random.default_rng(1), 566.0
+    angles, weights = rng.uniform(0, 6, 14), 1e-11 * rng.random(14)
+    weights[9] = 1.0
+    x = np.column_stack([np.cos(angles), np.sin(angles)])
+    for size in (5, 9, 13):
+        found = he.thin(x, weights, size=size, time=time, rtol=1e-4)
+        with mp.workprec(200):
+            own = np.array([mp.mpf(w) for w in weights])
+            own, kept = own / own.sum(), np.array([mp.mpf(w) for w in found.weights])
+            own[found.indices] -= kept / kept.sum()
+            places = [mp.atan2(mp.mpf(b), mp.mpf(a)) for a, b in x.tolist()]
+            square = sum(w * mp.cos(a) for w, a in zip(own, places, strict=True)) ** 2
+            square += sum(w * mp.sin(a) for w, a in zip(own, places, strict=True)) ** 2
+            true = mp.sqrt(2 * square) * mp.exp(-time)
+            assert true <= found.mmd < true * 1.001

@@ -28,6 +28,9 @@ from .modes import BLOCK_ENTRIES, SUM_ROUNDING, share_missing
 from .runs import log_energy, rounding_of
 from .spectral import AGAIN, Spectral, accuracy, threads_for
 
+#: Logarithms of numbers that are zero in floating point.
+UNDERFLOW = -745.0
+
 #: Seconds of heat sums that are tried before a transform is; others must be so many times quicker than it.
 QUICK, TIMES = 0.05, 20.0
 
@@ -81,13 +84,12 @@ class Powers(DifferenceOffer):
 def moved_by(root_error: FloatArray | float, log_room: FloatArray, values: FloatArray) -> FloatArray:
     """What an error of the coefficients per unit of weight does to MMD^2, relatively.
 
-    It moves MMD by at most that times sqrt(k_2t(x, x) - 1), the MMD of one atom: the triangle inequality. Where the
-    square of that underflows, zero is the right number.
+    It moves MMD by at most that times sqrt(k_2t(x, x) - 1), the MMD of one atom: the triangle inequality.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        moved = np.log(root_error) + log_room / 2
-        share = np.exp(np.minimum(moved - values / 2, 300.0))
-    return np.where(2 * moved < -745.0, 0.0, 2 * share + share**2)
+    with np.errstate(divide="ignore", over="ignore"):
+        moved = np.log(root_error) + np.where(np.isneginf(log_room), UNDERFLOW, log_room) / 2
+        share = np.exp(moved - values / 2)
+        return np.asarray(2 * share + share**2)
 
 
 class Transformed(NamedTuple):

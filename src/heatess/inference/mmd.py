@@ -12,6 +12,8 @@ from ..base.arrays import EPS, FloatArray, shown
 from ..base.errors import InputError, PrecisionWarning, ScaleError, warn
 from ..engines import columns
 from ..engines.base import Difference, DifferenceQuestion
+from ..engines.centred import log_excess
+from ..engines.differences import UNDERFLOW
 from ..measures import scales
 from ..measures.measure import Measure, distinct_rows, in_frame_of
 from ..measures.scales import check_rtol
@@ -133,8 +135,12 @@ def mmd2_of(one: Measure, other: Measure, times: FloatArray, rtol: float) -> Flo
         return np.zeros(len(times))
     order = np.argsort(times, kind="stable")
     values, error = (found[np.argsort(order)] for found in log_mmd2_of(parts, times[order], rtol))
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         result = np.asarray(np.exp(values + 2 * math.log(parts.mass)))
+        if one.space.modes is None and (error > mmd2_doubt(one.space, rtol)).any():
+            # No two measures are further apart than this; where it underflows, zero is the right number.
+            most = np.fmin(values + np.log1p(error), log_excess(parts.left, times, rtol) + math.log(4))
+            error = np.where(most + 2 * math.log(parts.mass) < UNDERFLOW, 0.0, error)
     _warn_of_doubt(one.space, times, result, error, rtol)
     return result
 
