@@ -422,6 +422,70 @@ def Rotations() -> RankOne:
     return Projective(3, radius=2)
 
 
+def times(p: Any, q: Any) -> list[Any]:
+    """The product of two quaternions x, y, z, w."""
+    (a, b, c, d), (e, f, g, h) = p, q
+    return [
+        d * e + a * h + b * g - c * f,
+        d * f - a * g + b * h + c * e,
+        d * g + a * f - b * e + c * h,
+        d * h - a * e - b * f - c * g,
+    ]
+
+
+@dataclass(frozen=True)
+class SymmetricRotations(Space):
+    """R and R g are one point for the turns g of a group: the kernel is the mean of that of rotations over the group.
+
+    *group* is Cn or Dn, with turns about z and half a turn about x, or T or O, with turns about z and about (1, 1, 1).
+    """
+
+    group: str
+
+    def elements(self) -> list[list[Any]]:
+        """All products of the generators, the unit first."""
+        fold = {"T": 2, "O": 4}.get(self.group) or int(self.group[1:])
+        zero, one = arb(0), arb(1)
+        generators = [[zero, zero, (arb.pi() / fold).sin(), (arb.pi() / fold).cos()]]
+        if self.group[0] == "D":
+            generators.append([one, zero, zero, zero])
+        elif self.group in "TO":
+            generators.append([one / 2] * 4)
+        found, ahead = {}, [[zero, zero, zero, one]]
+        while ahead:
+            new = ahead.pop(0)
+            numbers = np.array([float(x.mid()) for x in new])
+            numbers = numbers * np.sign(numbers[np.flatnonzero(np.abs(numbers) > 1e-6)[0]])  # q and -q are one turn
+            if (place := tuple(np.round(numbers, 6) + 0.0)) not in found:
+                found[place] = new
+                ahead += [times(new, generator) for generator in generators]
+        return list(found.values())
+
+    def geometry(self, points: Any) -> Matrix:
+        """1 - cos r to each of the images of the other."""
+        with ctx.workprec(max(1024, ctx.prec)):
+            rows = [[exactly(x) for x in row] for row in np.asarray(points, dtype=np.float64)]
+            units = [[x / sum((y * y for y in row), arb(0)).sqrt() for x in row] for row in rows]
+            images = [[times(row, element) for element in self.elements()] for row in units]
+            return [[[_axial(units[i], image) for image in images[j]] for j in range(i)] for i in range(len(units))]
+
+    def kernel(self, time: Any, pairs: list[Any]) -> Kernel:
+        with ctx.workprec(max(1024, ctx.prec)):
+            unit, *others = self.elements()
+            turned = [_axial(unit, other) for other in others]
+        whole = Rotations().kernel(time, [*turned, *(z for pair in pairs for z in pair)])
+
+        def mean(values: list[Any]) -> Any:
+            return sum(values, arb(0)) / len(values)
+
+        own = mean([whole.diagonal, *(whole.of(z) for z in turned)])
+        return Kernel(own, lambda pair: mean([whole.of(z) for z in pair]))
+
+
+def _axial(p: list[Any], q: list[Any]) -> Any:
+    return versine(abs(sum((a * b for a, b in zip(p, q, strict=True)), arb(0))))
+
+
 def squared_angle(z: Any) -> Any:
     """r^2 from z = 1 - cos r."""
     return (2 * (z / 2).sqrt().asin()) ** 2

@@ -76,7 +76,7 @@ def truth_of(space: he.Space) -> Any:
     if isinstance(space, he.Torus):
         return reference.Torus(space.periods)
     if isinstance(space, he.Rotations):
-        return reference.Rotations()
+        return reference.SymmetricRotations(space.symmetry) if space.symmetry else reference.Rotations()
     if isinstance(space, he.ComplexProjective):
         return reference.ComplexProjective(space.dim // 2)
     return getattr(reference, type(space).__name__)(space.dim)
@@ -421,6 +421,7 @@ FAMILIES: dict[str, tuple[float, Callable[[Rng], Subject]]] = {
         ("Projective", 6, lambda rng: he.Projective(int(rng.choice([1, 2, 3, 4, 5, 9])))),
         ("ComplexProjective", 5, lambda rng: he.ComplexProjective(int(rng.integers(1, 6)))),
         ("Rotations", 6, lambda _: he.Rotations()),
+        ("Rotations(symmetry)", 2, lambda rng: he.Rotations(str(rng.choice(["C2", "C5", "D2", "D3", "D6", "T", "O"])))),
         ("Circle", 3, lambda _: he.Circle(units="rad")),
         ("Torus", 8, _torus),
         ("Euclidean", 6, lambda rng: he.Euclidean(int(rng.choice([1, 2, 3, 3, 5, 9])))),
