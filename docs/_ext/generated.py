@@ -174,7 +174,7 @@ def with_returns(obj: Any, lines: list[str]) -> list[str]:
     ['Half of x.', '', 'Returns', '-------', 'float', '    Half of x.']
     """
     text = "\n".join(lines)
-    if not inspect.isroutine(obj) or re.search(r"^(Returns|Yields)\s*$", text, re.MULTILINE):
+    if not inspect.isfunction(obj) or re.search(r"^(Returns|Yields)\s*$", text, re.MULTILINE):
         return lines
     kind = str(inspect.signature(obj).return_annotation)
     kind = re.sub(r"\b(?:[a-z_]+\.)+", "", {"FloatArray": "ndarray"}.get(kind, kind))

@@ -128,7 +128,7 @@ def discs(ax: Any, points: np.ndarray, alpha: float) -> None:
     ax.plot(*points.T, ".", color=ORANGE, markersize=3)
 
 
-PICTURES = {
+PICTURES: dict[str, Any] = {
     "same-ess": draw_same_ess,
     "three-scales": draw_three_scales,
     "plateaus": draw_plateaus,
