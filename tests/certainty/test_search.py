@@ -14,6 +14,7 @@ from flint import arb, arb_mat, ctx, fmpq
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 
 import heatess as he
 from certainty import reference, search
@@ -336,6 +337,8 @@ def moved(space, points, rng):
     if isinstance(space, he.Hyperbolic):  # about the origin
         turn = np.linalg.qr(rng.standard_normal((space.dim, space.dim)))[0]
         return np.column_stack([points[:, 0], points[:, 1:] @ turn])
+    if isinstance(space, he.Rotations) and space.symmetry:  # turned after, since symmetry turns before
+        return (Rotation.random(random_state=rng) * Rotation.from_quat(points)).as_quat()
     columns = points.shape[1]
     mixed = rng.standard_normal((columns, columns))
     if np.iscomplexobj(points):
