@@ -13,19 +13,64 @@ import heatess as he
 FIRST = ("weights", "log_weights", "space", "angle", "angles", "time", "times", "resolution", "resolutions")
 LAST = ("rtol", "method", "pairs", "rng", "progress")
 
-SCALES = {"angle", "angles", "times", "time"}
 FUNCTIONS = [
-    getattr(he, name)
-    for name in he.__all__
-    if inspect.isfunction(getattr(he, name)) and SCALES & set(inspect.signature(getattr(he, name)).parameters)
+    function
+    for function in (getattr(he, name) for name in he.__all__ if inspect.isfunction(getattr(he, name)))
+    if next(iter(inspect.signature(function).parameters)) in ("points", "a", "samples", "measures")
 ]
+
+#: Functions without rtol, and why.
+WITHOUT_RTOL = {
+    "goodness_of_fit": "a p-value is a rank among sums of one accuracy",
+    "k_sample_test": "a p-value is a rank among sums of one accuracy",
+    "uniformity_test": "a p-value is a rank or a tail, of an accuracy of its own",
+    "modes": "peaks are held against standard errors",
+    "maximum_entropy": "grids are refined to an accuracy of their own",
+}
 
 BALL = he.samplers.uniform(6, rng=0)
 BAD = np.concatenate([BALL[:3], 2 * BALL[3:4], BALL[4:]])
 
 
-def test_there_are_functions_to_look_at():
-    assert len(FUNCTIONS) >= 15
+def test_all_functions_of_points_are_looked_at():
+    assert len(FUNCTIONS) == 22
+    assert {*WITHOUT_RTOL} <= {function.__name__ for function in FUNCTIONS}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_whatever_sums_takes_rtol_and_whatever_may_be_long_takes_progress(function):
+    names = inspect.signature(function).parameters
+    assert ("rtol" in names) == (function.__name__ not in WITHOUT_RTOL)
+    assert names["progress"].default is False
+
+
+def test_functions_of_points_take_weights_second_and_those_of_two_samples_a_pair():
+    for function in FUNCTIONS:
+        first, second, *_ = names = list(inspect.signature(function).parameters)
+        if first == "points" and function.__name__ not in ("chain_ess", "goodness_of_fit"):
+            assert second == "weights", function.__name__
+        if first == "a":
+            assert second == "b"
+            assert names[2] == "weights"
+
+
+def test_progress_is_true_or_false():
+    class Odd:
+        def __bool__(self) -> bool:
+            raise ValueError
+
+    with pytest.raises(he.InputError, match="progress must be true or false, but is Odd"):
+        he.modes(BALL, progress=Odd())
+
+
+def test_tab_completion_shows_what_users_need():
+    for shown in (dir(he.Measure), dir(he.Measure(BALL))):
+        assert not {"of", "taken", "trusted"} & {*shown}
+        assert {"points", "in_frame", "coalesced"} - {"points"} <= {*shown}
+    inside = {"series", "transform", "pair_kernel", "embedding", "flow", "low_moments", "harmonics"}
+    for space in (he.Sphere(2), he.Rotations(), he.Product(he.Sphere(2), he.Circle()), he.Graph(1 - np.eye(3))):
+        assert not inside & {*dir(space)}
+        assert {"dim", "distance", "angular"} <= {*dir(space)}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)

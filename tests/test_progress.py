@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -10,6 +12,7 @@ import pytest
 
 import heatess as he
 from heatess import readers
+from heatess.base import progress
 from heatess.base.progress import WAITING, Progress
 from heatess.engines import pairs, plan
 from heatess.readers import text
@@ -41,6 +44,33 @@ def test_compiling_is_told_once_and_only_to_those_who_look(capsys):
         compile_one()
     assert capsys.readouterr().err.count("compiling loops, once for this machine") == 1
     assert WAITING == []
+
+
+def test_what_has_no_bar_says_after_a_while_how_long_it_has_been_at_work(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    with shown().told("modes"):
+        time.sleep(0.3)
+        with shown().meter(10, "pairs") as advance:
+            capsys.readouterr()
+            time.sleep(0.2)
+            advance(10)
+        assert "modes" not in capsys.readouterr().err
+        time.sleep(0.3)
+    said = capsys.readouterr().err
+    assert "\r\033[Kheatess: modes, 1 s" in said or "\r\033[Kheatess: modes, 0 s" in said
+    assert said.endswith("\r\033[K")
+    with Progress(True).told("modes"):  # where nobody looks
+        time.sleep(0.2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_function_that_takes_progress_is_timed(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    slow = progress.told(lambda *, progress=False: time.sleep(0.3))
+    slow.__wrapped__.__name__ = "population_profile"
+    slow(progress=True)
+    assert "heatess: population profile, 0 s" in capsys.readouterr().err
 
 
 def test_eigenpairs_that_take_long_are_told(capsys, monkeypatch):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import is_dask
 from ..base.errors import CalibrationWarning, InputError, warn
-from ..base.progress import Progress
+from ..base.progress import Progress, told
 from ..engines import plan, sampled
 from ..measures import scales
 from ..measures.measure import Measure
@@ -99,6 +99,7 @@ def heat_profile(
     return build_profile(facts, sums, at, ran, spectrum)
 
 
+@told
 def gess(
     points: Any,
     weights: ArrayLike | None = None,
@@ -109,6 +110,7 @@ def gess(
     time: float | None = None,
     resolution: float | None = None,
     rtol: float = 1e-8,
+    progress: bool = False,
 ) -> float:
     """Geometric effective sample size at one scale: give exactly one of *angle*, *time*, *resolution*.
 
@@ -133,6 +135,7 @@ def gess(
     return min(max(1 / plan.overlap(measure, t, rtol), 1.0), measure.ess)
 
 
+@told
 def gess_ratio(
     points: Any,
     weights: ArrayLike | None = None,
@@ -142,6 +145,8 @@ def gess_ratio(
     angle: float | None = None,
     time: float | None = None,
     resolution: float | None = None,
+    rtol: float = 1e-8,
+    progress: bool = False,
 ) -> float:
     """GESS of the weighted atoms over gESS of the same atoms equally weighted: a resampling trigger.
 
@@ -157,16 +162,18 @@ def gess_ratio(
     >>> round(he.gess_ratio(cloud, np.exp(20 * cloud[:, 2]), angle=10), 3)
     0.057
     """
+    check_rtol(rtol)
     check_one_scale(angle, time, resolution)
     if is_dask(points):
-        at_scale: dict[str, Any] = {"angle": angle, "time": time, "resolution": resolution, "space": space}
+        at_scale: dict[str, Any] = {"angle": angle, "time": time, "resolution": resolution}
+        at_scale |= {"space": space, "rtol": rtol}
         return gess(points, weights, log_weights=log_weights, **at_scale) / gess(points, **at_scale)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     t = float(scales.resolve(measure.space, angle, time, resolution).times[0])
-    return ratio_at(measure, t, 0.5)
+    return ratio_at(measure, t, 0.5, rtol=rtol)
 
 
-def ratio_at(measure: Measure, time: float, threshold: float, narrows: bool = False) -> float:
+def ratio_at(measure: Measure, time: float, threshold: float, *, narrows: bool = False, rtol: float = 1e-8) -> float:
     """`gess_ratio` of a measure, with a warning if it can never fall below a threshold.
 
     Of a cloud of rms width W in D dimensions the floor is about (1 + 4 W^2 / (D alpha^2))^(-D/2); W from the floor that
@@ -174,13 +181,13 @@ def ratio_at(measure: Measure, time: float, threshold: float, narrows: bool = Fa
     above three quarters of the threshold.
     """
     even = measure.equally_weighted
-    floor = plan.overlap(even, time, 1e-8)
+    floor = plan.overlap(even, time, rtol)
     for _ in range(3):
         share = widest_share(floor, threshold, measure.space.dim)
         if not narrows or floor < 0.75 * threshold or share == 0:
             break
         time *= share**2
-        floor = plan.overlap(even, time, 1e-8)
+        floor = plan.overlap(even, time, rtol)
     if floor > threshold and measure.ess < (1 - 1e-9) * measure.n:  # equal weights have the ratio 1 at every scale
         advice = f"give one of {scales.in_words(measure.space, share**2 * time)} or finer" if share else "all are one"
         warn(
@@ -188,7 +195,7 @@ def ratio_at(measure: Measure, time: float, threshold: float, narrows: bool = Fa
             f"so never below {threshold:g}: the scale is too wide beside the cloud; {advice}",
             CalibrationWarning,
         )
-    return floor / plan.overlap(measure, time, 1e-8)
+    return floor / plan.overlap(measure, time, rtol)
 
 
 def widest_share(floor: float, threshold: float, dim: int) -> float:

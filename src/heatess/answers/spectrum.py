@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, IntArray, whole
+from ..base.progress import told
 from ..base.results import Result
 from ..engines import columns
 from ..engines.base import LevelsQuestion
 from ..measures.measure import Measure
+from ..measures.scales import check_rtol
 from ..spaces.base import Space
 
 if TYPE_CHECKING:
     pass
-
-#: Relative accuracy asked of the transforms and sums over pairs.
-_RTOL = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +78,7 @@ class PowerSpectrum(Result):
         return f"PowerSpectrum({self.space!r}, n={self.n}, ess={self.ess:.4g}: {low}, ... B_{self.degrees[-1]})"
 
 
+@told
 def power_spectrum(
     points: Any,
     weights: ArrayLike | None = None,
@@ -86,6 +86,8 @@ def power_spectrum(
     log_weights: ArrayLike | None = None,
     space: Space | None = None,
     max_degree: int = 64,
+    rtol: float = 1e-9,
+    progress: bool = False,
 ) -> PowerSpectrum:
     """The energy of a weighted cloud in each level of the Laplacian.
 
@@ -100,6 +102,10 @@ def power_spectrum(
         The last level, at least 2. Levels are counted from zero in increasing order of eigenvalue: the degree l on
         spheres and rotations, half of it on projective spaces; on tori of up to three dimensions the number of the
         distinct eigenvalue sum_j (2 pi k_j / T_j)^2; on meshes, point clouds and graphs the number of the mode.
+    rtol : float
+        Relative accuracy asked of the transforms and sums over pairs.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Examples
     --------
@@ -110,8 +116,9 @@ def power_spectrum(
     >>> poles.resultant_length
     0.0
     """
+    check_rtol(rtol)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    question = LevelsQuestion.of(measure, whole(max_degree, "max_degree", 2) + 1, _RTOL)
+    question = LevelsQuestion.of(measure, whole(max_degree, "max_degree", 2) + 1, rtol)
     eigenvalues, logs, moments = columns.levels(question, partial(_too_long, question))
     with np.errstate(over="ignore"):
         counts = np.exp(logs)

@@ -1,19 +1,26 @@
-"""A progress bar that stays silent unless asked for."""
+"""Progress bars, and a clock for what has none, that stay silent unless asked for."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import wraps
+from threading import Event, Thread
+from typing import ParamSpec, TypeVar
 
 from .errors import InputTypeError
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 #: Steps of a bar that is told shares.
 _STEPS = 1000
 
+
+#: Seconds before the clock is shown, and what clears a line of the terminal.
+PATIENCE, CLEAR = 3.0, "\r\033[K"
 
 #: Bars that want to know when something that takes seconds and has no steps begins.
 WAITING: list[Progress] = []
@@ -23,6 +30,51 @@ def announce(text: str) -> None:
     """Tell everybody who waits what takes long now; the same text only once."""
     for bar in WAITING:
         bar.say(text)
+
+
+class _Clock(Thread):
+    """Says on stderr for how many seconds something has been at work, where no bar says more."""
+
+    bars = 0  #: on the screen now
+    shown = False  #: whether the last line is a clock's
+
+    def __init__(self, label: str) -> None:
+        super().__init__(daemon=True)
+        self._label, self._start, self._end = label, time.monotonic(), Event()
+
+    def run(self) -> None:
+        """Write the seconds, about once in each."""
+        while not self._end.wait(min(PATIENCE, 1.0)):
+            seconds = time.monotonic() - self._start
+            if seconds >= PATIENCE and not _Clock.bars:
+                _Clock.shown = True
+                print(f"{CLEAR}heatess: {self._label}, {seconds:.0f} s", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Stop, and leave nothing on the screen."""
+        self._end.set()
+        self.join()
+        _clear()
+
+
+def _clear() -> None:
+    if _Clock.shown:
+        _Clock.shown = False
+        print(CLEAR, end="", file=sys.stderr, flush=True)
+
+
+def told(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function, which says with progress=True for how long it has been at work."""
+
+    @wraps(function)
+    def timed(*args: P.args, **more: P.kwargs) -> T:
+        shown = more.get("progress", False)
+        if shown is False:
+            return function(*args, **more)
+        with Progress(shown).told(function.__name__.replace("_", " ")):  # type: ignore[arg-type]
+            return function(*args, **more)
+
+    return timed
 
 
 class Progress:
@@ -36,21 +88,25 @@ class Progress:
         self._said: set[str] = set()
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Say what is announced in this block: loops that are compiled, eigenpairs that are found."""
+    def told(self, label: str = "at work") -> Iterator[None]:
+        """Say what is announced in this block (loops are compiled, eigenpairs found), and how long it takes."""
         if not self.shown:
             yield
             return
         WAITING.append(self)
+        clock = _Clock(label)
+        clock.start()
         try:
             yield
         finally:
+            clock.end()
             WAITING[:] = [bar for bar in WAITING if bar is not self]
 
     def say(self, text: str) -> None:
         """One line on stderr, and no second time."""
         if text not in self._said:
             self._said.add(text)
+            _clear()
             print(f"heatess: {text}", file=sys.stderr, flush=True)
 
     def track(self, work: Sequence[T], label: str) -> Iterator[T]:
@@ -68,12 +124,17 @@ class Progress:
             return
         import click
 
-        with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
-            try:
-                yield bar.update
-            except BaseException:
-                click.echo("\r\033[K", nl=False, file=sys.stderr)  # no half of a bar above what is said next
-                raise
+        _clear()
+        _Clock.bars += 1
+        try:
+            with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
+                try:
+                    yield bar.update
+                except BaseException:
+                    click.echo(CLEAR, nl=False, file=sys.stderr)  # no half of a bar above what is said next
+                    raise
+        finally:
+            _Clock.bars -= 1
 
     @contextmanager
     def shares(self, label: str) -> Iterator[Callable[[float], None]]:

@@ -27,7 +27,7 @@ from .deliver import Options, keep_apart, note, save
 from .kept import rows_of, settled
 from .kilometres import Km, on_earth
 from .options import STDOUT, refuse_together, scale_given
-from .reading import measure_of, reading_of, warnings_printed
+from .reading import measure_of, reading_of, shows_progress, warnings_printed
 from .screen import echo
 from .text import number
 
@@ -82,7 +82,8 @@ def redundancy(file: str, options: Options) -> None:
     scale = scale_given(options)
     with warnings_printed():
         at = scales.resolve(measure.space, *(scale.get(name) for name in ("angle", "time", "resolution")))
-        values = redundancy_of(measure, time=float(at.times[0]), rtol=options["rtol"])
+        shown = shows_progress(options)
+        values = redundancy_of(measure, time=float(at.times[0]), rtol=options["rtol"], progress=shown)
     radius = _radius(measure.space, at)
     groups = list(_groups(measure, values, radius, options["top"]))
     table, how = settled(table, Reading(**reading_of(options)))

@@ -62,6 +62,7 @@ def test(file: str, options: Options) -> None:
             weights_are=options["weights_are"],
             draws=options["draws"],
             rng=options["seed"],
+            progress=shows_progress(options),
         )
     if options["json_file"] == STDOUT:
         click.echo(found.to_json())
@@ -75,6 +76,10 @@ def test(file: str, options: Options) -> None:
         "plot_file": lambda draft: _drawn(found, title_of(file), draft),
     }
     save(writers, options)
+
+
+def _how(options: Options) -> dict[str, Any]:
+    return {"rtol": options["rtol"], "progress": shows_progress(options)}
 
 
 def _p(pvalue: float) -> str:
@@ -145,7 +150,7 @@ def thin(file: str, options: Options) -> None:
     options = on_earth(options, measure)
     scale = scale_given(options)
     with warnings_printed():
-        found = thinned(measure, size=options["size"], error=options["error"], **scale, rtol=options["rtol"])
+        found = thinned(measure, size=options["size"], error=options["error"], **scale, **_how(options))
     kept = kept_rows(table, measure, found, Reading(**reading_of(options)))
     with writing(out), atomic_path(out, replace=options["force"]) as draft:
         words = kept.write(draft, out.suffix.lower())
@@ -160,7 +165,7 @@ def modes(file: str, options: Options) -> None:
     table = open_table(file)
     measure = measure_of(table, options)
     with warnings_printed():
-        found = modes_of(measure)
+        found = modes_of(measure, progress=shows_progress(options))
     text, words = all_rows(table, measure, Reading(**reading_of(options))).labelled(found)
     if out == STDOUT:
         click.echo(text, nl=False)
@@ -185,7 +190,7 @@ def _thinned_in_words(found: Thinned) -> str:
 
 def banded(measure: Measure, profile: HeatProfile, options: Options) -> PopulationProfile | None:
     """Estimates for the law behind the sample at the scales of a profile; None, with a note, for what is no sample."""
-    how = {"weights_are": options["weights_are"], "rtol": options["rtol"]}
+    how = {"weights_are": options["weights_are"], **_how(options)}
     try:
         with warnings_printed():
             return population_profile(measure, times=profile.times, **how)

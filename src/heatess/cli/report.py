@@ -12,13 +12,14 @@ from typing import Any
 import click
 
 from .. import __version__
+from ..base.progress import Progress
 from ..drawing.axes import plain
 from ..inference.comparison import Comparison
 from ..measures.measure import Measure
 from ..profiles.profile import HeatProfile
 from ..readers import is_piped, title_of
 from .deliver import Options
-from .reading import warnings_printed
+from .reading import shows_progress, warnings_printed
 from .spelling import in_options
 
 #: Files up to this size, in bytes, get a checksum, which takes a second or two.
@@ -39,7 +40,7 @@ def page_writer(
     def write(draft: Path) -> None:
         from ..reporting import page_of
 
-        with warnings_printed():
+        with warnings_printed(), Progress(shows_progress(options)).told("report"):
             text = page_of(
                 {name: (profile, measures[name]) for name, profile in profiles.items()},
                 comparison=comparison,

@@ -17,7 +17,7 @@ from ..measures.measure import Measure
 from .deliver import Options, keep_apart, note, save
 from .kilometres import on_earth
 from .options import STDOUT, refuse_together
-from .reading import measure_of, warnings_printed
+from .reading import measure_of, shows_progress, warnings_printed
 from .screen import echo
 from .text import number
 
@@ -39,7 +39,7 @@ def density(file: str, options: Options) -> None:
     options = on_earth(options, measure)
     scale = {name: options[name] for name in ("angle", "time", "resolution") if options[name]}
     with warnings_printed():
-        found = density_of(measure, **scale, rtol=options["rtol"])
+        found = density_of(measure, **scale, rtol=options["rtol"], progress=shows_progress(options))
         out = options["out"]
         if out is not None and out.suffix.lower() in MAPS:
             refuse_others(found, "maps and contours")

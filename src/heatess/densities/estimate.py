@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import is_dask
 from ..base.errors import InputError, PrecisionError
+from ..base.progress import told
 from ..measures import scales
 from ..measures.measure import Measure
 from ..measures.scales import check_one_scale, check_rtol
@@ -29,6 +30,7 @@ Scale = dict[str, float | None] | None
 Collect = Callable[[int], Accumulator]
 
 
+@told
 def density(
     points: Any,
     weights: ArrayLike | None = None,
@@ -39,6 +41,7 @@ def density(
     time: float | None = None,
     resolution: float | None = None,
     rtol: float = 1e-8,
+    progress: bool = False,
 ) -> Density:
     """The heat-smoothed density of weighted points, at a given scale or at the one that the data support.
 
@@ -62,6 +65,8 @@ def density(
         At most one of them: the scale.
     rtol : float
         Accuracy of the density, as a share of its mean over the atoms.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray
 from ..base.errors import PrecisionWarning, warn
-from ..base.progress import Progress
+from ..base.progress import Progress, told
 from ..base.results import Result
 from ..engines import columns, plan
 from ..engines.base import PotentialQuestion, SlopesQuestion
@@ -85,6 +85,7 @@ class Gradient(Result):
         return f"Gradient({self.space!r}, n={len(self.weights)}: gESS {self.gess:.4g} at {at}; {largest})"
 
 
+@told
 def redundancy(
     points: Any,
     weights: ArrayLike | None = None,
@@ -95,6 +96,7 @@ def redundancy(
     time: float | None = None,
     resolution: float | None = None,
     rtol: float = 1e-8,
+    progress: bool = False,
 ) -> FloatArray:
     """How much of what an atom says others say too: 0 for an atom by itself, near 1 for one among many.
 
@@ -112,6 +114,8 @@ def redundancy(
         Absolute accuracy of the sum as a share of its mean over the atoms, 1 / gESS. For atoms with too little weight
         for that it is summed again over pairs if they are few, which is good to about 1e-12; where even that leaves a
         redundancy uncertain by 1e-4, a `PrecisionWarning` says so.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Returns
     -------
@@ -149,6 +153,7 @@ def redundancy(
     return np.asarray(1 - share)
 
 
+@told
 def gradient(
     points: Any,
     weights: ArrayLike | None = None,
@@ -159,6 +164,7 @@ def gradient(
     time: float | None = None,
     resolution: float | None = None,
     rtol: float = 1e-8,
+    progress: bool = False,
 ) -> Gradient:
     """The gradient of gESS at one scale, by the weights and, on spheres, by the points.
 
@@ -182,6 +188,8 @@ def gradient(
     rtol : float
         Absolute accuracy of f_i as a share of its mean 1 / G, and of its gradient as that share of the steepest slope
         that such an f can have, sqrt(2) / (G alpha) at small scales alpha = sqrt(8 t), in radians.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Returns
     -------

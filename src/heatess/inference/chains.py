@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray, IntArray, generator
 from ..base.errors import CalibrationWarning, InputError, PrecisionWarning, warn
-from ..base.progress import Progress
+from ..base.progress import Progress, told
 from ..measures.measure import Measure
 from ..measures.scales import OverScales, Scales, check_rtol, in_words
 from ..profiles.default_scales import scales_for
@@ -105,6 +105,7 @@ class ChainEss(OverScales):
         )
 
 
+@told
 def chain_ess(
     points: Any,
     *,
@@ -116,6 +117,7 @@ def chain_ess(
     chains: int | ArrayLike | None = None,
     rtol: float = 1e-8,
     rng: np.random.Generator | int | None = None,
+    progress: bool = False,
 ) -> ChainEss:
     """Effective number of draws of a Markov chain on a manifold, at every scale: n / (1 + 2 sum of autocorrelations).
 
@@ -152,6 +154,8 @@ def chain_ess(
         For the permutations that look for `suspects`.
     weights : None
         Draws of a chain count equally, so weights are refused.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Examples
     --------

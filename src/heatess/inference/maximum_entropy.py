@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ..answers.potential import potential
 from ..base.arrays import FloatArray, IntArray, whole
 from ..base.errors import InputError, PrecisionError
+from ..base.progress import told
 from ..base.results import Result
 from ..measures import scales
 from ..measures.measure import Measure, in_frame_of
@@ -129,6 +130,7 @@ class MaximumEntropy(Result):
         return ", ".join([*said, f"{100 * self.beyond:.1f} % beyond {self.degrees[-1]}"])
 
 
+@told
 def maximum_entropy(
     points: Any,
     weights: ArrayLike | None = None,
@@ -139,6 +141,7 @@ def maximum_entropy(
     time: float | None = None,
     resolution: float | None = None,
     max_degree: int = 8,
+    progress: bool = False,
 ) -> MaximumEntropy:
     """How much of the structure of a cloud is explained by its moments of degree 1, 2, ...: circles and spheres S^2.
 
@@ -161,6 +164,8 @@ def maximum_entropy(
         Exactly one of them: the scale of the smoothing.
     max_degree : int
         The last degree, up to 16.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Raises
     ------

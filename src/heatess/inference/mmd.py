@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import EPS, FloatArray, shown
 from ..base.errors import InputError, PrecisionWarning, ScaleError, warn
+from ..base.progress import told
 from ..engines import columns
 from ..engines.base import Difference, DifferenceQuestion
 from ..engines.centred import log_excess
@@ -32,6 +33,7 @@ class Apart(NamedTuple):
     rounding: FloatArray  # of the scaled weight at each of them
 
 
+@told
 def mmd2(
     a: Any,
     b: Any,
@@ -43,6 +45,7 @@ def mmd2(
     times: ArrayLike | None = None,
     resolutions: ArrayLike | None = None,
     rtol: float = 1e-8,
+    progress: bool = False,
 ) -> FloatArray:
     """Squared MMD of two weighted measures with the heat kernel k_2t, at every scale: how far apart they are there.
 
@@ -72,6 +75,8 @@ def mmd2(
         error (truncation, transform, rounding) is above both this and 1e-4: what is within *rtol* was asked for, and
         is not warned of. On meshes and point clouds that is the error for the eigenpairs as they are, and there is a
         warning from 0.1 on.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Returns
     -------
@@ -102,6 +107,7 @@ def mmd2(
     return mmd2_of(one, other, at.times, rtol)
 
 
+@told
 def mmd(
     a: Any,
     b: Any,
@@ -113,6 +119,7 @@ def mmd(
     times: ArrayLike | None = None,
     resolutions: ArrayLike | None = None,
     rtol: float = 1e-8,
+    progress: bool = False,
 ) -> FloatArray:
     """MMD of two weighted measures with the heat kernel k_2t, at every scale: the square root of `mmd2`.
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.errors import InputError
+from ..base.progress import told
 from ..base.results import Result
 from ..measures.measure import Measure, distinct_rows
 from ..measures.scales import resolve
@@ -86,12 +87,14 @@ class Modes(Result):
         return f"Modes({self.space!r}, n={self.n}: {what}, {shares}{more} %)"
 
 
+@told
 def modes(
     points: Any,
     weights: ArrayLike | None = None,
     *,
     log_weights: ArrayLike | None = None,
     space: Space | None = None,
+    progress: bool = False,
 ) -> Modes:
     """The modes of a cloud, wide and narrow ones, and the mode of each point.
 
@@ -118,6 +121,8 @@ def modes(
     ----------
     points, weights, log_weights, space
         As for `heat_profile`.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Returns
     -------

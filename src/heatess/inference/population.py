@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, generator, is_dask, shown
 from ..base.errors import CalibrationWarning, InputError, PrecisionWarning, warn
+from ..base.progress import told
 from ..engines.centred import Diagonal, diagonal_of
 from ..engines.plan import Outcome
 from ..measures import scales
@@ -183,6 +184,7 @@ class PopulationProfile(scales.OverScales):
         return f"{value:.4g}" if math.isnan(low) else f"{value:.4g} [{low:.4g}, {high:.4g}]"
 
 
+@told
 def population_profile(
     points: Any,
     weights: ArrayLike | None = None,
@@ -197,6 +199,7 @@ def population_profile(
     chains: Any = None,
     rtol: float = 1e-8,
     rng: np.random.Generator | int | None = None,
+    progress: bool = False,
 ) -> PopulationProfile:
     """Estimates for the law that a sample was drawn from, at every scale, with confidence bands.
 
@@ -246,6 +249,8 @@ def population_profile(
         Relative accuracy wanted of the sums of the sample.
     rng : Generator or int, optional
         Taken as by the other functions of inference, and not used: no chance enters, so results can always be repeated.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Returns
     -------

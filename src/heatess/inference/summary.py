@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from .. import baselines
 from ..answers.heat_profile import heat_profile
 from ..answers.spectrum import power_spectrum
+from ..base.progress import told
 from ..base.results import Result
 from ..measures.measure import Measure
 from ..spaces.base import Space
@@ -87,6 +88,7 @@ class Summary(Result):
         return "  ".join(f"{name} {value:.4g}" for name, value in known.items())
 
 
+@told
 def summarize(
     points: Any,
     weights: ArrayLike | None = None,
@@ -96,6 +98,8 @@ def summarize(
     angles: ArrayLike | None = None,
     times: ArrayLike | None = None,
     resolutions: ArrayLike | None = None,
+    rtol: float = 1e-8,
+    progress: bool = False,
 ) -> Summary:
     """Classical and geometric summaries of a weighted cloud, as in the paper's tables.
 
@@ -111,8 +115,8 @@ def summarize(
     if angles is None and times is None and resolutions is None:
         angles = DEFAULT_ANGLES
     space = measure.space
-    profile = heat_profile(measure, angles=angles, times=times, resolutions=resolutions)
-    spectrum = power_spectrum(measure, max_degree=2) if space.directional else None
+    profile = heat_profile(measure, angles=angles, times=times, resolutions=resolutions, rtol=rtol)
+    spectrum = power_spectrum(measure, max_degree=2, rtol=min(rtol, 1e-9)) if space.directional else None
     at = tuple(profile.angles.tolist())
     known = space.series is not None and space.angular
     return Summary(

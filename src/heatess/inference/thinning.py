@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..base.arrays import FloatArray, IntArray, positive, whole
 from ..base.blocks import one_blas_thread
 from ..base.errors import InputError
-from ..base.progress import Progress
+from ..base.progress import Progress, told
 from ..base.results import Result
 from ..engines import columns, overlaps, plan
 from ..measures import scales
@@ -114,6 +114,7 @@ class Thinned(Result):
         return f"Thinned({self.space!r}: {count}; gESS within {change} {where})"
 
 
+@told
 def thin(
     points: Any,
     weights: ArrayLike | None = None,
@@ -126,6 +127,7 @@ def thin(
     size: int | None = None,
     error: float | None = None,
     rtol: float = 1e-8,
+    progress: bool = False,
 ) -> Thinned:
     """A smaller weighted set that is the same at one scale and above, with a certificate of what it changes.
 
@@ -155,6 +157,8 @@ def thin(
         Exactly one of them: the finest scale that matters.
     rtol : float
         Accuracy of the sums that atoms are chosen by and that the certificate is made of, which counts it in.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Examples
     --------

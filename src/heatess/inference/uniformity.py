@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, IntArray, generator, whole
 from ..base.errors import InputError, ScaleError
+from ..base.progress import told
 from ..measures import scales
 from ..measures.measure import Measure
 from ..measures.scales import Scales
@@ -161,6 +162,7 @@ class UniformityTest(scales.OverScales):
         return f"{head}; least {claimed(smallest, 3).removeprefix('p = ')} {where})"
 
 
+@told
 def uniformity_test(
     points: Any,
     weights: ArrayLike | None = None,
@@ -175,6 +177,7 @@ def uniformity_test(
     chains: Any = None,
     draws: int | None = None,
     rng: Rng | None = None,
+    progress: bool = False,
 ) -> UniformityTest:
     """Test whether points are uniform on a compact homogeneous space: one p-value over several scales.
 
@@ -235,6 +238,8 @@ def uniformity_test(
         Number of random draws: at least 19. With it, the limit law is not used. Default where draws are needed: 999.
     rng : numpy.random.Generator or int, optional
         Where chance enters. Give it to be able to repeat a result; without it, draws differ from call to call.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Returns
     -------

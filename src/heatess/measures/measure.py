@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray, is_whole, numeric_array, shown
 from ..base.blocks import ROWS, map_rows, slices, span
+from ..base.completion import Tidied
 from ..base.directions import from_lonlat
 from ..base.errors import FrameWarning, InputError, warn
 from ..base.known import ABOUT, KINDS, SKY, Known, of_stack
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _sphere = lru_cache(maxsize=8)(Sphere)
 
 
-class Measure:
+class Measure(Tidied):
     """Weighted points on a manifold, checked once: every function that takes points takes a Measure in their place.
 
     Parameters
@@ -78,6 +79,8 @@ class Measure:
     >>> poles[poles.points[:, 2] != 0].known.labels
     array(['north', 'south'], dtype='<U5')
     """
+
+    _inside = frozenset(("of", "taken", "trusted"))
 
     space: Space
     points: NDArray[Any]

@@ -22,6 +22,7 @@ from ..answers.heat_profile import heat_profile
 from ..base.arrays import one_of, shown
 from ..base.errors import CalibrationWarning, InputError, InputTypeError, warn
 from ..base.files import AnyPath, atomic_path
+from ..base.progress import told
 from ..base.version import __version__
 from ..inference.comparison import Comparison, compare
 from ..inference.mmd import in_one_frame
@@ -37,6 +38,7 @@ from .static import static_figures
 QUICK, LONG = 200_000, 2_000_000
 
 
+@told
 def report(
     measures: Any,
     path: AnyPath,
@@ -50,6 +52,7 @@ def report(
     provenance: Mapping[str, str] | None = None,
     rtol: float = 1e-8,
     rng: np.random.Generator | int | None = None,
+    progress: bool = False,
 ) -> Path:
     """Write a report on one or several measures: one HTML file that needs no network and no other file.
 
@@ -78,6 +81,8 @@ def report(
         Randomness of the test of two measures.
     provenance : mapping, optional
         Labels and values to print at the end, for instance how the data were made.
+    progress : bool
+        Say on stderr, after three seconds, for how long it has been at work.
 
     Returns
     -------

@@ -6,13 +6,14 @@ A space knows nothing about engines: an engine asks a space for a capability, an
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, shown
+from ..base.completion import Tidied
 from ..base.errors import InputError, InputTypeError
 from ..heat.radial import resolutions_of_times
 from ..heat.series import LevelSeries, Series, times_of_resolutions
@@ -35,7 +36,7 @@ def check_space(space: Any, *, needed: bool = False) -> None:
         raise InputTypeError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
 
 
-class Space(ABC):
+class Space(Tidied):
     """A manifold with its Riemannian metric.
 
     Capabilities are objects, or None where a space has not got one. A homogeneous space whose heat kernel depends on
@@ -52,6 +53,11 @@ class Space(ABC):
     >>> sphere.uniform(5, np.random.default_rng(0)).shape
     (5, 3)
     """
+
+    _inside = frozenset(
+        "series transform pair_kernel embedding modes flow low_moments harmonics drawing zonal level_transform of_sphere "
+        "factor_series form heated log_own_density certified".split()
+    )
 
     #: True when distances are angles, so that scales are given in degrees.
     angular: bool = True
