@@ -55,8 +55,10 @@ class Space(Tidied):
     """
 
     _inside = frozenset(
-        "series transform pair_kernel embedding modes flow low_moments harmonics drawing zonal level_transform of_sphere "
-        "factor_series form heated log_own_density certified".split()
+        (
+            *("series", "transform", "pair_kernel", "embedding", "modes", "flow", "low_moments", "harmonics", "zonal"),
+            *("level_transform", "of_sphere", "factor_series", "drawing", "form", "heated", "log_own_density"),
+        )
     )
 
     #: True when distances are angles, so that scales are given in degrees.
