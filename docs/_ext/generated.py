@@ -271,3 +271,19 @@ def outward_links(text: str, page: Path) -> str:
         return f"{{download}}`{found[1]} <{found[2]}>`" if outside else found[0]
 
     return _OUTWARD.sub(replaced, text)
+
+
+_OUTPUT = re.compile(r"sphx-glr-script-out\n\n \.\. code-block:: none\n\n((?:(?:    .*)?\n)+)")
+_PICTURE = re.compile(r"\.\. image-sg:: (\S+)\n\s+:alt: (.*)")
+
+
+def answer_first(text: str) -> str:
+    """A page of the gallery with its last output, which is the answer, and its first picture below the title."""
+    outputs, pictures = _OUTPUT.findall(text), _PICTURE.findall(text)
+    if not outputs or not pictures:
+        return text
+    answer = " ".join(outputs[-1].split())
+    answer = re.sub(r"([*`|\\_])", r"\\\1", answer)
+    path, alt = pictures[-1]
+    top = f"**The answer:** {answer}\n\n.. image:: {path}\n    :alt: {alt}\n    :class: sphx-glr-single-img\n\n"
+    return re.sub(r"(\n=+\n\n?)", lambda title: f"{title[0]}{top}", text, count=1)

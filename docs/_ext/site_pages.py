@@ -21,6 +21,8 @@ _PLACEHOLDER = "# Gallery\n\nThe examples of the gallery are not part of this ch
 def insert_generated(app: Any, name: str, source: list[str]) -> None:
     """Replace each `<!-- generated: part -->` by what `generated.part()` writes, and links that leave the site."""
     source[0] = generated.outward_links(source[0], Path(app.env.doc2path(name)))
+    if name.startswith("gallery/plot_"):
+        source[0] = generated.answer_first(source[0])
     source[0] = MARK.sub(lambda found: str(getattr(generated, found[1])()), source[0])
 
 

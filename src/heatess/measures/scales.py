@@ -107,8 +107,8 @@ def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: An
         raise ScaleError(f"distances on {space!r} are not angles; give {ways}")
     if space.dim > ANGLE_DIMENSION:
         warn(
-            f"angles mislead on {space!r}: heat mixes a high-dimensional space long before alpha = sqrt(8 t) says "
-            "so; give resolutions= (the distance at which two atoms overlap by 1/e) instead",
+            f"angles mislead on {space!r}: in high dimension the angle sqrt(8 t) no longer matches what you see; "
+            "give resolutions= (the distance at which two points overlap by 1/e) instead",
             ScaleWarning,
         )
     values = DEFAULT_ANGLES.copy() if angles is None else _positive(in_unit(angles, "deg", "angles"), "angles")
