@@ -232,3 +232,56 @@ def test_disorientations_are_those_of_orix():
             for part in (x, y)
         )
         assert np.allclose(he.Rotations(symmetry=name).distance(x, y), (right - left).angle, atol=1e-12)
+
+
+DIRECTIONS = he.samplers.uniform(40, rng=5)
+
+
+@pytest.mark.parametrize("name", ["1", "D3", "T", "O", "121"])
+@pytest.mark.parametrize("inverse", [False, True])
+def test_pole_figures_are_sums_of_heat_on_the_sphere_over_all_that_looks_alike(name, inverse, monkeypatch):
+    """By the directions of all atoms, and by the levels."""
+    space, weights = he.Rotations(symmetry=name), np.random.default_rng(0).random(30)
+    x, direction = orientations(30), np.array([0.3, -0.2, 0.9])
+    density = he.density(x, weights, space=space, angle=30)
+    every = [x * g for g in Rotation.from_quat(space.group)]
+    turned = np.concatenate(
+        [(part.inv() if inverse else part).apply(direction / np.linalg.norm(direction)) for part in every]
+    )
+    shares = np.tile(weights, len(every))
+    for antipodal in (True, False):
+        both = (np.concatenate([turned, -turned]), np.tile(shares, 2)) if antipodal else (turned, shares)
+        kernel = he.Sphere(2).pair_kernel.terms(DIRECTIONS, both[0])(density.time / 2)  # k_t
+        expected = (kernel.excess @ both[1]) / both[1].sum() + 1
+        for most in (10**6, 0):
+            monkeypatch.setattr("heatess.densities.poles.MOST_DIRECTIONS", most)
+            find = density.inverse_pole_figure if inverse else density.pole_figure
+            found = find(direction, antipodal=antipodal)
+            assert (found.n, found.space, found.angle) == (30, he.Sphere(2), density.angle)
+            assert np.allclose(found.at(DIRECTIONS), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_pole_figures_of_parts_and_what_has_none():
+    space, x = he.Rotations(symmetry="O"), orientations(50)
+    parts = he.Accumulator(space, max_degree=60).add(x[:20]) + he.Accumulator(space, max_degree=60).add(x[20:])
+    whole, added = (he.density(found, space=None if found is parts else space, angle=30) for found in (x, parts))
+    assert np.allclose(added.at(x), whole.at(x), rtol=1e-9)
+    found = added.pole_figure([1, 1, 1])
+    assert np.allclose(found.at(DIRECTIONS), whole.pole_figure([1, 1, 1]).at(DIRECTIONS), atol=1e-9)
+    assert found.healpix(8).mean() == pytest.approx(1, abs=1e-4)
+    with pytest.raises(he.InputError, match="directions of one orientation are not"):
+        found.at(DIRECTIONS, error=True)
+    with pytest.raises(he.InputError, match=r"three numbers, not all zero, such as \[1, 1, 1\]"):
+        whole.pole_figure([0, 0, 0])
+    with pytest.raises(he.InputError, match=r"pole figures are of rotations, but this density is on Sphere\(2\)"):
+        found.pole_figure([0, 0, 1])
+
+
+def test_densities_of_cubes_are_drawn_as_three_pole_figures_of_equal_area():
+    density = he.density(Rotation.from_rotvec([[0.1, 0.2, 0.3]]), space=he.Rotations(symmetry="O"), angle=40)
+    figure = density.plot(levels=()).figure
+    assert [ax.get_title() for ax in figure.axes[::2]] == ["poles of 0 0 1", "poles of 1 1 0", "poles of 1 1 1"]
+    shades = next(part for part in figure.axes[0].collections if part.get_gid() == "heatess-density")
+    values = np.ma.filled(shades.get_array(), np.nan)
+    # Cells of an equal-area picture of half of the sphere have equal shares, and cubes both ends of each axis.
+    assert np.nanmean(values) == pytest.approx(1, abs=0.02)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,10 +34,16 @@ def draw(
     """See `Density.plot`."""
     space, drawing = density.space, density.space.drawing
     if projection is not None:
-        one_of(projection, "projection", ("mollweide", "globe"))
+        one_of(projection, "projection", ("mollweide", "globe", *DISCS))
+    if space.form == "quaternions":
+        return _pole_figures(density, ax, levels, projection, calibrated)
     edges = _Edges(density, levels, calibrated)
     if space.directional and space.dim == 2:
-        ax = (_globe if projection == "globe" else _map)(density, ax, edges, atoms)
+        wanted = projection or density.usual
+        if wanted in DISCS:
+            ax = _disc(density, ax, edges, atoms, wanted)
+        else:
+            ax = (_globe if wanted == "globe" else _map)(density, ax, edges, atoms)
     elif projection is not None:
         raise InputError(f"projection={projection!r} is for the sphere S^2, not for {space!r}; leave it out")
     elif drawing is not None and drawing.nodes is not None and drawing.faces is not None:
@@ -123,7 +130,21 @@ def _globe(density: Density, ax: Axes | None, edges: _Edges, atoms: bool) -> Axe
     inside = x**2 + y**2 < 1
     depth = np.sqrt(1 - x[inside] ** 2 - y[inside] ** 2)
     where = np.outer(mirror * x[inside], seen.right) + np.outer(y[inside], seen.up) + np.outer(depth, centre)
-    values, where = np.full(x.shape, np.nan), density.space.check(where)
+    ax = _round(density, ax, side, inside, where, edges)
+    if atoms:
+        points = density.atoms("a picture with atoms").points[:MOST_ATOMS]
+        points = points[points @ centre > 0]
+        ax.plot(mirror * points @ seen.right, points @ seen.up, ".", color="white", markersize=1.5, alpha=0.6)
+    lon, lat = np.degrees(np.arctan2(centre[1], centre[0])), np.degrees(np.arcsin(np.clip(centre[2], -1, 1)))
+    ax.set_xlabel(f"seen from above {lon:.0f}° east, {lat:.0f}° north")
+    return ax
+
+
+def _round(
+    density: Density, ax: Axes | None, side: FloatArray, inside: NDArray[np.bool_], where: FloatArray, edges: _Edges
+) -> Axes:
+    """Shades in a circle, of the density at directions *where* for the cells inside."""
+    values, where = np.full(inside.shape, np.nan), density.space.check(where)
     values[inside] = density.at_checked(where)
     ax = new_axes(ax)
     least, norm = shades_of(values)
@@ -131,14 +152,63 @@ def _globe(density: Density, ax: Axes | None, edges: _Edges, atoms: bool) -> Axe
     picture = ax.pcolormesh(side, side, np.maximum(values, least), gid="heatess-density", **look)
     shade_bar(ax, picture, _unit(density))
     edges.draw(ax, side, side, edges.values(values, where))
-    if atoms:
-        points = density.atoms("a picture with atoms").points[:MOST_ATOMS]
-        points = points[points @ centre > 0]
-        ax.plot(mirror * points @ seen.right, points @ seen.up, ".", color="white", markersize=1.5, alpha=0.6)
-    lon, lat = np.degrees(np.arctan2(centre[1], centre[0])), np.degrees(np.arcsin(np.clip(centre[2], -1, 1)))
-    ax.set(aspect="equal", xlabel=f"seen from above {lon:.0f}° east, {lat:.0f}° north", xticks=[], yticks=[])
+    ax.set(aspect="equal", xticks=[], yticks=[])
     ax.set_frame_on(False)
     return ax
+
+
+class _Disc(NamedTuple):
+    """How the upper half of a sphere becomes a disc of radius one."""
+
+    to_sphere: Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # x / X and z, from the radius
+    from_height: Callable[[FloatArray], FloatArray]  # X / x, from z
+
+
+#: Lambert's projection, which keeps areas, and the stereographic one, which keeps angles.
+DISCS = {
+    "equal-area": _Disc(lambda r: (np.sqrt(2 - r * r), 1 - r * r), lambda z: 1 / np.sqrt(1 + z)),
+    "stereographic": _Disc(lambda r: (2 / (1 + r * r), (1 - r * r) / (1 + r * r)), lambda z: 1 / (1 + z)),
+}
+
+
+def _disc(density: Density, ax: Axes | None, edges: _Edges, atoms: bool, projection: str) -> Axes:
+    """The upper half of the sphere seen along z, x to the right and y up, as pole figures are drawn."""
+    side, disc = (2 * np.arange(ACROSS) + 1) / ACROSS - 1, DISCS[projection]
+    x, y = np.meshgrid(side, side)
+    inside = np.hypot(x, y) < 1
+    spread, height = disc.to_sphere(np.hypot(x, y)[inside])
+    where = np.column_stack([x[inside] * spread, y[inside] * spread, height])
+    ax = _round(density, ax, side, inside, where, edges)
+    if atoms:
+        points = density.atoms("a picture with atoms").points[:MOST_ATOMS]
+        points = points[points[:, 2] >= 0]
+        ax.plot(*(points[:, :2] * disc.from_height(points[:, 2:])).T, ".", color="white", markersize=1.5, alpha=0.6)
+    turn = np.linspace(0, 2 * math.pi, 361)
+    ax.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8)
+    for name, place in (("x", (1.06, 0.0)), ("y", (0.0, 1.06))):
+        ax.annotate(name, place, ha="center", va="center", color=GREY, annotation_clip=False)
+    ax.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12))
+    return ax
+
+
+def _pole_figures(
+    density: Density, ax: Axes | None, levels: ArrayLike, projection: str | None, calibrated: bool
+) -> Axes:
+    """Of three directions that do not look alike, side by side; of the first alone in an Axes that is given."""
+    from .poles import three_directions
+
+    directions = three_directions(density)
+    how: dict[str, Any] = {"levels": levels, "projection": projection, "calibrated": calibrated}
+    if ax is not None:
+        return density.pole_figure(directions[0]).plot(ax, **how)
+    figure = new_figure(12.0, 3.8)
+    for place, direction in enumerate(directions, 1):
+        own = figure.add_subplot(1, 3, place)
+        density.pole_figure(direction).plot(own, **how)
+        own.set_title(f"poles of {' '.join(map(str, direction))}", fontsize="medium", color=GREY)
+    figure.suptitle(f"{density.n:,} atoms, smoothed at {density.angle:.3g}°", fontsize="medium", color=GREY)
+    first: Axes = figure.axes[0]
+    return first
 
 
 def _curve(density: Density, drawing: Drawing, cells: Cells, ax: Axes | None, edges: _Edges, atoms: bool) -> Axes:

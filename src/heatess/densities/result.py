@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from .leaving import LeftOut
     from .maps import Grid
+    from .poles import PoleFigure
     from .region import Region
 
 #: What a unit of area is on a sphere of radius one, in the unit's own size: areas are multiplied by it.
@@ -79,6 +80,9 @@ class Density(Result):
     notes: tuple[str, ...]
     measure: Measure | Sums
     rtol: float
+
+    #: The projection of pictures on S^2.
+    usual: ClassVar[str] = "mollweide"
 
     schema: ClassVar[str] = "heatess.density/1"
     columns: ClassVar[tuple[str, ...]] = ("scales", "cv")
@@ -282,6 +286,33 @@ class Density(Result):
 
         return contours(self, levels, calibrated)
 
+    def pole_figure(self, direction: ArrayLike, *, antipodal: bool = True) -> PoleFigure:
+        """Where a *direction* of the crystal points in the sample: the density of R h on S^2, on rotations.
+
+        All directions that look alike count, and both ends of each if *antipodal*. `at`, `region`, `healpix` and
+        `plot`, an equal-area picture of the upper half, are as for any density; at the same scale.
+
+        >>> import heatess as he
+        >>> cubes = he.density([[0, 0, 0, 1]], space=he.Rotations(symmetry="O"), angle=20)
+        >>> cubes.pole_figure([1, 0, 0]).at([[0, 0, 1]]).round(2)
+        array([11.])
+        """
+        from .poles import pole_figure
+
+        return pole_figure(self, direction, inverse=False, antipodal=antipodal)
+
+    def inverse_pole_figure(self, direction: ArrayLike, *, antipodal: bool = True) -> PoleFigure:
+        """Which directions of the crystal point along a *direction* of the sample: the density of R^-1 r on S^2.
+
+        >>> import heatess as he
+        >>> cubes = he.density([[0, 0, 0, 1]], space=he.Rotations(symmetry="O"), angle=20)
+        >>> cubes.inverse_pole_figure([0, 0, 2]).at([[1, 0, 0]]).round(2)
+        array([11.])
+        """
+        from .poles import pole_figure
+
+        return pole_figure(self, direction, inverse=True, antipodal=antipodal)
+
     def plot(  # type: ignore[override]
         self,
         ax: Axes | None = None,
@@ -293,8 +324,9 @@ class Density(Result):
     ) -> Axes:
         """Draw the density, with the edges of the regions that hold shares of the mass, and return the Axes.
 
-        On S^2 a map in Mollweide's *projection*, or the half of a "globe" with most of the mass; on circles a curve,
-        on the plane and two-dimensional tori shades, on meshes the surface, without edges.
+        On S^2 a map in Mollweide's *projection*, or the half of a "globe" with most of the mass, or the upper half,
+        "equal-area" or "stereographic"; on circles a curve, on the plane and two-dimensional tori shades, on meshes the
+        surface, without edges; on rotations three pole figures, of directions that do not look alike.
 
         >>> import heatess as he
         >>> he.density([[0, 0, 1]], angle=60).plot().name

@@ -103,6 +103,9 @@ class Space(Tidied):
     #: Spheres whose harmonics, multiplied, are the eigenfunctions; empty where there are none.
     harmonics: tuple[Harmonics, ...] = ()
 
+    #: On rotations, those that leave things as they are: quaternions of shape (order, 4), the unit first.
+    group: FloatArray | None = None
+
     #: Dimension and scalar curvature, which a space sets.
     _dim: int
     _curvature: float = 0.0

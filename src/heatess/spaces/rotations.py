@@ -108,6 +108,7 @@ class Rotations(Space):
             self._orbits(group, plain)
             return
         self._cell: Cell | None = None
+        self.group = np.array([[0.0, 0.0, 0.0, 1.0]])
         self.series, self.low_moments = series, low
         self.transform, self.pair_kernel = WignerTransform(series, low), plain
         self.embedding = AxisEmbedding(series, 4, unit_rows, radius=2.0)
@@ -119,6 +120,7 @@ class Rotations(Space):
         inverse = group.frame * [-1.0, -1.0, -1.0, 1.0]
         turned = multiplied(inverse, multiplied(group.elements, group.frame))
         self._levels: LevelSeries = levels
+        self.group = group.elements
         self.transform = OrbitTransform(
             Group(group.name, levels, tuple(map(tuple, turned.tolist())), group.fold, tuple(group.frame.tolist()))
         )

@@ -105,6 +105,16 @@ class OrbitTransform(LevelTransform):
                 rows[:, _orders(level, self._group.fold)] = own @ np.conj(basis.T)
         return found
 
+    def of_rotations(self, coefficients: Coefficients) -> Coefficients:
+        """Coefficients of the rotations of a measure that is spread over all x g, out of the frame: a^l D^l(h)^*."""
+        found, frame = self.spread(coefficients), np.array(self._group.frame)
+        if self._group.frame == (0.0, 0.0, 0.0, 1.0):
+            return found
+        with one_blas_thread():
+            for level, _, rows in self._levels(found):
+                rows[:] = rows @ np.conj(_matrix(frame, level).T)
+        return found
+
     def _levels(self, whole: Coefficients) -> Iterator[tuple[int, NDArray[np.complex128], Coefficients]]:
         """Levels with functions, their bases, and their coefficients of the rotations, shape (l + 1, 2l + 1)."""
         starts = start(np.arange(int(self.most) + 2))
@@ -278,6 +288,14 @@ def _right_angles(level: int) -> FloatArray:
     # Products of two entries of a row are all that matters, so the sign of a whole row is free.
     whole[:level] = (whole[level + 1 :] * (-1.0) ** np.arange(-level, level + 1))[::-1]
     return whole
+
+
+def _matrix(rotation: FloatArray, level: int) -> NDArray[np.complex128]:
+    """D^l of one rotation, shape (2l + 1, 2l + 1)."""
+    ((a, b, c),), orders = euler_angles(rotation[None]), np.arange(-level, level + 1)
+    whole = _right_angles(level)
+    tilted = (whole * np.exp(1j * b * orders)[:, None]).T @ whole
+    return np.asarray(np.exp(1j * np.add.outer(a * orders, c * orders)) * tilted)
 
 
 def _mirrored(rows: NDArray[np.complex128], level: int, fold: int) -> NDArray[np.complex128]:

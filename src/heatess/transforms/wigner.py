@@ -77,6 +77,10 @@ class WignerTransform(LevelTransform):
             total += found
         return total
 
+    def of_rotations(self, coefficients: Coefficients) -> Coefficients:
+        """Coefficients of the rotations themselves."""
+        return coefficients
+
     def moments(self, coefficients: Coefficients) -> FloatArray:
         """b_l = sum_mn |a^l_mn|^2 / (2l + 1)."""
         starts = start(np.arange(int(self.most) + 2))
