@@ -11,6 +11,7 @@ import shlex
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.io import mmwrite
 
 import heatess as he
 from heatess.cli import main
@@ -344,3 +345,24 @@ def test_a_graph_without_nodes_is_told_by_every_command(tmp_path):
     for command in ("profile", "inspect"):
         found = CliRunner().invoke(main, [command, str(path)])
         assert (found.exit_code, "holds 0 nodes; a graph has at least two" in found.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("name", ["a.net", "a.gexf", "a.mtx"])
+def test_networks_of_other_programs_are_read_after_the_line_of_the_message(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    graph = nx.karate_club_graph()
+    if name == "a.mtx":
+        mmwrite(name, nx.to_scipy_sparse_array(graph))
+    else:
+        {"a.net": nx.write_pajek, "a.gexf": nx.write_gexf}[name](graph, name)
+    with pytest.raises(he.InputError, match="which heatess does not read") as told:
+        he.read(name)
+    exec(shlex.split(str(told.value))[-1], {})
+    assert he.gess(he.read("a.graphml"), time=0.1) == pytest.approx(he.gess(graph, time=0.1), rel=1e-9)
+    (tmp_path / "a.graphml").rename("a.xml")
+    assert he.read("a.xml").n == 34
+
+
+def test_a_directed_graph_without_edges_is_refused():
+    with pytest.raises(he.InputError, match="3 components"):
+        he.Graph(nx.empty_graph(3, nx.DiGraph))

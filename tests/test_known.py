@@ -444,7 +444,7 @@ def test_rows_that_run_on_in_time_are_asked_about(tmp_path, times):
 
 
 def test_rows_close_to_the_next_are_asked_about_without_a_column_of_times(tmp_path):
-    """A path that has no times had a p-value for independent draws; sorted groups and draws in no order have one."""
+    """A path without times has no p-value unasked; sorted groups, which may be frames of a simulation, a warning."""
     rng = np.random.default_rng(3)
     groups = [he.samplers.von_mises_fisher(60, axis, 200, rng=rng) for axis in np.eye(3)]
     for name, rows in (("path", slow_chain(400, rng)), ("groups", np.concatenate(groups)), ("draws", CLOUD)):
@@ -456,8 +456,24 @@ def test_rows_close_to_the_next_are_asked_about_without_a_column_of_times(tmp_pa
     assert he.compare(other, path, angles=[30], draws=19).test is None
     assert he.uniformity_test(he.read(tmp_path / "path.csv", kind="draws")).pvalue < 1
     shuffled = path[rng.permutation(path.n)]
-    for found in (other, he.read(tmp_path / "groups.csv"), shuffled):
+    for found in (other, he.read(tmp_path / "groups.csv", kind="draws"), shuffled):
         assert he.uniformity_test(found, draws=19).pvalue <= 1
+    with pytest.warns(he.CalibrationWarning, match=r"rows may be in an order: .* 0.12 of .* kind='draws' if .* sorted"):
+        he.uniformity_test(he.read(tmp_path / "groups.csv"), draws=19)
+
+
+def test_frames_of_a_simulation_far_apart_are_warned_of_and_right_as_chains(tmp_path):
+    """Fast motion within two states and rare steps between them: the next row is not much nearer than others."""
+    rng = np.random.default_rng(0)
+    for name in ("a", "b"):
+        state = np.cumsum(rng.random(1000) < 0.03) % 2
+        angles = np.stack([np.where(state, -60, 60), np.where(state, -45, 130)], axis=1) + rng.normal(0, 40, (1000, 2))
+        np.savetxt(tmp_path / f"{name}.csv", angles, delimiter=",", header="phi,psi", comments="")
+    frames = [he.read(tmp_path / f"{name}.csv") for name in ("a", "b")]
+    with pytest.warns(he.CalibrationWarning, match=r"as in frames of a simulation.*kind='chains' if they follow"):
+        unasked = he.two_sample_test(*frames, angles=[60], rng=0)
+    chains = [he.read(tmp_path / f"{name}.csv", kind="chains") for name in ("a", "b")]
+    assert unasked.pvalue < 0.01 < 0.05 < he.two_sample_test(*chains, angles=[60], rng=0).pvalue
 
 
 def test_times_in_no_order_are_not_asked_about(tmp_path):

@@ -427,3 +427,15 @@ def test_json_is_known_whatever_the_file_is_called(tmp_path, text):
     (tmp_path / "a.dat").write_text(text)
     (tmp_path / "a.csv").write_text("lon,lat\n1.5,2.5\n3.5,-4.5\n")
     np.testing.assert_array_equal(*(he.read(tmp_path / name).points for name in ("a.dat", "a.csv")))
+
+
+@pytest.mark.parametrize("shape", [(600, 16, 2), (4, 300, 2)])  # (draw, chain, d) of emcee, and (chain, draw, d)
+def test_draws_of_chains_stay_chains_when_saved_as_advised(tmp_path, monkeypatch, shape):
+    monkeypatch.chdir(tmp_path)
+    array = np.random.default_rng(0).normal(5, 1, shape)
+    np.save("a.npy", array)
+    exec(message("a.npy").partition(" too: ")[2], {"numpy": np, "array": array})
+    found = he.read("chains.npz", space="euclidean")
+    assert found.known.chains == min(shape[:2])
+    one = found.points[found.known.chain_labels(found.n) == 0]
+    np.testing.assert_array_equal(one, array[:, 0] if shape[0] == 600 else array[0])

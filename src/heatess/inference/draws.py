@@ -158,19 +158,20 @@ def step_of(tau: float) -> int:
     return 1 if tau <= 1 else math.ceil(math.log(LEFT) / math.log((tau - 1) / (tau + 1)))
 
 
-def share_of_steps(measure: Measure) -> float:
-    """The mean distance from a row to the next as a share of that of rows at random; 1 where rows are in no order.
+def share_of_steps(measure: Measure) -> tuple[float, bool]:
+    """The mean distance from a row to the next as a share of that of rows at random, 1 if it may be less by chance,
+    and whether rows run on: ten rows on it is further, unlike in a table that is sorted by groups.
 
-    They are in none if it may be less by chance, or if ten rows on it is as near, as in a table that is sorted by
-    groups. Nodes of graphs and meshes follow each other as they are numbered, and have a share of 1.
+    Nodes of graphs and meshes follow each other as they are numbered, and have a share of 1.
 
     >>> turns = np.linspace(0, 20, 500)
-    >>> round(share_of_steps(Measure(np.stack([np.cos(turns), np.sin(turns)], axis=1))), 3)
-    0.026
+    >>> share, runs_on = share_of_steps(Measure(np.stack([np.cos(turns), np.sin(turns)], axis=1)))
+    >>> round(share, 3), runs_on
+    (0.026, True)
     """
     n, space, points = measure.n, measure.space, measure.points
     if n < FEWEST or space.modes is not None:
-        return 1.0
+        return 1.0, False
     rng = np.random.default_rng(0)
     rows = np.arange(n - ON) if n <= STEPS else np.sort(rng.choice(n - ON, STEPS, replace=False))
     others = (rows + rng.integers(1, n, len(rows))) % n
@@ -178,4 +179,4 @@ def share_of_steps(measure: Measure) -> float:
     shorter = float(chance.mean() - steps.mean())
     nearer = float(np.median(steps)) < NEARER * float(np.median(on))
     certain = shorter > CERTAIN * float(chance.std()) / math.sqrt(len(rows))
-    return float(steps.mean() / chance.mean()) if nearer and certain else 1.0
+    return float(steps.mean() / chance.mean()) if certain else 1.0, nearer

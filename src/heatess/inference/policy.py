@@ -19,8 +19,8 @@ from .serial import Serial, in_blocks, thinned
 from .weights import WeightsAre
 
 #: Steps from row to row, as a share of the distance of rows at random, below which rows of a file are in an order: that
-#: of a chain with an autocorrelation of 0.75, whose time is 7 draws.
-NEAR = 0.5
+#: of a chain with an autocorrelation of 0.75, whose time is 7 draws; and below which there is a warning.
+NEAR, NEARER = 0.5, 0.9
 
 #: Effective number of atoms that carry the variance of importance weights, (sum w^2)^2 / sum w^4: below the first there
 #: is no p-value and no band, below the second a warning. It stays small, whatever n is, from a tail index of 1/2 on.
@@ -90,15 +90,30 @@ def _chains_of(
         )
     if known.doubt:
         raise KindError(f"{known.source or name}: {known.doubt}; draws alone have a {what}")
-    if known.kind is None and known.source and (share := share_of_steps(measure)) < NEAR:
-        raise KindError(
-            f"{known.source}: its rows are in an order: from one to the next is {share:.2g} of the distance of rows at "
-            "random, as in a trajectory, a Markov chain or a sorted table; say kind='draws' if they are independent "
-            f"draws that were sorted, or kind='trajectory' or kind='chains'; draws alone have a {what}"
-        )
+    if known.kind is None and known.source:
+        _refuse_order(measure, known.source, what)
     if known.kind == "chains":
         return in_chains(measure, known.chain_labels(measure.n))
     return None
+
+
+def _refuse_order(measure: Measure, source: str, what: str) -> None:
+    """Refuse rows of a file that run on from one to the next, and warn of those that are nearer than at random."""
+    share, runs_on = share_of_steps(measure)
+    if share >= NEARER:
+        return
+    order = f"from one to the next is {share:.2g} of the distance of rows at random"
+    like, unlike = "a trajectory, a Markov chain", "kind='draws' if they are independent draws that were sorted"
+    if share < NEAR and runs_on:
+        raise KindError(
+            f"{source}: its rows are in an order: {order}, as in {like} or a sorted table; say {unlike}, or "
+            f"kind='trajectory' or kind='chains'; draws alone have a {what}"
+        )
+    warn(
+        f"{source}: its rows may be in an order: {order}, as in frames of a simulation, {like} or a sorted table, "
+        f"whose {what} would be too sure; say {unlike}, or kind='chains' if they follow from each other",
+        CalibrationWarning,
+    )
 
 
 class Standing(NamedTuple):

@@ -104,8 +104,20 @@ def _remedy(array: NDArray[Any]) -> str:
         call = f"scipy's Rotation.from_matrix({part}).as_quat()"
         argument = "{'qx': '0', 'qy': '1', 'qz': '2', 'qw': '3'}"
         return f"save its rotations as quaternions, {call}, and read those with columns={argument}"
-    rows = f": array.reshape(-1, {array.shape[-1]})" if array.ndim > 2 and array.size else ""
-    return f"save one point per row{rows}"
+    if array.ndim < 3 or not array.size:
+        return "save one point per row"
+    rows = f"array.reshape(-1, {array.shape[-1]})"
+    return f"save one point per row: {rows}" + (_with_chains(array.shape, rows) if array.ndim == 3 else "")
+
+
+def _with_chains(shape: tuple[int, ...], rows: str) -> str:
+    """How draws of chains are saved, so that they are known to be such; there are fewer chains than draws."""
+    axis = int(shape[0] > shape[1])
+    chain = f"numpy.indices(array.shape[:2])[{axis}].ravel()"
+    return (
+        f"; if these are {shape[axis]:,} Markov chains of {shape[1 - axis]:,} draws, save which is of which chain too: "
+        f"numpy.savez('chains.npz', points={rows}, chain={chain})"
+    )
 
 
 def _refuse_empty(shape: tuple[int, ...], source: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..base.errors import InputError
 from ..tables.table import Table
-from . import geo, quakeml, votable
+from . import geo, graph, quakeml, votable
 from .foreign import split_label
 from .streams import Source, packed, root_of
 from .unread import line_to, sentence
@@ -20,7 +20,7 @@ _STATIONS = (
 
 
 def table(path: Path, source: Source | None = None) -> Table:
-    """The events of QuakeML, the table of a VOTable, the points of GPX and KML; for others who reads them."""
+    """Events of QuakeML, the table of a VOTable, points of GPX and KML, nodes of GraphML; for others who reads them."""
     file, _ = split_label(path)
     source = source or Source(file)
     root = root_of(source)
@@ -32,6 +32,8 @@ def table(path: Path, source: Source | None = None) -> Table:
         )
     if root == "votable":
         return votable.table(path)
+    if root == "graphml":
+        return graph.table(path)
     if root in ("gpx", "kml"):
         return geo.table(path)
     raise InputError(_sentence(file, root))

@@ -72,6 +72,11 @@ _PICKLE = Other(
 _TENSORS = Other(
     "a file of torch", "torch numpy", "import torch, numpy; numpy.save({out!r}, torch.load({file!r}).numpy())", ".npy"
 )
+_NETWORK = "import networkx as n; n.write_graphml(n.read_KIND({file!r}), {out!r})"
+_MATRIX = (
+    "import networkx as n, scipy.io as s; m = s.mmread({file!r}); n.write_graphml(n.from_scipy_sparse_array(m, "
+    "create_using=n.Graph if abs(m - m.T).max() == 0 else n.DiGraph), {out!r})"
+)
 
 #: Well-known formats by their suffix.
 OTHERS = {
@@ -136,6 +141,11 @@ OTHERS = {
             ".ply",
         ),
     ),
+    **dict.fromkeys(
+        (".net", ".paj"), Other("a network of Pajek", "networkx", _NETWORK.replace("KIND", "pajek"), ".graphml")
+    ),
+    ".gexf": Other("a network of Gephi", "networkx", _NETWORK.replace("KIND", "gexf"), ".graphml"),
+    ".mtx": Other("a matrix", "networkx scipy", _MATRIX, ".graphml", "a graph, if it is square"),
     ".safetensors": Other(
         "a file of tensors",
         "safetensors numpy",

@@ -83,7 +83,7 @@ class Network:
             return Links(matrix, remarks + _parallel(repeated))
         total = matrix + mirrored
         opposite = matrix.nnz - total.nnz // 2
-        if self.directed and not both:
+        if self.directed and not both and matrix.nnz:
             self._refuse_directed(matrix, mirrored)
         if self.directed is None and not both and (repeated or opposite):
             self._refuse_repeated(proper)

@@ -55,7 +55,9 @@ LOG_WEIGHTS = (
     *("log_weight", "log_weights", "logw", "log_w", "logweight", "logweights", "lw", "logwt", "log_wt"),
     *("ln_weight", "ln_weights", "lnw", "ln_w"),
 )
-_LIKE_WEIGHTS = re.compile(r".*(weight|(^|[^a-z])wt([^a-z]|$)|(log|ln)_?w(t|$)).*", re.I)
+_LIKE_WEIGHTS = re.compile(
+    r".*(weight|multiplicity|(^|[^a-z])(wt|prob(ability|density)?)([^a-z]|$)|(log|ln)_?w(t|$)).*", re.I
+)
 _WEIGHT_FILE = re.compile(r"\.(npz|txt|csv|dat|tsv|json|parquet|h5)$", re.I)
 _OTHER_BASE = re.compile(r"log_?(10|2)(?!\d)", re.I)
 _POSITIONS = (
