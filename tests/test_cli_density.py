@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -52,15 +53,39 @@ def test_regions_that_are_too_small_are_told(run):
     both = np.concatenate([rng.normal(scale=scale, size=(150, 2)) for scale in (0.1, 2.0)])
     np.savetxt("b.csv", both, "%.17g", ",", header="a,b", comments="")
     words = ("b.csv", "--columns", "a,b", "--space", "euclidean")
-    assert "of the law behind the sample: one scale does not fit" in run(*words).stderr
-    assert "one scale does not fit" not in run(*words, "--time", "0.5").stderr
+    assert "add --calibrated for one that holds its share" in run(*words).stderr
+    assert "--calibrated" not in run(*words, "--time", "0.5").stderr
+    result = run(*words, "--calibrated")
+    assert "--calibrated" not in result.stderr
+    assert [row.split()[-1] for row in result.stdout.splitlines()[4:6]] == ["50", "90"]
+    assert "Regions are those of the density at" in result.stdout
+
+
+def test_a_report_shows_the_density_that_was_asked_for(run):
+    assert run("a.csv", "--angle", "20", "--levels", "0.7", "-o", "page.html").exit_code == 0
+    with open("page.html", encoding="utf-8") as stream:
+        found = json.loads(re.search(r'id="heatess-data">(.*?)</script>', stream.read(), re.DOTALL)[1])
+    mass = found["measures"][0]["mass"]
+    assert "smoothed at 2,224 km (20°)." in mass["sentence"]
+    assert (mass["curve"], mass["regions"]["rows"][0][0]) == (None, pytest.approx(70))
+
+
+def test_sums_over_parts_have_a_map(run):
+    he.Accumulator(max_degree=60).add(CLOUD[:30], frame="icrs").add(CLOUD[30:]).save("state.npz")
+    result = run("state.npz", "--angle", "20", "-o", "map.nc")
+    assert (result.exit_code, "deg^2" in result.stdout, "held" in result.stdout) == (0, True, False)
+    expected = he.density(CLOUD, angle=20).region([0.5, 0.9]).area_in("deg2")
+    rows = [row.split() for row in result.stdout.splitlines()[4:6]]
+    np.testing.assert_allclose([float(row[2].replace(",", "")) for row in rows], expected, rtol=1e-3)
+    refused = run("state.npz", "--angle", "20", "-o", "page.html")
+    assert (refused.exit_code, "write a map, such as map.fits" in refused.stderr) == (3, True)
 
 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (["a.csv", "--levels", "90"], 2, "write for instance 0.5,0.9"),
-        (["a.csv", "-o", "map.tif"], 2, "does not end in .fits or .nc"),
+        (["a.csv", "-o", "map.txt"], 2, "does not end in .fits or .nc"),
         (["a.csv", "--space", "Torus(2)", "--columns", "lon,lat", "--units", "deg", "-o", "map.nc"], 3, "sphere S^2"),
         (["a.csv", "--kind", "complete"], 3, "give the scale as --angle or --time"),
     ],

@@ -111,6 +111,38 @@ def test_spectrum_modes_and_shares_are_those_of_the_library(page):
     np.testing.assert_allclose(told["maximum_entropy"]["shares"], shares.shares, rtol=1e-9)
 
 
+def test_the_panel_on_the_mass_is_that_of_the_density(page):
+    """Scale, curve and regions; the map has the density at the centres of its cells, within its 256 shades."""
+    measure, _, data = page
+    law, told = he.density(measure), data["measures"][0]["mass"]
+    region = law.region([0.5, 0.9])
+    assert f"smoothed at {law.angle:.3g}°" in told["sentence"]
+    assert told["curve"]["chosen"] == pytest.approx(law.angle)
+    keys = [column["key"] for column in told["regions"]["columns"]]
+    share, held = (np.array(told["regions"]["rows"])[:, keys.index(key)].astype(float) for key in ("share", "held"))
+    np.testing.assert_allclose(share, 100 * region.area)
+    np.testing.assert_allclose(held, 100 * region.held)
+    drawn = told["map"]
+    np.testing.assert_allclose([10 ** level["log"] for level in drawn["levels"]], region.threshold)
+    lat = 90 - 180 * (np.arange(drawn["rows"]) + 0.5) / drawn["rows"]
+    lon = 360 * (np.arange(drawn["columns"]) + 0.5) / drawn["columns"] - 180
+    where = he.from_lonlat(*(part.ravel() for part in np.meshgrid(lon, lat)), units="deg")
+    step = (drawn["most"] - drawn["least"]) / 255
+    logs = np.log10(np.maximum(law.at(where), 10 ** drawn["least"]))
+    np.testing.assert_allclose(drawn["least"] + step * numbers(drawn["values"], "u1"), logs, atol=0.51 * step)
+
+
+def test_a_density_is_shown_where_there_is_one_and_else_the_page_says_why(tmp_path):
+    near, scales = he.samplers.von_mises_fisher(60, [0.6, 0, 0.8], 4000.0, rng=1), {"angles": [1, 2, 4]}
+    small = data_in(he.report(he.Measure(near), tmp_path / "a.html", **scales))["measures"][0]["mass"]["map"]
+    assert (small["layout"], small["half"] < 10) == ("patch", True)
+    data = data_in(he.report(he.Measure(near, kind="complete"), tmp_path / "b.html", **scales))
+    assert data["measures"][0]["mass"] is None
+    assert "Where the mass is: points are a complete list" in data["methods"][-1]["text"]
+    data = data_in(he.report(he.samplers.uniform(50, 30, rng=1), tmp_path / "c.html", resolutions=[40, 60]))
+    assert "a density in 30 dimensions says little" in data["methods"][-1]["text"]
+
+
 def test_tables_of_atoms_have_the_heaviest_and_the_most_redundant(page):
     measure, _, data = page
     atoms = data["measures"][0]["atoms"]

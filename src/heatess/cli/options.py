@@ -331,11 +331,13 @@ redundancies = _all(
     ),
 )
 
-_MAPS = (".fits", ".nc", ".geojson", ".png", ".svg", ".pdf")
-_MAP = "Write a map: .fits (HEALPix), .nc (grid), .geojson (contours), or a picture, .png, .svg, .pdf."
+_MAPS = (".fits", ".nc", ".tif", ".geojson", ".png", ".svg", ".pdf", ".html")
+_MAP = "Write a map, .fits (HEALPix), .nc, .tif (grid), .geojson (contours), a picture, .png, .svg, .pdf, or a report,"
+_MAP += " .html."
 maps = _all(
     click.option("-o", "--out", help=_MAP, **_file(*_MAPS)),
     click.option("--levels", type=levels, metavar="P,...", help="Shares of the mass whose regions are told. [0.5,0.9]"),
+    click.option("--calibrated", is_flag=True, help="Regions hold their share of the distribution behind the sample."),
     click.option(
         "--json", "json_file", is_flag=False, flag_value="-", help="Write JSON; - for stdout.", **_file(".json")
     ),

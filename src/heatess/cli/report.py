@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,9 @@ from .deliver import Options
 from .reading import shows_progress, warnings_printed
 from .spelling import in_options
 
+if TYPE_CHECKING:
+    from ..reporting.mass import Asked
+
 #: Files up to this size, in bytes, get a checksum, which takes a second or two.
 MOST_BYTES = 2**31
 
@@ -34,6 +37,7 @@ def page_writer(
     *,
     comparison: Comparison | None = None,
     notes: Sequence[str] = (),
+    asked: Asked | None = None,
 ) -> Callable[[Path], Any]:
     """A function that writes the report to a file."""
 
@@ -50,6 +54,7 @@ def page_writer(
                 notes=[*notes, *_notes(measures, options)],
                 provenance=dict(provenance(files, measures)),
                 spelled=in_options,
+                asked=asked,
             )
         draft.write_text(text, encoding="utf-8", errors="replace")
 

@@ -23,10 +23,16 @@ if TYPE_CHECKING:
     from .result import Density
 
 #: Points all over the sphere for each square of the scale sqrt(8 t), at least and at most; draws, if these are few.
-PER_SCALE, LEAST_POINTS, MOST_POINTS = 130.0, 60_000, 2_500_000
+PER_SCALE, LEAST_POINTS, MOST_POINTS = 130.0, 60_000, 1_100_000
 
 #: Draws from the density where there is no grid, at most, at least, and pairs of them with atoms.
 DRAWS, FEWEST, MOST_PAIRS = 20_000, 2_000, 2e8
+
+#: How much less of the distribution than of its density a region may hold before that is said.
+SHORT = 0.1
+
+#: How many scales heat reaches: a share of 10^-14 is beyond.
+TAILS = 4.0
 
 #: Uniform places where there are no atoms to draw from.
 UNIFORM = 100_000
@@ -160,6 +166,20 @@ class Region(Result):
         inside = self.density.left_out.values >= np.atleast_1d(self.threshold)[:, None]
         return _shaped(inside.mean(axis=1), np.shape(self.level))
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of regions that hold much less of the distribution than their level, or have another scale."""
+        if self.density.in_parts or self.density.known.kind in ("cells", "complete"):
+            return ()
+        levels, held = np.atleast_1d(self.level), np.atleast_1d(self.held)
+        worst = int(np.argmax(levels - held))
+        if levels[worst] - held[worst] <= SHORT:
+            return ()
+        return (
+            f"the region of {100 * levels[worst]:g} % holds about {100 * held[worst]:.0f} % of the distribution behind "
+            "the sample, since one scale does not fit all of it; add calibrated=True for one that holds its share",
+        )
+
     @cached_property
     def area_error(self) -> Any:
         """By the jackknife over groups of atoms, the scale as it is."""
@@ -238,10 +258,10 @@ def places_of(density: Density, wide: bool = False) -> Places:
     if space.modes is not None:
         points = space.check(np.arange(len(space.modes.node_volumes)))
         return Places(points, space.modes.node_volumes, density.at_checked(points), exact=True)
-    wanted = PER_SCALE * (180 / density.angle) ** 2
-    if space.directional and space.dim == 2 and wanted < 3 * MOST_POINTS:
-        points = fibonacci(int(min(max(wanted, LEAST_POINTS), MOST_POINTS)))
-        return Places(points, np.full(len(points), 1 / len(points)), density.at_checked(points), exact=False)
+    if space.directional and space.dim == 2:
+        points, total = _spiral(density)
+        if len(points):
+            return Places(points, np.full(len(points), 1 / total), density.at_checked(points), exact=False)
     if density.in_parts:  # there are no atoms to draw from
         points = space.check(space.uniform(UNIFORM, np.random.default_rng(0)))
         return Places(points, np.full(len(points), 1 / len(points)), density.at_checked(points), exact=False)
@@ -258,6 +278,27 @@ def places_of(density: Density, wide: bool = False) -> Places:
         points = density.sample(count, rng=0)
         values = proposed = density.at_checked(points)
     return Places(points, 1 / (len(points) * np.maximum(proposed, 1e-300)), values, exact=False)
+
+
+def _spiral(density: Density) -> tuple[FloatArray, int]:
+    """Points of a spiral all over the sphere, as far as there is any mass, and how many the whole has; or none."""
+    wanted = int(max(PER_SCALE * (180 / density.angle) ** 2, LEAST_POINTS))
+    if density.in_parts or wanted <= MOST_POINTS:
+        return fibonacci(min(wanted, MOST_POINTS)), min(wanted, MOST_POINTS)
+    atoms = density.atoms("a cap").support()
+    centre = atoms.weights @ atoms.points
+    centre = centre / max(float(np.linalg.norm(centre)), 1e-300)
+    reach = float(np.arccos(np.clip((atoms.points @ centre).min(), -1, 1))) + TAILS * math.sqrt(8 * density.time)
+    kept = math.ceil(wanted * math.sin(min(reach, math.pi) / 2) ** 2)
+    if kept > MOST_POINTS:
+        return np.empty((0, 3)), wanted
+    z = 1 - (2 * np.arange(kept) + 1) / wanted
+    turn, flat = np.arange(kept) * math.pi * (3 - math.sqrt(5)), np.sqrt(1 - z**2)
+    cap = np.column_stack([flat * np.cos(turn), flat * np.sin(turn), z])
+    mirror = np.array([0.0, 0.0, 1.0]) - centre  # takes the pole to the centre
+    if (length := float(mirror @ mirror)) > 1e-24:
+        cap -= np.outer(cap @ mirror, 2 / length * mirror)
+    return density.space.check(cap), wanted
 
 
 class _LevelSet(NamedTuple):

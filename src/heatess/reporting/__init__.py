@@ -1,7 +1,7 @@
 """Reports: one self-contained HTML file about one or several measures.
 
 report      writes the page
-content     the data of the page; views, densities, quantities, words and methods make its parts
+content     the data of the page; views, pictures, mass, quantities, words and methods make its parts
 page        puts data, style and scripts together
 static      pictures for readers without scripts
 """
@@ -32,6 +32,7 @@ from ..profiles.default_scales import common_scales
 from ..profiles.profile import HeatProfile
 from .content import entry_of, report_data
 from .landmarks import with_round_scales
+from .mass import Asked, mass_of
 from .static import static_figures
 
 #: Atoms of two measures together up to which they are compared with 500 resamplings, with 99, and not at all.
@@ -134,11 +135,12 @@ def page_of(
     notes: Sequence[str] = (),
     provenance: Mapping[str, str] | None = None,
     spelled: Callable[[str], str] = str,
+    asked: Asked | None = None,
 ) -> str:
     """The page of a report on profiles that are known already, by the names of their measures.
 
     *notes* are warnings that are shown with those that computing the page gives. Warnings and reasons of the library
-    are *spelled* for the reader, who may have typed options.
+    are *spelled* for the reader, who may have typed options. The density that was *asked* for is that of one measure.
     """
     from .page import render
 
@@ -150,6 +152,9 @@ def page_of(
             entry_of(name, profile, part, weights_are, rtol)
             for profile, (name, (_, part)) in zip(profiles, profiled.items(), strict=True)
         ]
+        for entry in entries:
+            if entry.measure is not None:
+                entry.smoothed = mass_of(entry.measure, asked or Asked(), rtol, entry.reasons, spelled)
         data = report_data(
             entries,
             title=title or " and ".join(profiled),

@@ -22,8 +22,8 @@ from ..inference.population import COPIES, PopulationProfile
 from ..measures.measure import Measure
 from ..profiles.profile import HeatProfile
 from . import methods, quantities
-from .densities import MOST_CELLS, SEVERAL_CELLS
 from .landmarks import buttons, landmarks, sorted_profile
+from .pictures import MOST_CELLS, SEVERAL_CELLS
 from .quantities import Reasons
 from .terms import length_in_words, scale_in_words, scale_kind, scale_unit, scale_values
 from .views import view_of
@@ -47,6 +47,7 @@ class Entry:
     modes: Any = None
     distinct: int | None = None
     pareto_k: float = math.nan
+    smoothed: dict[str, Any] | None = None  #: the panel on its density
     reasons: Reasons = field(default_factory=dict)
 
     @property
@@ -193,7 +194,7 @@ def _measure(entry: Entry, known: Told, weights_are: str | None, room: int) -> d
         why = "This report was made of a profile, which has no points; heatess.report(measure, path) shows them."
         empty = {"heaviest": [], "redundant": [], "scale": "", "note": why}
         nothing = {"kind": "none", "why": why, "note": why, "density": None}
-        return told | {"spectrum": None, "maximum_entropy": None, "atoms": empty, "view": nothing}
+        return told | {"spectrum": None, "maximum_entropy": None, "atoms": empty, "view": nothing, "mass": None}
     time = float(profile.times[row])
 
     def in_words(at: float) -> str:
@@ -201,12 +202,13 @@ def _measure(entry: Entry, known: Told, weights_are: str | None, room: int) -> d
         if abs(profile.times[near] / at - 1) < 1e-6:
             return scale_in_words(profile, near, entry.about)
         length = math.sqrt(8 * at)
-        return length_in_words(math.degrees(length) if profile.space.angular else length, profile, entry.about)
+        return length_in_words(math.degrees(length) if profile.space.angular else length, profile.space, entry.about)
 
     told["spectrum"] = quantities.spectrum_of(measure, entry.reasons)
     told["maximum_entropy"] = quantities.entropy_of(measure, time, in_words, entry.reasons)
     told["atoms"] = quantities.atoms_of(measure, time, in_words(time), entry.reasons)
     told["view"] = view_of(measure, profile.times, most_cells=room)
+    told["mass"] = entry.smoothed
     return told
 
 

@@ -31,6 +31,7 @@ SCRIPTS = (
     "hover.js",
     "views.js",
     "sections.js",
+    "mass.js",
     "downloads.js",
     "main.js",
 )

@@ -29,7 +29,8 @@ from ..measures.scales import Scales
 from ..profiles.profile import HeatProfile
 
 #: Atoms up to which quantities are computed: in linear time, and over all pairs.
-FEW, FEW_PAIRS = {"places": 200_000, "even": 1_000_000, "redundancy": 1_000_000, "maximum_entropy": 200_000}, 4_000
+FEW = {"places": 200_000, "even": 1_000_000, "redundancy": 1_000_000, "maximum_entropy": 200_000, "mass": 1_000_000}
+FEW_PAIRS = 4_000
 
 #: Atoms up to which copies are counted.
 MOST_COUNTED = 2_000_000
@@ -51,7 +52,7 @@ Reasons = dict[str, str]
 
 
 @dataclass(frozen=True)
-class _OrReason:
+class OrReason:
     """A block that may be refused: writes down why what it computes is not there."""
 
     reasons: Reasons
@@ -71,7 +72,8 @@ def is_linear(measure: Measure) -> bool:
     return measure.space.transform is not None or measure.space.modes is not None
 
 
-def _is_few(measure: Measure, name: str, reasons: Reasons) -> bool:
+def is_few(measure: Measure, name: str, reasons: Reasons) -> bool:
+    """Whether a report computes what is called so for so many points; else the reason is written down."""
     most = FEW[name] if is_linear(measure) else FEW_PAIRS
     if measure.n > most:
         how = "" if is_linear(measure) else " in this space, where all pairs are summed"
@@ -84,8 +86,8 @@ def population_of(
 ) -> PopulationProfile | None:
     """Estimates for the law behind the sample, with bands."""
     found = None
-    if _is_few(measure, "places", reasons):
-        with _OrReason(reasons, "places"):
+    if is_few(measure, "places", reasons):
+        with OrReason(reasons, "places"):
             found = population_profile(measure, times=times, weights_are=weights_are, rtol=rtol)
             if found.withheld is not None:
                 reasons["places"] = f"bands are withheld: {found.withheld}"
@@ -111,9 +113,9 @@ def even_of(measure: Measure, times: FloatArray, reasons: Reasons) -> FloatArray
     """GESS of the same atoms equally weighted, of which a page shows four digits."""
     if math.isclose(measure.ess, measure.n, rel_tol=1e-9) or measure.known.kind == "cells":
         return None
-    if not _is_few(measure, "even", reasons):
+    if not is_few(measure, "even", reasons):
         return None
-    with _OrReason(reasons, "even"), warnings.catch_warnings():
+    with OrReason(reasons, "even"), warnings.catch_warnings():
         warnings.simplefilter("ignore", PrecisionWarning)  # of mmd2, which is not shown
         found = heat_profile(measure.equally_weighted, times=times, rtol=1e-4)
         return np.where(found.error <= 1e-3, found.gess, np.nan)
@@ -185,7 +187,7 @@ def spectrum_of(measure: Measure, reasons: Reasons) -> dict[str, Any] | None:
     if not is_linear(measure) and measure.n > 5 * FEW_PAIRS:
         reasons["spectrum"] = f"it would sum all pairs of {measure.n:,} points"
         return None
-    with _OrReason(reasons, "spectrum"):
+    with OrReason(reasons, "spectrum"):
         found = power_spectrum(measure, max_degree=MAX_DEGREE)
         kept = np.isfinite(found.multiplicities) & np.isfinite(found.energies)
         kept &= np.cumprod(kept).astype(bool)
@@ -209,11 +211,11 @@ def entropy_of(measure: Measure, time: float, in_words: Callable[[float], str], 
     """Shares of the structure by degree, on circles and spheres."""
     if len(measure.space.harmonics) != 1 or measure.space.dim > 2:
         return None
-    if not _is_few(measure, "maximum_entropy", reasons):
+    if not is_few(measure, "maximum_entropy", reasons):
         return None
     if measure.space.angular:
         time = max(time, math.radians(ENTROPY_ANGLE) ** 2 / 8)
-    with _OrReason(reasons, "maximum_entropy"):
+    with OrReason(reasons, "maximum_entropy"):
         found = maximum_entropy(measure, time=time, max_degree=ENTROPY_DEGREE)
         if np.isnan(found.shares).any():
             reasons["maximum_entropy"] = "there is no structure to explain at this scale"
@@ -229,8 +231,8 @@ def atoms_of(measure: Measure, time: float, in_words: str, reasons: Reasons) -> 
     heaviest = np.empty(0, dtype=np.int64) if equal else _largest(measure.weights)
     known: dict[int, float] = {}
     redundant = alone = heaviest[:0]
-    if measure.n > 1 and _is_few(measure, "redundancy", reasons):
-        with _OrReason(reasons, "redundancy"):
+    if measure.n > 1 and is_few(measure, "redundancy", reasons):
+        with OrReason(reasons, "redundancy"):
             rows = np.flatnonzero(measure.weights >= LEAST_WEIGHT / measure.n)
             sums = columns.potential(measure, time, 1e-8, measure.points[rows], Progress(False))
             values = np.clip(1 - measure.weights[rows] / sums, 0.0, 1.0)

@@ -108,9 +108,9 @@ def scale_in_words(profile: HeatProfile, row: int, about: str = "", *, short: bo
     return km if short else f"{km} ({value:.3g}°)"
 
 
-def length_in_words(length: float, profile: HeatProfile, about: str) -> str:
-    """A scale that need not be one of the profile, in the unit of its angles."""
-    if not profile.space.angular:
+def length_in_words(length: float, space: Space, about: str) -> str:
+    """A scale that need not be one of a profile, in the unit of its angles."""
+    if not space.angular:
         return f"{length:.3g}{' km' if about == 'earth' else ''}"
     return f"{plain(length * KM_PER_DEGREE)} km ({length:.3g}°)" if about == "earth" else f"{length:.3g}°"
 

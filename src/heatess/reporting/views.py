@@ -14,7 +14,7 @@ from ..base.known import AXES, SKY
 from ..heat.radial import radial, radial_terms
 from ..measures.measure import Measure
 from ..spaces.drawing import Drawing, Frame, Patch, frame_of
-from .densities import MOST_CELLS, pictures, shades
+from .pictures import MOST_CELLS, pictures, shades
 
 #: Atoms drawn at most; nodes of a mesh or graph, and edges, that are drawn.
 MOST_ATOMS, MOST_NODES, MOST_EDGES = 100_000, 60_000, 40_000
@@ -73,7 +73,7 @@ def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS
         "box": frame.half.tolist(),
         "unit": drawing.unit,
         "sizes": coded(np.ceil(255 * (weights / weights.max())), "u1"),
-        "axes": _axes(measure, drawing),
+        "axes": axes_of(measure, drawing),
         "periodic": drawing.periodic,
         "footprint": drawing.footprint,
         "graticule": None,
@@ -88,9 +88,9 @@ def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS
     if drawing.kind in ("globe", "hemisphere"):
         view["graticule"] = about if about in ("earth", "sky") else "plain"
         view["coast"] = about == "earth" and drawing.kind == "globe"
-    attitude = _attitude(drawing, places, weights, float(np.median(times)))
+    attitude = attitude_of(drawing, places, weights, float(np.median(times)))
     view |= attitude | _skeleton(drawing)
-    return view | _density(measure, drawing, times, frame, most_cells, _patch(drawing, attitude))
+    return view | _density(measure, drawing, times, frame, most_cells, patch_of(drawing, attitude))
 
 
 def _node_labels(measure: Measure, nodes: NDArray[Any], count: int) -> NDArray[np.str_] | None:
@@ -124,7 +124,7 @@ def quantised(places: FloatArray, middle: FloatArray, extent: float) -> NDArray[
     return np.clip(np.rint((places - middle) * (FULL / extent)), -FULL, FULL).astype(np.int16)
 
 
-def _axes(measure: Measure, drawing: Drawing) -> list[str]:
+def axes_of(measure: Measure, drawing: Drawing) -> list[str]:
     """Names of the columns that were read, where each is a coordinate of the picture."""
     columns = measure.origin.columns if measure.origin is not None else ()
     named = drawing.kind in ("square", "flat", "solid") and drawing.part is None and len(columns) == drawing.dims
@@ -140,7 +140,7 @@ def _note(measure: Measure, drawing: Drawing, shown: int) -> str:
     return " ".join(filter(None, said))
 
 
-def _attitude(drawing: Drawing, places: FloatArray, weights: FloatArray, time: float) -> dict[str, Any]:
+def attitude_of(drawing: Drawing, places: FloatArray, weights: FloatArray, time: float) -> dict[str, Any]:
     """The direction around which a globe is to be seen first, and how far from it nine tenths of the weight lie.
 
     That is half the scale at this *time* at least.
@@ -164,7 +164,7 @@ def _attitude(drawing: Drawing, places: FloatArray, weights: FloatArray, time: f
     return {"centre": centre.tolist(), "spread": max(spread, math.degrees(math.sqrt(2 * time)))}
 
 
-def _patch(drawing: Drawing, attitude: dict[str, Any]) -> Patch | None:
+def patch_of(drawing: Drawing, attitude: dict[str, Any]) -> Patch | None:
     """The part of a globe that holds a small cloud, for maps at fine scales."""
     spread = attitude["spread"]
     if drawing.kind != "globe" or spread is None or spread > MOST_SPREAD:

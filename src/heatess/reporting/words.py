@@ -114,7 +114,7 @@ def _modes(known: Told) -> str:
 def _limit(known: Told) -> str:
     if not math.isfinite(known.limit):
         return ""
-    limit = length_in_words(known.limit, known.profile, known.about)
+    limit = length_in_words(known.limit, known.profile.space, known.about)
     draws = "" if known.profile.known.kind in ("draws", "weighted draws") else ", if these are independent draws"
     return (
         f"Below {limit} you have too few points: there gESS counts the points themselves, and more of them would show "

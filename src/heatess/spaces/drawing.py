@@ -113,9 +113,9 @@ def as_they_are(points: NDArray[Any]) -> FloatArray:
     return np.asarray(points, dtype=np.float64)
 
 
-def sphere_cells(step: float) -> Cells:
+def sphere_cells(step: float, most: int = MOST_ROWS) -> Cells:
     """Unit vectors at the centres of cells of longitude and latitude about *step* radians high, from the north down."""
-    rows = int(np.clip(math.ceil(math.pi / step), 6, MOST_ROWS))
+    rows = int(np.clip(math.ceil(math.pi / step), 6, most))
     latitude = np.pi / 2 - np.pi * (np.arange(rows) + 0.5) / rows
     longitude = -np.pi + np.pi * (np.arange(2 * rows) + 0.5) / rows
     lat, lon = (part.ravel() for part in np.meshgrid(latitude, longitude, indexing="ij"))

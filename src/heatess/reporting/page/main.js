@@ -39,7 +39,7 @@
   }
 
   function navigation() {
-    const names = { verdict: "Verdict", cloud: "Cloud", spectrum: "Structure", comparison: "Comparison", atoms: he.said("Atoms"), table: "Numbers", methods: "Methods", provenance: "Provenance" };
+    const names = { verdict: "Verdict", cloud: "Cloud", mass: "Mass", spectrum: "Structure", comparison: "Comparison", atoms: he.said("Atoms"), table: "Numbers", methods: "Methods", provenance: "Provenance" };
     document.getElementById("parts").append(...Object.entries(names).filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, text)));
   }
 
@@ -76,7 +76,7 @@
     he.address();
     themes();
     following();
-    const body = he.element("div", { class: "wide" }, he.explorer(), he.comparison(), he.spectra(), he.atoms(), he.tables());
+    const body = he.element("div", { class: "wide" }, he.explorer(), he.comparison(), he.mass(), he.spectra(), he.atoms(), he.tables());
     document.getElementById("app").append(he.scaleBar(), body);
     navigation();
   }

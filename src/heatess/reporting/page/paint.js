@@ -87,6 +87,8 @@
     return (1 - b) * ((1 - a) * bytes[top * columns + left] + a * bytes[top * columns + right]) + b * ((1 - a) * bytes[under * columns + left] + a * bytes[under * columns + right]);
   }
 
+  he.sampled = sampled;
+
   // log10 of the density: at most two decades, and at least a factor of two, so that noise is not blown up. Where it is
   // a multiple of the uniform density, the range reaches above that.
   he.densityRange = function (index) {
