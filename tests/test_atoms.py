@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -260,3 +261,14 @@ def test_the_plot_has_the_gradient_in_order():
     flat = gradient([[0.0, 0.0], [1.0, 0.0]], time=0.1, space=he.Euclidean(2))
     with pytest.raises(he.InputError, match='must be "weights" on Euclidean'):
         flat.plot(quantity="points")
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1e-12, 1e-20, 1e-27, 1e-60])
+def test_redundancy_of_light_atoms_far_from_the_rest_is_right_or_warned_of(weight):
+    """Two of one weight at one place have 1/2, however light they are, and cannot be seen in sums beside the rest."""
+    places = [[0, 0, 1.0], [0.6, 0.8, 0], [0.6, 0.8, 0]]
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        found = he.redundancy(places, [1.0, weight, weight], angle=5)
+    assert np.abs(found - [0, 0.5, 0.5]).max() < 1e-4 or any(w.category is he.PrecisionWarning for w in heard)
+    assert not (heard and weight > 1e-9)

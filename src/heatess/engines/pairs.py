@@ -43,7 +43,7 @@ from .cosines import ERROR, CosineSums, lanes_that_fit
 from .half_space import COINCIDENT, MOMENT_ERROR
 from .neighbours import LEAST_RTOL, NeighboursOffer, sum_cells
 from .pair_columns import PairForms, PairLevelForms, PairPotentials
-from .single import BIN_ERROR, SLACK, Plan, SingleRows, certain, planned
+from .single import BIN_ERROR, Plan, SingleRows, certain, planned
 from .single import TILE as SINGLE_TILE
 from .tiles import TILE, tiles
 
@@ -237,7 +237,7 @@ def pair_moments(
     moments = moments_of_cosines(kernel.series, sums.values())
     low = measure.space.low_moments
     if single is not None:
-        moments = moments._replace(error=BIN_ERROR, cosine_error=single.cosine_error, cosine_slack=SLACK)
+        moments = moments._replace(error=BIN_ERROR, cosine_error=single.cosine_error)
         rtol = 0.0 if single.low else math.inf
     if low is None:
         return moments

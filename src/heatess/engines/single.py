@@ -23,10 +23,6 @@ SingleArray = NDArray[np.float32]
 #: Fewest columns and atoms for which single precision is considered.
 COLUMNS, ATOMS = 128, 4096
 
-#: From `COLUMNS` columns on, d log s_t / d cos of any pair is at most this many times that at distance zero; in a scan
-#: of times and distances the most was 1.94, in the lowest dimension.
-SLACK = 2.0
-
 #: Rows of a tile, of which two arrays should stay in the second-level cache.
 TILE = 512
 
@@ -62,13 +58,13 @@ def planned(
     finest = float(times.min())
     slope = float(level_probabilities(series, finest, count) @ series.levels(count).eigenvalues) / series.dim
     fitting = [Plan(pieces, columns) for pieces in PIECES]
-    fitting = [plan for plan in fitting if SLACK * slope * plan.cosine_error <= _ROOM * rtol]
+    fitting = [plan for plan in fitting if slope * plan.cosine_error <= _ROOM * rtol]
     if not fitting or not mmd2:
         return fitting[0] if fitting else None
     guess = _guess(measure, kernel, count)
     for plan in fitting:
         for low in (False, True):
-            moments = LevelMoments(guess, 0.0, BIN_ERROR, plan.cosine_error, 3 if low else 1, SLACK)
+            moments = LevelMoments(guess, 0.0, BIN_ERROR, plan.cosine_error, 3 if low else 1)
             sums = sum_levels(series, times, moments)
             if certain(sums, _ROOM * rtol, mmd2):
                 plan.low = low

@@ -87,6 +87,13 @@ class LevelSeries(ABC):
     def small_time(self, time: float) -> SmallTime:
         """The small-time expansion of the heat kernel."""
 
+    def moved(self, times: FloatArray, shares: FloatArray, moments: FloatArray, off: float) -> FloatArray | None:
+        """Bound on what cosines of distances that are each wrong by *off* do to sum_l p_l b_l; None if none is known.
+
+        The shares p_l of the levels have the shape (times, levels).
+        """
+        return None
+
 
 class Series(LevelSeries):
     """The spectrum of a homogeneous space whose heat kernel depends on the distance alone.

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray
 from .expansion import small_time
-from .series import Levels, Series, SmallTime
+from .series import Levels, Series, SmallTime, log_tail, log_terms
 
 #: Beyond this angle the small-time expansion is not used where x and -x are one point: the second geodesic is no
 #: longer much the longer.
@@ -56,6 +56,30 @@ class SphereSeries(Series):
         """Eigenvalues and log N_l for l = 0, ..., count - 1."""
         table = _levels(self.dim, self.step, self.radius, 1 << max(6, (count - 1).bit_length()))
         return Levels(table.eigenvalues[:count], table.log_multiplicities[:count])
+
+    def moved(self, times: FloatArray, shares: FloatArray, moments: FloatArray, off: float) -> FloatArray | None:
+        """By the mean value theorem, with the derivatives of s_t in the cosine.
+
+        That of P_l is l (l + m - 1) / m times the function of degree l - 1 on S^(m+2), so that the slope of s_t is a
+        positive multiple of the heat kernel there: not negative, and its sum over pairs follows from the same moments.
+        So does that of the second derivative; the third is largest at distance zero. Of the slope, levels beyond the
+        last are bounded as those of s_t are.
+        """
+        if self.step > 1:
+            return None
+        m, count = self.dim, len(moments)
+        degree, factor = np.arange(count), np.ones(count)
+        sums, found, power = moments, np.zeros(len(times)), off
+        for k in range(3):
+            factor = factor * (degree - k) * (degree + m + k - 1) / (m + 2 * k)
+            sums = _raised(m + 2 * k, sums) if k < 2 else np.ones(count)
+            found += power * (shares[:, k + 1 :] @ (factor[k + 1 :] * sums[: max(count - k - 1, 0)]))
+            power *= 1.01 * off
+        unit, most = times / self.radius**2, shares.argmax(axis=1)
+        largest = log_terms(self, times, count)[np.arange(len(times)), most]
+        log_sum = largest - np.log(shares[np.arange(len(times)), most])  # of all terms
+        beyond = log_tail(SphereSeries(m + 2), unit, max(count - 1, 1)) - 2 * m * unit - log_sum
+        return np.asarray(found + 2 * off * (m + 1) * np.exp(np.minimum(beyond, 700.0)))
 
     def zonal(self, count: int, distance: Any) -> FloatArray:
         """P_0 = 1 and, with D_d = P_d - P_{d-1} and v = 1 - cos(distance / radius),
@@ -124,6 +148,18 @@ def _with_antipode(small: SmallTime, m: int, time: float) -> SmallTime:
     # Relative to the short geodesic, it lasts longest at the reach, since heat falls with the distance.
     image = -math.pi * (math.pi - 2 * reach) / (8 * time) + (m - 1) / 2 * math.log(math.pi / reach - 1)
     return small._replace(error=small.error + math.exp(min(image, 0.0)), reach=reach)
+
+
+def _raised(m: int, sums: FloatArray) -> FloatArray:
+    """Sums over pairs of the zonal functions Q_l of S^(m+2), from those of the P_l of S^m.
+
+    Q_l is the mean of P_l, P_(l-2), ... with their multiplicities N_l as weights, so Q_l = f P_l + (1 - f) Q_(l-2).
+    """
+    found = sums.tolist()
+    for n in range(2, len(found)):
+        before = n * (n - 1) / ((n + m) * (n + m - 1))
+        found[n] = (1 - before) * found[n] + before * found[n - 2]
+    return np.array(found)
 
 
 @lru_cache(maxsize=64)

@@ -65,6 +65,11 @@ def log_sum(terms: FloatArray) -> FloatArray:
         return np.asarray(safe + np.log(np.exp(terms - safe[..., None]).sum(axis=-1)))
 
 
+#: Where rounding alone moves cosines: d log s_t / d cos of pairs that matter is no more than so many times that at
+#: distance zero, by a scan; see `LevelSeries.moved` for what is proved.
+_STEEPEST = 2.0
+
+
 class LevelMoments(NamedTuple):
     """Level energies divided by their multiplicities, b_l = B_l / N_l, each in [0, 1], with bounds on their errors."""
 
@@ -73,7 +78,6 @@ class LevelMoments(NamedTuple):
     error: float = 0.0  # absolute, of b_l itself: the accuracy of a sum over pairs
     cosine_error: float = 0.0  # of the cosine of each distance, which moves log s_t by it times d log s_t / d cos
     certain: int = 1  # how many of the lowest are exact to rounding
-    cosine_slack: float = 2.0  # bound on d log s_t / d cos of any pair, over that at distance zero
 
 
 def sum_levels(series: LevelSeries, times: FloatArray, moments: LevelMoments) -> HeatSums:
@@ -111,8 +115,12 @@ def sum_levels(series: LevelSeries, times: FloatArray, moments: LevelMoments) ->
     rounding = 8 * EPS * (1 + np.abs(terms[np.arange(len(times)), terms.argmax(axis=1)]) + 2 * times * mean)
     # An angle winding * r that is good to EPS turns a coefficient of level lambda by EPS sqrt(lambda) / winding.
     root_error = moments.root_error + (4 * EPS * np.sqrt(mean) / series.winding if moments.root_error else 0.0)
-    # At distance zero d log s_t / d cos(winding r) is mean(lambda) / (m winding^2).
-    turned = moments.cosine_slack * moments.cosine_error * mean / (series.dim * series.winding**2)
+    turned = np.zeros(len(times))
+    if moments.cosine_error:
+        moved = series.moved(times, p, np.minimum(b + moments.error, 1.0), moments.cosine_error)
+        # At distance zero d log s_t / d cos(winding r) is mean(lambda) / (m winding^2).
+        slope = moments.cosine_error * mean / (series.dim * series.winding**2)
+        turned = _STEEPEST * slope if moved is None else moved / overlap
     error = (
         truncated + 2 * root_error / np.sqrt(overlap) + (root_error**2 + moments.error) / overlap + turned + rounding
     )

@@ -132,15 +132,14 @@ def redundancy(
     measure, t = _checked(points, weights, log_weights, space, (angle, time, resolution), rtol)
     own, sums = measure.weights, _potential(measure, t, rtol)
     mean, most = float(own @ sums), max(DOUBT, rtol)
-    # An error e of the sum f moves the share w / f by e w / f^2.
-    bad = rtol * mean * own > most * sums**2
+    bad = _doubt(own, sums, rtol * mean) > most
     better = _by_rows(measure, t, rtol, bad) if bad.any() else None
     accuracies = np.full(measure.n, rtol)
     if better is not None:
         sums[bad], accuracies[bad] = better
     # An atom overlaps with itself by one, so its own share is at most the whole, and in [0, 1].
     share = np.divide(own, sums, out=np.zeros(measure.n), where=own > 0)
-    doubt = accuracies * mean * share / np.maximum(sums, 1e-300)
+    doubt = _doubt(own, sums, accuracies * mean)
     bad = doubt > most
     if bad.any():
         row = int(np.argmax(doubt))
@@ -151,6 +150,16 @@ def redundancy(
             PrecisionWarning,
         )
     return np.asarray(1 - share)
+
+
+def _doubt(own: FloatArray, sums: FloatArray, error: FloatArray | float) -> FloatArray:
+    """What an *error* of the sums does to the shares w / f: f is at least w, since an atom overlaps with itself by one.
+
+    >>> _doubt(np.array([1e-3, 1e-20]), np.array([0.5, 1e-15]), 1e-8).round(6)
+    array([0., 1.])
+    """
+    least, most = np.maximum(sums - error, own), np.maximum(sums, own) + error
+    return np.divide(own, least, out=np.zeros(len(own)), where=own > 0) - own / np.maximum(most, 1e-300)
 
 
 @told
