@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from calibration_power import OCTAHEDRON, TETRAHEDRON, Draw, around, circular, mixed, mode, stretched, uniform, watson
 
 import heatess as he
+from calibration_power import OCTAHEDRON, TETRAHEDRON, Draw, around, circular, mixed, mode, stretched, uniform, watson
 
 SEED, LEVEL, DRAWS = 67, 0.05, 99
 

@@ -3,6 +3,8 @@
 For each alternative the power of every rule is compared with that of the best single statistic; a rule is as good as
 its largest loss. Alternatives were fixed before any of these figures was seen. Forms of all draws are worked out once,
 so that a further rule costs nothing. Rules are in `EVEN_RULES` and `PAIR_RULES`; the first of each is the one in use.
+For uniformity about 700 further rules (1 to 6 scales to 50, 100, 200 or 400 footprints, some degrees, four ways to
+combine) were tried on 250 draws of each alternative: the least worst loss of any was 27 points.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from scipy.stats import rankdata
 
 import heatess as he
 from heatess.inference.two_sample import scales_of_places
-from heatess.inference.uniformity import default_scales
 
 SEED, LEVEL, N = 59, 0.05, 100
 
@@ -160,11 +161,8 @@ PAIRS: dict[str, tuple[Draw, Draw]] = {
     "circle, 6 modes of 1.5, uniform": (circular(1.5, modes=6), circular(0)),
 }
 
-#: Footprints of the space at the single scales, the first five those in use for n = 100.
-PLACES = np.concatenate([np.geomspace(2, N / 2, 5), [1.3, 100, 200, 400]])
-
-#: Rows of the family of uniformity: by their places among the single scales, and degrees (from 1).
-FIVE, DEGREES = range(5), (1, 2, 3)
+#: Footprints of the space at the single scales: 0 to 4 were in use before, 9 to 12 with 0 are in use now for n = 100.
+PLACES = np.concatenate([np.geomspace(2, N / 2, 5), [1.3, 100, 200, 400], np.geomspace(2, 0.99 * N**2 / 30, 5)[1:]])
 
 
 class Rule(NamedTuple):
@@ -183,7 +181,8 @@ def degree(*levels: int) -> tuple[str, ...]:
 
 
 EVEN_RULES = {
-    "in use: 5 scales, degrees 1 to 3": Rule(scale(0, 1, 2, 3, 4) + degree(1, 2, 3), "cauchy"),
+    "5 scales to 330 footprints, degrees 1 to 4": Rule(scale(0, 9, 10, 11, 12) + degree(1, 2, 3, 4), "cauchy"),
+    "before: 5 scales to 50 footprints, degrees 1 to 3": Rule(scale(0, 1, 2, 3, 4) + degree(1, 2, 3), "cauchy"),
     "least p of these": Rule(scale(0, 1, 2, 3, 4) + degree(1, 2, 3), "least"),
     "5 scales": Rule(scale(0, 1, 2, 3, 4), "cauchy"),
     "5 scales, degrees 1, 2": Rule(scale(0, 1, 2, 3, 4) + degree(1, 2), "cauchy"),
@@ -243,14 +242,11 @@ def together(values: np.ndarray, how: str) -> np.ndarray:
 
 def levels_of(points: np.ndarray, count: int) -> np.ndarray:
     """N_l b_l = sum_ij N_l P_l / n^2 for l = 1, ..., count."""
-    cosine = np.clip(points @ points.T, -1, 1)
-    upper = cosine[np.triu_indices(len(points), 1)]
-    found, circle = np.empty(count), points.shape[1] == 2
-    if circle:
-        angle = np.arccos(upper)
-        sums = np.array([2 * np.cos(level * angle).sum() for level in range(1, count + 1)])
-        return 2 * (sums + len(points)) / len(points) ** 2
-    before, now = np.ones_like(upper), upper
+    if points.shape[1] == 2:
+        angles = np.outer(np.arange(1, count + 1), np.arctan2(points[:, 1], points[:, 0]))
+        return 2 * np.abs(np.exp(1j * angles).mean(axis=1)) ** 2
+    upper = np.clip(points @ points.T, -1, 1)[np.triu_indices(len(points), 1)]
+    found, before, now = np.empty(count), np.ones_like(upper), upper
     for level in range(1, count + 1):
         found[level - 1] = (2 * level + 1) * (2 * now.sum() + len(points)) / len(points) ** 2
         before, now = now, ((2 * level + 1) * upper * now - level * before) / (level + 1)
@@ -262,10 +258,7 @@ def single_statistics(d: int, count: int) -> tuple[list[str], np.ndarray]:
     space = he.Sphere(d - 1)
     level = np.arange(1, count + 1)
     values = level * (level + d - 2.0)
-    cloud = he.Measure(he.samplers.uniform(N, d - 1, rng=0), space=space)
-    own = np.sort(default_scales(cloud).times)[::-1]
-    fine = [_time_of(values, level, d, places) for places in PLACES[5:]]
-    rows = [np.exp(-2 * values * time) for time in [*own, *fine]]
+    rows = [np.exp(-2 * values * _time_of(values, level, d, places)) for places in PLACES]
     names = list(scale(*range(len(rows))))
     rows += [(level == one) * 1.0 for one in range(1, 7)]
     names += degree(*range(1, 7))
@@ -282,14 +275,14 @@ def _time_of(values: np.ndarray, level: np.ndarray, d: int, places: float) -> fl
     from scipy.optimize import brentq
 
     many = 2 * level + 1 if d == 3 else np.full(len(level), 2)
-    return brentq(lambda t: 1 + (many * np.exp(-2 * values * t)).sum() - places, 1e-5, 5.0)
+    return brentq(lambda t: 1 + (many * np.exp(-2 * values * t)).sum() - places, 1e-7, 5.0)
 
 
 def even_table(replicates: int) -> str:
     rows: dict[str, dict[str, float]] = {}
     sizes = {}
     for d in (3, 2):
-        count = 60 if d == 3 else 250
+        count = 60 if d == 3 else 800
         names, coefficients = single_statistics(d, count)
         draws = {name: draw for name, draw in EVEN.items() if ("circle" in name) == (d == 2)}
         rng = np.random.default_rng([SEED, d])
@@ -384,7 +377,7 @@ def pair_table(replicates: int) -> str:
 
 
 def table(title: str, rows: dict[str, dict[str, Any]], rules: list[str], sizes: dict[str, list[float]]) -> str:
-    """Rules by their worst loss; then the alternatives for the first rule and for the best, the worst loss first."""
+    """Rules by their worst loss; then the alternatives for the first two rules, the worst loss first."""
     losses = {rule: {name: row["best"] - row[rule] for name, row in rows.items()} for rule in rules}
     order = sorted(rules, key=lambda rule: max(losses[rule].values()))
     head = ["rule", "worst loss", "at", "mean loss", *(["size on S2, S1"] if sizes else [])]
@@ -394,9 +387,9 @@ def table(title: str, rows: dict[str, dict[str, Any]], rules: list[str], sizes: 
         own = f"{100 * losses[rule][worst]:.0f} | {worst} | {100 * np.mean(list(losses[rule].values())):.1f}"
         size = " | " + ", ".join(f"{100 * size:.1f}" for size in sizes[rule]) if sizes else ""
         lines.append(f"| {rule} | {own}{size} |")
-    lines += ["", f"| {title}: alternative | best single | power | {rules[0]} | {order[0]} |", "|---|---|---|---|---|"]
-    for name, row in sorted(rows.items(), key=lambda item: -losses[order[0]][item[0]]):
-        told = " | ".join(f"{100 * row[key]:.0f}" for key in ("best", rules[0], order[0]))
+    lines += ["", f"| {title}: alternative | best single | power | {rules[0]} | {rules[1]} |", "|---|---|---|---|---|"]
+    for name, row in sorted(rows.items(), key=lambda item: -losses[rules[0]][item[0]]):
+        told = " | ".join(f"{100 * row[key]:.0f}" for key in ("best", rules[0], rules[1]))
         lines.append(f"| {name} | {row['which']} | {told} |")
     return "\n".join(lines)
 

@@ -207,7 +207,7 @@ def rejections(number: int, makes: tuple[Make, ...], test: Callable[..., float],
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", he.CalibrationWarning)
                 rejected += test(clouds, rng, thin) <= LEVEL
-        except he.HeatessError:
+        except he.InputError:
             refused += 1
     return Cell(rejected / count, refused / count)
 

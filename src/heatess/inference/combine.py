@@ -73,7 +73,7 @@ class LimitLaw:
         if beyond >= FEW_BEYOND:
             return (beyond + 0.5) / (len(sums) + 1)
         ratio = (FEW_BEYOND + 0.5) / (len(sums) + 1) / _cauchy_tail(float(sums[-FEW_BEYOND]))
-        return min(1.0, ratio * _cauchy_tail(observed))
+        return min(1.0, max(ratio * _cauchy_tail(observed), LEAST))
 
 
 def _cauchy_tail(value: float) -> float:

@@ -27,7 +27,7 @@ from ..spaces.capabilities import RadialFactor, combined
 from .sobolev import Sobolev
 
 #: Single degrees that are tested besides the scales.
-LOW_DEGREES = 3
+LOW_DEGREES = 4
 
 #: Terms of a limit law with a share of the largest below exp(-NEGLIGIBLE) are left out.
 NEGLIGIBLE = 45.0
@@ -230,7 +230,7 @@ class HeatFamily(Family):
 
 
 def heat_family(measure: Measure, times: FloatArray) -> Family:
-    """Statistics at *times* and, where levels are known one by one, in the degrees 1, 2 and 3."""
+    """Statistics at *times* and, where levels are known one by one, in the degrees 1 to 4."""
     space, series = measure.space, measure.space.series
     transform = space.level_transform
     fast = transform is not None and transform.most >= FAST_LEVELS

@@ -170,20 +170,31 @@ def goodness_of_fit(
             "with draws of the distribution by two_sample_test or, if they do not depend on them, say "
             'weights_are="fixed"'
         )
-    count, own_rng, bar = whole(draws, "draws", 19, MOST_DRAWS), generator(rng), Progress(progress)
-    fitting = _fitting(law, fit, sample.space)
+    count, fitting = whole(draws, "draws", 19, MOST_DRAWS), _fitting(law, fit, sample.space)
+    return _tested(sample, law, fitting, (angles, times, resolutions), count, generator(rng), Progress(progress))
+
+
+def _tested(
+    sample: Measure,
+    law: Any,
+    fitting: Callable[[Any], Law] | None,
+    given: tuple[Any, Any, Any],
+    count: int,
+    rng: np.random.Generator,
+    bar: Progress,
+) -> GoodnessOfFit:
     own_law = _named(law, sample.space) if fitting is None else fitting(sample.points)
     size = max(TIMES * sample.n, LEAST)
-    standing = _drawn(own_law, size, own_rng, sample.space)
-    at = scales_of_places(_equal(standing[: sample.n], sample.space), (angles, times, resolutions))
+    standing = _drawn(own_law, size, rng, sample.space)
+    at = scales_of_places(_equal(standing[: sample.n], sample.space), given)
     refuse_one_footprint(sample, at.times)
     found = np.empty((count + 1, len(at.times)))
     with bar.told(), bar.meter(count + 1, "draws") as advance:
         found[0] = _apart(sample, standing, at.times)
         for draw in range(1, count + 1):
-            drawn = _drawn(own_law, sample.n, own_rng, sample.space)
+            drawn = _drawn(own_law, sample.n, rng, sample.space)
             if fitting is not None:
-                standing = _drawn(fitting(drawn), size, own_rng, sample.space)
+                standing = _drawn(fitting(drawn), size, rng, sample.space)
             found[draw] = _apart(Measure.trusted(sample.space, drawn, sample.weights), standing, at.times)
             advance(1)
     statistics = standardised(found)

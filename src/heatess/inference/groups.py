@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..base.arrays import FloatArray, generator, shown, whole
+from ..base.arrays import FloatArray, IntArray, generator, shown, whole
 from ..base.errors import InputError
 from ..base.progress import Progress
 from ..measures.measure import Measure
@@ -176,7 +176,7 @@ def k_sample_test(
     (0.002, True)
     """
     names, measures = _measures(samples, weights, space)
-    count, own_rng, bar = whole(draws, "draws", 19, MOST_DRAWS), generator(rng), Progress(progress)
+    count, bar = whole(draws, "draws", 19, MOST_DRAWS), Progress(progress)
     instead = "how far apart two of them are (MMD) is known all the same"
     for k, name in enumerate(names):
         measures[k] = independent(measures[k], f"sample {name}", "p-value", instead, chains)
@@ -186,25 +186,28 @@ def k_sample_test(
                 "compare two samples at a time by two_sample_test or, if they do not depend on them, say "
                 'weights_are="fixed"'
             )
+    return _tested(names, measures, (angles, times, resolutions), count, generator(rng), bar)
+
+
+def _tested(
+    names: list[Any],
+    measures: list[Measure],
+    given: tuple[Any, Any, Any],
+    count: int,
+    rng: np.random.Generator,
+    bar: Progress,
+) -> KSampleTest:
     groups = Groups.of(measures)
-    at = scales_of_places(groups.pooled, (angles, times, resolutions))
+    at = scales_of_places(groups.pooled, given)
     for measure in measures:
         refuse_one_footprint(measure, at.times)
-    pairs = list(combinations(range(len(measures)), 2))
-    contrasts = np.zeros((len(pairs), len(measures)))
-    for row, (k, m) in enumerate(pairs):
-        contrasts[row, k], contrasts[row, m] = 1.0, -1.0
+    pairs = np.array(list(combinations(range(len(measures)), 2)))
+    contrasts = np.eye(len(measures))[pairs[:, 0]] - np.eye(len(measures))[pairs[:, 1]]
     with bar.told():
-        found = permuted_forms(groups, contrasts, at.times, count, own_rng, bar)  # (draws, pairs, scales)
+        found = permuted_forms(groups, contrasts, at.times, count, rng, bar)  # (draws, pairs, scales)
     sizes = np.array([measure.ess for measure in measures])
-    shares = np.array([sizes[k] * sizes[m] for k, m in pairs]) / sizes.sum()
-    together = standardised(np.einsum("p,dpt->dt", shares, found))
+    together = standardised(np.einsum("p,dpt->dt", sizes[pairs].prod(axis=1) / sizes.sum(), found))
     each = standardised(found)
-    largest = each.max(axis=(1, 2))
-    matrix = np.ones((len(measures), len(measures)))
-    for row, (k, m) in enumerate(pairs):
-        own = np.concatenate([each[0, row].max(keepdims=True), largest[1:]])
-        matrix[k, m] = matrix[m, k] = float(share_beyond(own))
     widest, place = map(int, np.unravel_index(int(np.argmax(each[0])), each.shape[1:]))
     high = measures[0].space.dim > ANGLE_DIMENSION
     result = KSampleTest(
@@ -215,7 +218,7 @@ def k_sample_test(
         pvalue=float(share_beyond(together.max(axis=1))),
         pair=(names[pairs[widest][0]], names[pairs[widest][1]]),
         scale=float(at.angles[place]),
-        pair_pvalues=matrix,
+        pair_pvalues=_matrix(pairs, each, len(measures)),
         names=tuple(names),
         n=tuple(measure.n for measure in measures),
         ess=tuple(measure.ess for measure in measures),
@@ -224,6 +227,15 @@ def k_sample_test(
         _resolutions=at.resolutions,
     )
     return replace(result, scale=float(result.resolutions[place])) if high else result
+
+
+def _matrix(pairs: IntArray, each: FloatArray, size: int) -> FloatArray:
+    """p-values of all pairs, each compared with the largest pair of every permutation."""
+    largest = each.max(axis=(1, 2))
+    matrix = np.ones((size, size))
+    for row, (k, m) in enumerate(pairs):
+        matrix[k, m] = matrix[m, k] = share_beyond(np.append(each[0, row].max(), largest[1:]))
+    return matrix
 
 
 def _measures(samples: Any, weights: Any, space: Space | None) -> tuple[list[Any], list[Measure]]:

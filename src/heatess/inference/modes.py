@@ -143,7 +143,10 @@ def modes(
     >>> found.centers[1].round(1) + 0.0
     array([1., 0., 0.])
     """
-    measure = Measure.of(points, weights, log_weights=log_weights, space=space)
+    return _modes(Measure.of(points, weights, log_weights=log_weights, space=space))
+
+
+def _modes(measure: Measure) -> Modes:
     atoms, squares = _atoms(measure)
     draws = 1 / float(squares.sum())
     if draws < 2 * FEWEST_DRAWS:

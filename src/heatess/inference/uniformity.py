@@ -21,7 +21,7 @@ from .families import Family, heat_family, sobolev_family
 from .jackknife import refuse_one_footprint
 from .policy import ask_weights, serial
 from .sobolev import sobolev
-from .uniform_null import Found, Method, claimed, find_pvalues, log_places
+from .uniform_null import CLOSE_PAIRS, Found, Method, claimed, find_pvalues, log_places
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Rng = np.random.Generator | int
 #: Scales that are tested if the user names none, and the footprints k_2t(x, x) that the space holds at the coarsest.
 SCALES, FEWEST_PLACES = 5, 2.0
 
-#: Footprints at the finest of them: half the ESS, but at least and at most so many.
+#: Footprints at the finest of them, so that enough pairs share one for the limit law: at least and at most so many.
 LEAST_FINEST, MOST_FINEST = 8.0, 500.0
 
 #: Footprints beyond which the statistic cannot be told from its mean in double precision.
@@ -40,7 +40,7 @@ MOST_PLACES = 1e9
 
 
 class LowDegrees(NamedTuple):
-    """The single degrees l = 1, 2, 3: statistics ESS B_l, which have mean N_l for uniform points, and p-values."""
+    """The single degrees l = 1, ..., 4: statistics ESS B_l, which have mean N_l for uniform points, and p-values."""
 
     degrees: IntArray
     multiplicities: FloatArray
@@ -67,7 +67,7 @@ class UniformityTest(scales.OverScales):
     pvalues : ndarray, shape (scales,)
         The p-value at each scale by itself.
     degrees : LowDegrees
-        The same for the degrees 1, 2 and 3: `.degrees`, `.multiplicities`, `.statistics`, `.pvalues`. Empty on tori of
+        The same for the degrees 1 to 4: `.degrees`, `.multiplicities`, `.statistics`, `.pvalues`. Empty on tori of
         two or more dimensions and on products, and for a statistic that was asked for.
     method : {"limit", "monte carlo", "multiplier"}
         How p-values were found.
@@ -90,7 +90,7 @@ class UniformityTest(scales.OverScales):
     >>> import heatess as he
     >>> test = he.uniformity_test(he.samplers.von_mises_fisher(300, [0, 0, 1], 1.0, rng=1))
     >>> f"{test.pvalue:.0e}", test.method
-    ('4e-14', 'limit')
+    ('5e-14', 'limit')
     """
 
     schema: ClassVar[str] = "heatess.uniformity/1"
@@ -187,7 +187,7 @@ def uniformity_test(
 
     with B_l the level energies. For independent uniform points its mean is k_2t(x, x) - 1, and its law tends to that
     of sum_l exp(-2 lambda_l t) chi2(N_l). Coarse scales see one broad mode, fine scales see small clusters. The
-    degrees 1, 2 and 3 are tested on their own as well (Rayleigh's and Bingham's statistics, and the next one). The
+    degrees 1 to 4 are tested on their own as well (Rayleigh's and Bingham's statistics, and the next two). The
     p-values are combined by the mean of cot(pi p), whose law is calibrated, so `pvalue` needs no correction for having
     looked at many scales.
 
@@ -213,8 +213,8 @@ def uniformity_test(
     angles, times, resolutions : array-like, optional
         Scales to test at, as for `heat_profile`. They must be chosen before looking at the points: scales that were
         fitted to the cloud make p-values too small. Few are better than many. Default: five, from where the space
-        holds two footprints to where it holds half as many as the ESS (8 to 500), which depends on the space and the
-        weights alone.
+        holds two footprints to where it holds ESS^2 / 30 (8 to 500), so that enough pairs share one. That depends on
+        the space and the weights alone.
     statistic : str, function or array-like, optional
         One classical statistic in place of the scales: "rayleigh", "bingham", "ajne", "gine" (G_n), "gine_f" (F_n),
         "bakshaev", and on circles "watson" and "rothman" (t = 1/3); or any Sobolev statistic by its coefficients
@@ -346,16 +346,16 @@ def _scales_for(measure: Measure, angles: Any, times: Any, resolutions: Any) -> 
 
 
 def default_scales(measure: Measure) -> Scales:
-    """Scales at which the space holds 2, ..., ESS / 2 footprints k_2t(x, x), in equal ratios.
+    """Scales at which the space holds 2, ..., ESS^2 / 30 footprints k_2t(x, x), 500 at most, in equal ratios.
 
     >>> import heatess as he
     >>> default_scales(he.Measure(he.samplers.fibonacci(200))).angles.round()
-    array([90., 51., 31., 19., 11.])
+    array([90., 42., 20., 10.,  5.])
     """
     from scipy.optimize import brentq
 
     space = measure.space
-    most = min(max(measure.ess / 2, LEAST_FINEST), MOST_FINEST)
+    most = min(max(0.99 * measure.ess**2 / CLOSE_PAIRS, LEAST_FINEST), MOST_FINEST)
     start = 2 * math.log(space.diameter) - math.log(8)
     found = []
     for places in np.geomspace(FEWEST_PLACES, most, SCALES).tolist():
