@@ -261,7 +261,7 @@ def hypocentres(packages: Packages) -> Iterator[Case]:
     lon, lat, depth = csv_columns(file, "lon lat depth").T
     points = sphere_points(np.radians(lon), np.radians(lat))
     radius = 6371.0088
-    earth = he.Product(he.Sphere(2), he.Euclidean(1), scales=(radius, 1.0))
+    earth = he.Product(he.Sphere(2), he.Euclidean(1), metric_scales=(radius, 1.0))
     deep = by_hand((points, depth[:, None]), {"time": 20**2 / 8}, space=earth)
     line = 'he.read("sample_comcat_catalog.csv", space="earth3d:km")'
     yield Case("pycsep", line, {"time": 20**2 / 8}, deep)
@@ -394,7 +394,7 @@ def poses(packages: Packages) -> Iterator[Case]:
     places, quaternions = rows[:, 1:4], rows[:, 4:] / np.linalg.norm(rows[:, 4:], axis=1, keepdims=True)
     alone = by_hand(quaternions, {"angle": 5}, space=he.Rotations())
     yield Case("evo, TUM", f'he.read("{name}", normalize=True)', {"angle": 5}, alone)
-    space = he.Product(he.Euclidean(3), he.Rotations(), scales=(1, 0.5))
+    space = he.Product(he.Euclidean(3), he.Rotations(), metric_scales=(1, 0.5))
     both = by_hand((places, quaternions), {"time": 0.001}, space=space)
     yield Case("evo, TUM", f'he.read("{name}", space="pose:0.5", normalize=True)', {"time": 0.001}, both)
     command = f"heatess profile {name} --space pose:0.5 --normalize --times 0.001 --json -"

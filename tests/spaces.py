@@ -92,8 +92,8 @@ HOMOGENEOUS = [
     Case("Hyperbolic(2)", lambda: he.Hyperbolic(2)),
     Case("Hyperbolic(3)", lambda: he.Hyperbolic(3)),
     Case("S2 x S1", lambda: he.Product(he.Sphere(2), he.Sphere(1)), finest=0.4),
-    Case("T2 x RP2", lambda: he.Product(he.Torus(2), he.Projective(2), scales=(1, 0.5)), finest=0.6),
-    Case("pose", lambda: he.Product(he.Euclidean(3), he.Rotations(), scales=(1, 0.5)), finest=0.4),
+    Case("T2 x RP2", lambda: he.Product(he.Torus(2), he.Projective(2), metric_scales=(1, 0.5)), finest=0.6),
+    Case("pose", lambda: he.Product(he.Euclidean(3), he.Rotations(), metric_scales=(1, 0.5)), finest=0.4),
 ]
 
 _MESH = Case("Mesh", lambda: he.Mesh(*meshes.icosphere(3)), finest=0.5)

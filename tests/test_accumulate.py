@@ -84,8 +84,8 @@ WITH_TRANSFORM = [
     he.Torus(2, periods=(1, 7.5)),
     he.Torus(3),
     he.Product(he.Sphere(2), he.Circle()),
-    he.Product(he.Rotations(), he.Torus(1), scales=(1, 2)),
-    he.Product(he.Torus(2), he.Projective(1), scales=(0.5, 1)),
+    he.Product(he.Rotations(), he.Torus(1), metric_scales=(1, 2)),
+    he.Product(he.Torus(2), he.Projective(1), metric_scales=(0.5, 1)),
     he.Product(he.Sphere(1), he.Sphere(3)),
 ]
 

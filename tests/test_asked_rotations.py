@@ -81,7 +81,7 @@ def test_a_pose_without_a_length_is_asked_for_it_and_the_length_is_used(run, rng
         assert gess_of(found) == pytest.approx(pose_gess(places, turns, length, 0.1), rel=1e-9)
         assert f"({length:g} per radian)" in found.stderr
     measure = he.read("a.csv", space="pose:0.5")
-    assert measure.space == he.Product(he.Euclidean(3), he.Rotations(), scales=(1.0, 0.5))
+    assert measure.space == he.Product(he.Euclidean(3), he.Rotations(), metric_scales=(1.0, 0.5))
     np.testing.assert_allclose(measure.points[:, :3], places)
     note = he.read("a.csv").origin.description
     assert "positions tx, ty, tz left out (space='pose:R' takes both, R being the length that counts as much" in note

@@ -298,7 +298,7 @@ def test_a_product_with_a_circle() -> None:
     rng = np.random.default_rng(7)
     states, phases, weights = he.ComplexProjective(1).uniform(60, rng), rng.uniform(0, 6, (60, 1)), rng.random(60)
     space = he.Product(he.ComplexProjective(1), he.Circle())
-    sphere = he.Product(he.Sphere(2), he.Circle(), scales=(0.5, 1.0))
+    sphere = he.Product(he.Sphere(2), he.Circle(), metric_scales=(0.5, 1.0))
     times = np.radians([2.0, 20.0, 90.0]) ** 2 / 8
     found = he.heat_profile((states, phases), weights, space=space, times=times)
     expected = he.heat_profile((hopf(states), phases), weights, space=sphere, times=times)

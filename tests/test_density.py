@@ -76,7 +76,7 @@ def test_densities_of_flat_and_hyperbolic_space_are_per_unit_of_volume():
         law = he.density(where[:1], space=he.Hyperbolic(dim), time=0.25)
         ring = law.at(where) * area * np.sinh(r) ** (dim - 1)
         assert simpson(ring, x=r) == pytest.approx(1, abs=1e-8)
-    pose = he.Product(he.Euclidean(1), he.Circle(), scales=(1, 0.5))
+    pose = he.Product(he.Euclidean(1), he.Circle(), metric_scales=(1, 0.5))
     law = he.density((RNG.normal(size=5) / 3, RNG.random(5)), space=pose, time=0.1)
     x, turn = (part.ravel() for part in np.meshgrid(step, 2 * np.pi * np.arange(40) / 40))
     assert law.at((x, turn)).sum() * (step[1] - step[0]) * 0.5 * 2 * np.pi / 40 == pytest.approx(1, abs=1e-8)
@@ -200,7 +200,7 @@ def test_draws_of_heat_have_the_moments_of_heat(space, time):
 
 def test_draws_elsewhere_have_the_distances_of_heat():
     rng, root = np.random.default_rng(0), math.sqrt(20_000)
-    pose = he.Product(he.Euclidean(2), he.Torus(1, periods=24), scales=(1, 2))
+    pose = he.Product(he.Euclidean(2), he.Torus(1, periods=24), metric_scales=(1, 2))
     start = pose.check(([[1.0, 2.0]], [23.0]))
     drawn = pose.heated(np.repeat(start, 20_000, axis=0), 0.5, rng)
     np.testing.assert_allclose(drawn[:, :2].var(axis=0), 1.0, rtol=6 / root)

@@ -16,10 +16,10 @@ N = 400  # more than `engines.pairs.FEW_ROWS`
 
 PRODUCTS = [
     he.Product(he.Euclidean(3), he.Rotations()),
-    he.Product(he.Euclidean(2), he.Circle(), scales=(1, 0.4)),
+    he.Product(he.Euclidean(2), he.Circle(), metric_scales=(1, 0.4)),
     he.Product(he.Sphere(2), he.Projective(2), he.Circle(units="deg")),
     he.Product(he.Hyperbolic(3), he.Torus(2, periods=(1.0, 3.0))),
-    he.Product(he.Euclidean(1), he.Product(he.Hyperbolic(2), he.Sphere(5)), scales=(1.0, 2.0)),
+    he.Product(he.Euclidean(1), he.Product(he.Hyperbolic(2), he.Sphere(5)), metric_scales=(1.0, 2.0)),
 ]
 
 
@@ -47,7 +47,7 @@ def drawn(space, rng):
 def overlaps(space, points, time):
     """s_t of all pairs, each factor from its distances by a table over these, the closed form or the integral."""
     if isinstance(space, he.Product):
-        parts = zip(space.spaces, points, space.scales, strict=True)
+        parts = zip(space.spaces, points, space.metric_scales, strict=True)
         return math.prod(overlaps(part, x, time / c**2) for part, x, c in parts)
     if isinstance(space, he.Torus) and space.dim > 1:
         circles = [he.Torus(1, periods=period) for period in space.periods]

@@ -204,7 +204,7 @@ def test_uniform_orientations_have_the_mean_that_the_levels_give():
 
 def test_poses_of_symmetric_bodies_are_products_of_overlaps():
     cubes, rng = he.Rotations(symmetry="O"), np.random.default_rng(0)
-    pose = he.Product(he.Euclidean(3), cubes, scales=(1, 0.5))
+    pose = he.Product(he.Euclidean(3), cubes, metric_scales=(1, 0.5))
     where, x, time = rng.normal(size=(30, 3)), orientations(30), 0.02
     flat = he.Euclidean(3).pair_kernel.terms(where, where)(time).overlap
     turned = cubes.pair_kernel.terms(cubes.check(x), cubes.check(x))(time / 0.25).overlap

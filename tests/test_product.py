@@ -63,7 +63,7 @@ def exact_sphere_and_circle(scales: tuple[float, float]) -> list[Exact]:
 @pytest.mark.parametrize(("method", "finest"), [("pairwise", 0), ("spectral", 1)])
 def test_sphere_times_circle_matches_forty_digits(scales: tuple[float, float], method: str, finest: int) -> None:
     places, angles, weights = sphere_and_circle(seed=1)
-    space = he.Product(he.Sphere(2), he.Circle(), scales=scales)
+    space = he.Product(he.Sphere(2), he.Circle(), metric_scales=scales)
     profile = he.heat_profile((places, angles), weights, space=space, times=TIMES[finest:], method=method)
     assert profile.method == method
     for k, row in enumerate(exact_sphere_and_circle(scales)[finest:]):
@@ -77,13 +77,17 @@ def test_sphere_times_circle_matches_forty_digits(scales: tuple[float, float], m
     "space",
     [
         he.Product(he.Sphere(2), he.Circle()),
-        he.Product(he.Sphere(2), he.Projective(2), scales=(1, 2)),
-        he.Product(he.Torus(2), he.Sphere(2), scales=(0.7, 1)),
+        he.Product(he.Sphere(2), he.Projective(2), metric_scales=(1, 2)),
+        he.Product(he.Torus(2), he.Sphere(2), metric_scales=(0.7, 1)),
         he.Product(he.Rotations(), he.Circle()),
         he.Product(he.Sphere(1), he.Sphere(1)),
         he.Product(he.Projective(1), he.Sphere(3)),
-        he.Product(he.Sphere(2), he.Circle(), he.Projective(1), scales=(1, 1, 2)),
-        he.Product(he.Product(he.Sphere(2), he.Circle(), scales=(2, 1)), he.Torus(1, periods=24), scales=(0.5, 0.1)),
+        he.Product(he.Sphere(2), he.Circle(), he.Projective(1), metric_scales=(1, 1, 2)),
+        he.Product(
+            he.Product(he.Sphere(2), he.Circle(), metric_scales=(2, 1)),
+            he.Torus(1, periods=24),
+            metric_scales=(0.5, 0.1),
+        ),
         he.Product(he.Projective(4), he.Circle()),
     ],
     ids=repr,
@@ -105,11 +109,11 @@ def test_coefficients_and_pairs_agree(space: he.Product, angle: float) -> None:
 @pytest.mark.parametrize(
     "space",
     [
-        he.Product(he.Sphere(2), he.Circle(), scales=(1, 0.7)),
+        he.Product(he.Sphere(2), he.Circle(), metric_scales=(1, 0.7)),
         he.Product(he.Rotations(), he.Sphere(1)),
-        he.Product(he.Sphere(1), he.Sphere(3), scales=(1, 0.7)),
+        he.Product(he.Sphere(1), he.Sphere(3), metric_scales=(1, 0.7)),
         he.Product(he.Projective(1), he.Projective(2), he.Torus(1, periods=5)),
-        he.Product(he.Projective(3), he.Projective(1), scales=(0.5, 1)),
+        he.Product(he.Projective(3), he.Projective(1), metric_scales=(0.5, 1)),
     ],
     ids=repr,
 )
@@ -165,9 +169,11 @@ def test_rotations_are_even_harmonics_of_quaternions() -> None:
     "space",
     [
         he.Product(he.Sphere(2), he.Circle()),
-        he.Product(he.Euclidean(3), he.Rotations(), scales=(1, 0.5)),
-        he.Product(he.Torus(2, periods=(1, 24)), he.Projective(2), scales=(2, 1)),
-        he.Product(he.Hyperbolic(2), he.Product(he.Circle(), he.Sphere(40), scales=(1, 3)), scales=(2, 0.5)),
+        he.Product(he.Euclidean(3), he.Rotations(), metric_scales=(1, 0.5)),
+        he.Product(he.Torus(2, periods=(1, 24)), he.Projective(2), metric_scales=(2, 1)),
+        he.Product(
+            he.Hyperbolic(2), he.Product(he.Circle(), he.Sphere(40), metric_scales=(1, 3)), metric_scales=(2, 0.5)
+        ),
     ],
     ids=repr,
 )
@@ -200,7 +206,7 @@ def _some(space: he.spaces.Space, n: int, rng: np.random.Generator) -> Any:
 
 def test_many_pairs_agree_with_coefficients() -> None:
     rng = np.random.default_rng(13)
-    space = he.Product(he.Sphere(2), he.Circle(), scales=(1, 0.8))
+    space = he.Product(he.Sphere(2), he.Circle(), metric_scales=(1, 0.8))
     points, weights = space.uniform(700, rng), rng.random(700)
     by_pairs, by_levels = (
         he.heat_profile(points, weights, space=space, angles=[20, 50, 120, 400], method=method)
@@ -254,8 +260,8 @@ def test_a_coefficient_box_too_large_is_left_to_pairs() -> None:
 
 def test_products_are_known_by_name() -> None:
     for space in (
-        he.Product(he.Euclidean(3), he.Rotations(), scales=(1, 0.5)),
-        he.Product(he.Product(he.Sphere(2), he.Circle()), he.Torus(2, periods=(1, 24)), scales=(0.1, 2)),
+        he.Product(he.Euclidean(3), he.Rotations(), metric_scales=(1, 0.5)),
+        he.Product(he.Product(he.Sphere(2), he.Circle()), he.Torus(2, periods=(1, 24)), metric_scales=(0.1, 2)),
     ):
         assert named(repr(space)) == space
     with pytest.raises(he.InputError, match=r"unknown space 'Product\(Sphere\(2\), Mesh\(3\)\)'"):
@@ -308,7 +314,7 @@ def test_overlaps_multiply() -> None:
     overlaps = [
         2 / he.gess(part, space=space, time=time / c**2) - 1 for (space, part), c in zip(factors, scales, strict=True)
     ]
-    space = he.Product(*(space for space, _ in factors), scales=scales)
+    space = he.Product(*(space for space, _ in factors), metric_scales=scales)
     points = tuple(part for _, part in factors)
     assert 2 / he.gess(points, space=space, time=time) - 1 == pytest.approx(math.prod(overlaps), rel=1e-9)
     own = [space.distance(part[0], part[1]) for space, part in factors]
@@ -330,7 +336,7 @@ def test_a_torus_is_a_product_of_circles() -> None:
     long = he.heat_profile(
         (x[:, :1], 3 * x[:, 1:]),
         weights,
-        space=he.Product(he.Circle(), he.Torus(1, periods=6 * np.pi), scales=(1, 1 / 3)),
+        space=he.Product(he.Circle(), he.Torus(1, periods=6 * np.pi), metric_scales=(1, 1 / 3)),
         times=torus.times,
     )
     for other in (pair, mixed, long):
@@ -346,7 +352,7 @@ def test_poses_with_rotations() -> None:
     rng = np.random.default_rng(6)
     turns = rotations().uniform(50, rng)
     still = np.zeros((50, 3))
-    space = he.Product(he.Euclidean(3), rotations(), scales=(1, 0.5))
+    space = he.Product(he.Euclidean(3), rotations(), metric_scales=(1, 0.5))
     poses = he.heat_profile((still, turns), space=space, times=[0.01, 0.1])
     alone = he.heat_profile(turns, space=rotations(), times=[0.04, 0.4])
     np.testing.assert_allclose(poses.gess, alone.gess, rtol=1e-9)
@@ -363,14 +369,14 @@ def test_high_dimensional_factors_do_not_overflow() -> None:
 
 
 def test_a_product_knows_its_geometry() -> None:
-    space = he.Product(he.Sphere(2), he.Torus(2), scales=(2, 1))
+    space = he.Product(he.Sphere(2), he.Torus(2), metric_scales=(2, 1))
     assert space.dim == 4
     assert space.angular
     assert space.volume == pytest.approx(4 * 4 * np.pi * 4 * np.pi**2)
     assert space.diameter == pytest.approx(math.hypot(2 * np.pi, np.pi * math.sqrt(2)))
     assert space.scalar_curvature == pytest.approx(0.5)
-    assert repr(space) == "Product(Sphere(2), Torus(2), scales=(2.0, 1.0))"
-    assert space == he.Product(he.Sphere(2), he.Torus(2), scales=(2, 1))
+    assert repr(space) == "Product(Sphere(2), Torus(2), metric_scales=(2.0, 1.0))"
+    assert space == he.Product(he.Sphere(2), he.Torus(2), metric_scales=(2, 1))
     points = space.uniform(10, np.random.default_rng(0))
     again = space.check(space.check(points))
     assert again.shape == (10, 5)
@@ -381,7 +387,7 @@ def test_a_product_knows_its_geometry() -> None:
     whole = he.heat_profile((points, np.arange(10.0)), space=nested, angles=[20])
     flat = he.heat_profile(
         (*points, np.arange(10.0)),
-        space=he.Product(he.Sphere(2), he.Torus(2), he.Circle(), scales=(2, 1, 1)),
+        space=he.Product(he.Sphere(2), he.Torus(2), he.Circle(), metric_scales=(2, 1, 1)),
         angles=[20],
     )
     np.testing.assert_allclose(whole.gess, flat.gess, rtol=1e-12)
@@ -397,12 +403,12 @@ def test_bad_input_is_refused_with_the_factor() -> None:
     ring = he.Graph(np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0))
     with pytest.raises(he.InputError, match=r"factor 1 of a Product must be .* depends on the place, .* as one Graph"):
         he.Product(he.Sphere(2), ring)
-    with pytest.raises(he.InputError, match="one entry per factor: 2, but have 3"):
-        he.Product(he.Sphere(2), he.Circle(), scales=(1, 2, 3))
-    with pytest.raises(he.InputError, match="one entry per factor: 2, but are 3"):
-        he.Product(he.Sphere(2), he.Circle(), scales=3)
+    with pytest.raises(he.InputError, match="one entry per factor, 2, but have 3"):
+        he.Product(he.Sphere(2), he.Circle(), metric_scales=(1, 2, 3))
+    with pytest.raises(he.InputError, match="one entry per factor, 2, but are 3"):
+        he.Product(he.Sphere(2), he.Circle(), metric_scales=3)
     with pytest.raises(he.InputError, match=r"scales\[1\] must be positive"):
-        he.Product(he.Sphere(2), he.Circle(), scales=(1, -2))
+        he.Product(he.Sphere(2), he.Circle(), metric_scales=(1, -2))
     with pytest.raises(he.InputTypeError, match="tuple of 2 point arrays, one per factor, but found ndarray"):
         he.gess(x, space=space, angle=10)
     with pytest.raises(he.InputError, match=r"factor 0 of the product, Sphere\(2\): .*row 0 has norm 2"):

@@ -126,7 +126,7 @@ def test_a_circle_too_small_to_matter_leaves_the_estimate_on_the_sphere():
     small, smaller = (
         he.heat_profile(
             (x, np.zeros(400)),
-            space=he.Product(he.Sphere(2), he.Circle(), scales=(1, scale)),
+            space=he.Product(he.Sphere(2), he.Circle(), metric_scales=(1, scale)),
             times=[0.05, 0.5],
             pairs=100_000,
             rng=2,

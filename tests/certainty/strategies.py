@@ -72,7 +72,7 @@ class Cloud:
 def truth_of(space: he.Space) -> Any:
     """The reference of a homogeneous space."""
     if isinstance(space, he.Product):
-        return reference.Product(tuple(truth_of(factor) for factor in space.spaces), space.scales)
+        return reference.Product(tuple(truth_of(factor) for factor in space.spaces), space.metric_scales)
     if isinstance(space, he.Torus):
         return reference.Torus(space.periods)
     if isinstance(space, he.Rotations):
@@ -110,7 +110,7 @@ def near(space: he.Space, points: Any, gaps: np.ndarray, rng: Rng) -> Any:
     if isinstance(space, he.Product):
         return tuple(
             near(factor, part, gaps / c, rng)
-            for factor, part, c in zip(space.spaces, points, space.scales, strict=True)
+            for factor, part, c in zip(space.spaces, points, space.metric_scales, strict=True)
         )
     if isinstance(space, he.Torus):
         return points + gaps[:, None] * rng.standard_normal(points.shape) * (min(space.periods) / (2 * math.pi))
@@ -314,7 +314,7 @@ def _factor(rng: Rng) -> he.Space:
 
 def _product(rng: Rng) -> he.Space:
     factors = [_factor(rng) for _ in range(2 if rng.random() < 0.8 else 3)]
-    return he.Product(*factors, scales=[float(c) for c in rng.choice([1.0, 0.5, 3.0, 0.05], len(factors))])
+    return he.Product(*factors, metric_scales=[float(c) for c in rng.choice([1.0, 0.5, 3.0, 0.05], len(factors))])
 
 
 def _graph(rng: Rng) -> Subject:

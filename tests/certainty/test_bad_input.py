@@ -349,7 +349,7 @@ def cases_of_spaces() -> Iterator[Case]:
             yield f"{name} dim {kind}", lambda n=name, v=value: getattr(he, n)(v)
     for kind, value in (BAD_NUMBERS | BAD_GRIDS).items():
         yield f"Torus periods {kind}", lambda v=value: he.Torus(2, periods=v)
-        yield f"Product scales {kind}", lambda v=value: he.Product(he.Circle(), he.Sphere(2), scales=v)
+        yield f"Product scales {kind}", lambda v=value: he.Product(he.Circle(), he.Sphere(2), metric_scales=v)
         yield f"Product of {kind}", lambda v=value: he.Product(he.Circle(), v)
         yield f"Product alone of {kind}", lambda v=value: he.Product(v)
     yield "Product of nothing", he.Product

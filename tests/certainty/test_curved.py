@@ -266,7 +266,7 @@ def test_the_unit_of_length_changes_nothing(unit: float, method: str) -> None:
     factors = he.Sphere(2), he.Torus(1, periods=1.0)
     plain = he.heat_profile(parts, space=he.Product(*factors), times=times, method=method)
     found = he.heat_profile(
-        parts, space=he.Product(*factors, scales=(unit, unit)), times=unit**2 * times, method=method
+        parts, space=he.Product(*factors, metric_scales=(unit, unit)), times=unit**2 * times, method=method
     )
     np.testing.assert_allclose(found.gess, plain.gess, rtol=1e-10)
     np.testing.assert_allclose(found.error, plain.error, rtol=0.1)
@@ -275,12 +275,12 @@ def test_the_unit_of_length_changes_nothing(unit: float, method: str) -> None:
 
 def test_lengths_beyond_what_times_can_be_divided_by_are_refused() -> None:
     with pytest.raises(he.InputError, match=r"scales\[0\] is 1e-160 where Sphere\(2\) has lengths of 1; use another"):
-        he.Product(he.Sphere(2), he.Circle(), scales=(1e-160, 1))
+        he.Product(he.Sphere(2), he.Circle(), metric_scales=(1e-160, 1))
     with pytest.raises(he.InputError, match=r"scales\[1\] is 1e\+20 where Torus\(1, periods=1e\+20\)"):
-        he.Product(he.Sphere(2), he.Torus(1, periods=1e20), scales=(1, 1e20))
-    inner = he.Product(he.Sphere(2), he.Euclidean(1), scales=(1, 1e-20))
+        he.Product(he.Sphere(2), he.Torus(1, periods=1e20), metric_scales=(1, 1e20))
+    inner = he.Product(he.Sphere(2), he.Euclidean(1), metric_scales=(1, 1e-20))
     with pytest.raises(he.InputError, match=r"scales\[1\] is 1e-15"):
-        he.Product(he.Sphere(2), inner, scales=(1, 1e-15))
+        he.Product(he.Sphere(2), inner, metric_scales=(1, 1e-15))
     with pytest.raises(he.InputError, match="1e-30 to 1e30"):
         he.Torus(2, periods=1e-31)
 
@@ -290,7 +290,7 @@ def test_extreme_times_and_lengths_together_are_right(time: float) -> None:
     """Six atoms far apart or all in one place, as the time says."""
     rng = np.random.default_rng(0)
     for scales in [(1e-30, 1e29), (1e29, 1e-30), (1.0, 1.0)]:
-        space = he.Product(he.Sphere(2), he.Torus(1, periods=5.0), scales=scales)
+        space = he.Product(he.Sphere(2), he.Torus(1, periods=5.0), metric_scales=scales)
         points = he.Sphere(2).uniform(6, rng), 5 * rng.random((6, 1))
         told_apart = any(time < 1e-4 * c**2 for c in scales)
         found = he.heat_profile(points, space=space, times=[time], method="pairwise")

@@ -245,7 +245,12 @@ def fuzz_tables(folder: Path, profile: settings) -> None:
     trial()
 
 
-NAMES = ["Sphere(2)", "Torus(2, periods=(1.0, 24.0))", "Product(Sphere(2), Circle(), scales=(1.0, 0.5))", "Rotations()"]
+NAMES = [
+    "Sphere(2)",
+    "Torus(2, periods=(1.0, 24.0))",
+    "Product(Sphere(2), Circle(), metric_scales=(1.0, 0.5))",
+    "Rotations()",
+]
 PIECES = [
     "Sphere",
     "Torus",

@@ -357,7 +357,7 @@ def test_shades_are_the_density_at_the_centres_of_cells(name):
 
 def test_the_density_of_a_product_is_that_of_the_factor_drawn():
     rng = np.random.default_rng(1)
-    space = he.Product(he.Sphere(2), he.Circle(), scales=(2.0, 1.0))
+    space = he.Product(he.Sphere(2), he.Circle(), metric_scales=(2.0, 1.0))
     first, second = he.samplers.uniform(25, rng=rng), rng.uniform(-3, 3, 25)
     time = 0.3
     view = view_of(he.Measure((first, second), space=space), np.array([time]))

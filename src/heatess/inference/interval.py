@@ -177,7 +177,7 @@ def lowest_eigenvalue(space: Space) -> float | None:
     """lambda_1 of minus the Laplacian; None where it is not known.
 
     >>> import heatess as he
-    >>> float(lowest_eigenvalue(he.Product(he.Sphere(2), he.Sphere(1), scales=(1, 2))))
+    >>> float(lowest_eigenvalue(he.Product(he.Sphere(2), he.Sphere(1), metric_scales=(1, 2))))
     0.25
     """
     return min((series.lowest / scale**2 for series, scale in space.factor_series), default=None)

@@ -67,8 +67,8 @@ def named(name: str) -> Space:
 
     >>> named("Torus(2, periods=(1.0, 24.0))")
     Torus(2, periods=(1.0, 24.0))
-    >>> named("Product(Sphere(2), Circle(), scales=(1.0, 0.5))")
-    Product(Sphere(2), Circle(), scales=(1.0, 0.5))
+    >>> named("Product(Sphere(2), Circle(), metric_scales=(1.0, 0.5))")
+    Product(Sphere(2), Circle(), metric_scales=(1.0, 0.5))
     """
     try:
         space = _built(ast.parse(name[:1000].removesuffix(GESS_ONLY), mode="eval").body)

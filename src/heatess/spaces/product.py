@@ -33,7 +33,7 @@ SHORTEST, LONGEST = 1e-30, 1e30
 class Product(Space):
     """The Riemannian product of spaces: points are tuples, squared distances add, overlaps multiply.
 
-    The distance is sqrt(sum_j (c_j d_j)^2), where c_j is the metric multiplier of factor j: one unless *scales*
+    The distance is sqrt(sum_j (c_j d_j)^2), where c_j is the metric multiplier of factor j: one unless *metric_scales*
     says otherwise. Eigenvalues are the sums lambda_1 / c_1^2 + lambda_2 / c_2^2 + ..., hence the overlap at time t
     is the product of the factors' overlaps at times t / c_j^2. When all factors are angular one degree is one
     degree in any of them (with c_j = 1); otherwise scales are given as `times`. Resolutions are not defined,
@@ -47,7 +47,7 @@ class Product(Space):
     *spaces : Space
         Two or more factors: spheres, rotations, projective spaces, tori, flat or hyperbolic space, products. Meshes,
         point clouds and graphs are refused, because there k_2t(x, x) depends on the place.
-    scales : sequence of float, optional
+    metric_scales : sequence of float, optional
         One metric multiplier per factor: for a pose, metres per radian on the rotations. Lengths of a factor, times
         its multiplier, must lie between 1e-30 and 1e30.
 
@@ -56,7 +56,7 @@ class Product(Space):
     Two poses in the plane, 0.2 m and 0.5 rad apart, where 1 rad is worth 0.4 m; seen at alpha = 0.2 m:
 
     >>> import heatess as he
-    >>> poses = he.Product(he.Euclidean(2), he.Circle(), scales=(1, 0.4))
+    >>> poses = he.Product(he.Euclidean(2), he.Circle(), metric_scales=(1, 0.4))
     >>> points = ([[0, 0], [0.2, 0]], [0.0, 0.5])
     >>> round(float(poses.distance(([0, 0], [0.0]), ([0.2, 0], [0.5]))), 4)
     0.2828
@@ -64,27 +64,31 @@ class Product(Space):
     1.7616
     """
 
-    def __init__(self, *spaces: Space, scales: Any = None) -> None:
+    def __init__(self, *spaces: Space, metric_scales: Any = None) -> None:
         if len(spaces) < 2:
             raise InputError(f"Product(*spaces) needs two or more spaces, but found {len(spaces)}")
         for j, space in enumerate(spaces):
             if not isinstance(space, Space) or space.pair_kernel is None:
                 wanted = "a homogeneous space such as Sphere(2) or Torus(1)"
                 raise InputError(f"factor {j} of a Product must be {wanted}, but is {shown(space)}{_remedy(space)}")
-        if scales is not None and numeric_array(scales, "scales").ndim != 1:
-            raise InputError(f"scales must have one entry per factor: {len(spaces)}, but are {shown(scales)}")
-        multipliers = [1.0] * len(spaces) if scales is None else list(scales)
+        if metric_scales is not None and numeric_array(metric_scales, "metric_scales").ndim != 1:
+            raise InputError(
+                f"metric_scales must have one entry per factor, {len(spaces)}, but are {shown(metric_scales)}"
+            )
+        multipliers = [1.0] * len(spaces) if metric_scales is None else list(metric_scales)
         if len(multipliers) != len(spaces):
-            raise InputError(f"scales must have one entry per factor: {len(spaces)}, but have {len(multipliers)}")
+            raise InputError(
+                f"metric_scales must have one entry per factor, {len(spaces)}, but have {len(multipliers)}"
+            )
         self.spaces = spaces
-        self.scales = tuple(positive(value, f"scales[{j}]") for j, value in enumerate(multipliers))
+        self.metric_scales = tuple(positive(value, f"metric_scales[{j}]") for j, value in enumerate(multipliers))
         for j, (space, c) in enumerate(self._factors()):
             for length in _lengths(space):
                 if not SHORTEST <= c * length <= LONGEST:
                     raise InputError(
-                        f"scales must keep the lengths of every factor between {SHORTEST:g} and {LONGEST:g}, but "
-                        f"scales[{j}] is {c:g} where {_short(space)} has lengths of {length:g}; use another unit of "
-                        "length"
+                        f"metric_scales must keep the lengths of factors between {SHORTEST:g} and {LONGEST:g}, but "
+                        f"metric_scales[{j}] is {c:g} where {_short(space)} has lengths of {length:g}; use another "
+                        "unit of length"
                     )
         self._kernels = tuple(space.pair_kernel for space in spaces if space.pair_kernel is not None)
         self._ends = np.cumsum([kernel.width for kernel in self._kernels])
@@ -93,11 +97,11 @@ class Product(Space):
         self.angular = all(space.angular for space in spaces)
         self.compact = all(space.compact for space in spaces)
         self._dim = sum(space.dim for space in spaces)
-        self.pair_kernel = ProductPairs(self._kernels, self.scales, self.compact)
+        self.pair_kernel = ProductPairs(self._kernels, self.metric_scales, self.compact)
         starts = [0, *self._ends[:-1].tolist()]
         harmonics = [
             tuple(part.moved(c, start) for part in space.harmonics)
-            for space, c, start in zip(spaces, self.scales, starts, strict=True)
+            for space, c, start in zip(spaces, self.metric_scales, starts, strict=True)
         ]
         if all(harmonics):
             self.harmonics = tuple(part for parts in harmonics for part in parts)
@@ -106,12 +110,12 @@ class Product(Space):
 
     def __repr__(self) -> str:
         parts = [repr(space).removesuffix(GESS_ONLY) for space in self.spaces]
-        if any(value != 1 for value in self.scales):
-            parts.append(f"scales={self.scales}")
+        if any(value != 1 for value in self.metric_scales):
+            parts.append(f"metric_scales={self.metric_scales}")
         return f"Product({', '.join(parts)}){'' if self.compact else GESS_ONLY}"
 
     def _key(self) -> tuple[object, ...]:
-        return self.spaces, self.scales
+        return self.spaces, self.metric_scales
 
     @property
     def factor_series(self) -> tuple[tuple[LevelSeries, float], ...]:
@@ -119,7 +123,8 @@ class Product(Space):
         parts = [space.factor_series for space in self.spaces]
         if not all(parts):
             return ()
-        return tuple((series, own * c) for part, c in zip(parts, self.scales, strict=True) for series, own in part)
+        found = zip(parts, self.metric_scales, strict=True)
+        return tuple((series, own * c) for part, c in found for series, own in part)
 
     @property
     def drawing(self) -> Drawing | None:
@@ -147,7 +152,7 @@ class Product(Space):
         return sum(space.scalar_curvature / c**2 for space, c in self._factors())
 
     def _factors(self) -> list[tuple[Space, float]]:
-        return list(zip(self.spaces, self.scales, strict=True))
+        return list(zip(self.spaces, self.metric_scales, strict=True))
 
     # Points.
 

@@ -74,7 +74,7 @@ class Depths(Kind):
 
     def space(self, points: Any, units: str) -> Space:
         """Distances in kilometres: those on the sphere of the Earth's mean radius, and those in depth."""
-        return Product(Sphere(2), Euclidean(1), scales=(EARTH_RADIUS_KM, 1.0))
+        return Product(Sphere(2), Euclidean(1), metric_scales=(EARTH_RADIUS_KM, 1.0))
 
 
 def split_length(name: str) -> tuple[str, str]:

@@ -281,7 +281,7 @@ def _space(reading: Reading, table: Table, kind: Kind, points: Any, units: str) 
         )
     word, length = reading.word, reading.length
     if length is not None:
-        return Product(Euclidean(points[0].shape[1]), Rotations(), scales=(1.0, length))
+        return Product(Euclidean(points[0].shape[1]), Rotations(), metric_scales=(1.0, length))
     if word in ("sphere", "rotations", "torus", "earth3d"):
         return kind.space(points, units)
     width = points.shape[1]
