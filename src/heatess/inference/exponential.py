@@ -12,7 +12,7 @@ from ..base.arrays import FloatArray
 from ..transforms.harmonics import Harmonics, circular, multiplicity, spherical
 
 #: Newton steps for one degree at most, halvings of one of them, and steps without gain after which they end.
-STEPS, HALVINGS, PATIENCE = 120, 40, 4
+STEPS, HALVINGS, MOST_IDLE = 120, 40, 4
 #: Half of Newton's decrement is how far the divergence is from its limit. Steps end when it, or the residual, is tiny.
 DECREMENT, RESIDUAL = 1e-16, 3e-15
 #: What the residual may be, on a finer grid as well, for a law to be taken.
@@ -90,7 +90,7 @@ def fit(
         else:
             break
         idle = idle + 1 if best - objective <= IDLE * (1 + abs(psi)) else 0
-        if idle == PATIENCE:
+        if idle == MOST_IDLE:
             break
         theta, psi, law = trial, psi_there, law_there
         residual = functions @ law - moments

@@ -156,8 +156,8 @@ class HeatLevelFamily(LevelFamily):
         return ZonalKernels(self._factors, self._beyond, self._of_distance)
 
     def _of_distance(self, distances: FloatArray) -> list[FloatArray]:
-        terms = combined([RadialFactor(partial(radial, self._series), distances.ravel())], [], distances.shape)
-        excess = [terms(float(time)).excess for time in self._times]
+        table = combined([RadialFactor(partial(radial, self._series), distances.ravel())], [], distances.shape)
+        excess = [table(float(time)).excess for time in self._times]
         low = self._series.zonal(LOW_DEGREES + 1, distances)[1:]
         factors = self._factors[self.scales :, :LOW_DEGREES].diagonal()
         return [form for form in excess if form is not None] + [
