@@ -32,8 +32,8 @@ LOW_DEGREES = 4
 #: Terms of a limit law with a share of the largest below exp(-NEGLIGIBLE) are left out.
 NEGLIGIBLE = 45.0
 
-#: Most distinct levels of a limit law.
-MOST_LEVELS = 200_000
+#: Most distinct levels of a limit law, and of one factor of a space.
+MOST_LEVELS, MOST_SERIES = 200_000, 2**15
 
 #: Levels that a statistic may need where the transform is fast: on circles.
 FAST_LEVELS = 2**13
@@ -256,7 +256,7 @@ def space_levels(space: Space, time: float) -> tuple[FloatArray, FloatArray] | N
         return None
     eigenvalues, logs = np.zeros(1), np.zeros(1)
     for series, scale in space.factor_series:
-        count = level_count(series, time / scale**2, 1.0, 1e-14, SERIES_LIMIT)
+        count = level_count(series, time / scale**2, 1.0, 1e-14, MOST_SERIES)
         if count is None or count * len(logs) > 10 * MOST_LEVELS:
             return None
         own, multiplicities = series.levels(count)
