@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -31,5 +34,20 @@ def test_a_cell_shows_the_picture_and_the_table_of_what_it_returns():
     for cell in found[1:4]:
         assert [data for data in cell if "image/png" in data], cell
     (shown,) = found[4]
-    assert shown["text/html"].startswith("<table")
+    assert shown["text/html"].count("<table") == shown["text/html"].count("<svg") == 1
     assert not [data for data in found[5] if "image/png" in data]
+
+
+def test_a_kernel_shows_every_result_and_its_picture():
+    makers = (Path(__file__).parent / "test_results.py").read_text().partition("@pytest.fixture")[0]
+    names = re.findall(r'^    "(\w+)": lambda', makers, re.M)
+    head = "import sys\nsys.modules['pytest'] = type(sys)('pytest')\nsys.modules['pytest'].importorskip = __import__\n"
+    cells = [
+        head + makers,
+        *(cell for name in names for cell in (f"found = MAKERS['{name}']()\nfound", "found.plot()")),
+    ]
+    found = outputs(*cells)[1:]
+    assert len(names) == 18
+    for name, result, picture in zip(names, found[::2], found[1::2], strict=True):
+        assert any("<table" in data.get("text/html", "") for data in result), name
+        assert any("image/png" in data for data in picture), name

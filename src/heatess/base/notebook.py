@@ -20,6 +20,7 @@ class Heading(NamedTuple):
     unit: str = ""
     digits: int = 4
     factor: float = 1.0
+    least: float = 0.0  #: smaller numbers are told as "< least"
 
 
 #: Columns by attribute. The unit of a length is that of the space: degrees, or the unit of distance.
@@ -42,7 +43,7 @@ HEADINGS = {
     "places_upper": Heading("places, to"),
     "statistics": Heading("statistic"),
     "expected": Heading("if uniform"),
-    "pvalues": Heading("p-value", digits=2),
+    "pvalues": Heading("p-value", digits=2, least=1e-6),
     "ess": Heading("ESS", "draws"),
     "autocorrelation_times": Heading("autocorrelation time", "draws"),
     "rhat": Heading("R-hat"),
@@ -54,7 +55,10 @@ HEADINGS = {
     "counts": Heading("modes"),
     "finest": Heading("from", LENGTH, 3),
     "coarsest": Heading("to", LENGTH, 3),
-    "scales": Heading("came apart at", LENGTH, 3),
+    "Modes.scales": Heading("came apart at", LENGTH, 3),
+    "scales": Heading("scale", LENGTH, 3),
+    "cv": Heading("squared error, less that of uniform"),
+    "level": Heading("mass", "%", 3, 100.0),
     "shares": Heading("share", "%", 3, 100.0),
     "bic": Heading("BIC"),
     "indices": Heading("row", digits=20),
@@ -106,6 +110,8 @@ def cell(value: Any, heading: Heading) -> str:
     """A number with the digits that its column has, or text."""
     if not isinstance(value, int | float | np.number) or isinstance(value, complex | np.complexfloating):
         return escape(str(value))
+    if 0 <= value < heading.least:
+        return f"&lt; {heading.least:g}".replace("e-0", "e-")
     return readable(heading.factor * float(value), heading.digits)
 
 

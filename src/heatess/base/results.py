@@ -209,7 +209,7 @@ class Result(Frozen):
 
     def _heading(self, name: str) -> Heading:
         """How a column is shown in a notebook."""
-        found = HEADINGS.get(name) or Heading(name.replace("_", " "))
+        found = HEADINGS.get(f"{type(self).__name__}.{name}") or HEADINGS.get(name) or Heading(name.replace("_", " "))
         if "{" in found.label:
             found = found._replace(label=found.label.format(*getattr(self, "names", ("a", "b"))))
         if found.unit == LENGTH:
@@ -226,8 +226,8 @@ class Result(Frozen):
         cells = ["".join(f"<td>{cell(columns[name][row], headings[name])}</td>" for name in columns) for row in rows]
         note = f"{len(rows)} of {count} {self.row_name}s" if len(rows) < count else f"all {self.row_name}s"
         body = "".join(f"<tr>{row}</tr>" for row in cells)
-        caption = f"<caption>{escape(self._caption())}; {note}</caption>"
-        return f"{self._svg()}<table>{caption}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+        words = f"<p>{escape(self._caption())}; {note}</p>"
+        return f"{words}{self._svg()}<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
     def _svg(self) -> str:
         """The curve, on logarithmic axes; nothing if there is none, or less than two points of it."""
