@@ -271,20 +271,21 @@ class Density(Result):
 
         return grid(self, step)
 
-    def contours(self, levels: ArrayLike = (0.5, 0.9), *, calibrated: bool = False) -> dict[str, Any]:
+    def contours(self, levels: ArrayLike = (0.5, 0.9), *more: float, calibrated: bool = False) -> dict[str, Any]:
         """The regions that hold shares of the mass as GeoJSON, one MultiPolygon in longitude and latitude each.
 
+        Shares are given as a sequence or one after the other: `contours([0.5, 0.9])` is `contours(0.5, 0.9)`.
         Polygons are closed; those across the date line are cut there, and those around a pole end there, as GeoJSON
         wants it. On S^2; the format itself is for the Earth. See `region` for *calibrated* ones.
 
         >>> import heatess as he
-        >>> found = he.density([[0, 0, 1]], angle=60).contours(0.9)
-        >>> len(found["features"]), round(found["features"][0]["properties"]["area"], 3)
-        (1, 0.272)
+        >>> found = he.density([[0, 0, 1]], angle=60).contours(0.5, 0.9)
+        >>> len(found["features"]), round(found["features"][1]["properties"]["area"], 3)
+        (2, 0.272)
         """
         from .maps import contours
 
-        return contours(self, levels, calibrated)
+        return contours(self, [*np.atleast_1d(np.asarray(levels)), *more] if more else levels, calibrated)
 
     def pole_figure(self, direction: ArrayLike, *, antipodal: bool = True) -> PoleFigure:
         """Where a *direction* of the crystal points in the sample: the density of R h on S^2, on rotations.
