@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import heatess as he
@@ -106,9 +107,11 @@ def test_every_suffix_and_every_schema_is_on_its_page() -> None:
     schemas = generated.schemas()
     for item in generated.result_classes():
         assert f'"{item.schema}"' in schemas
-    profile = he.heat_profile(he.samplers.fibonacci(20), angles=[20]).to_dict()
-    section = schemas.split("## HeatProfile")[1].split("\n## ")[0]
-    assert set(re.findall(r"^\| `(\w+)`", section, flags=re.MULTILINE)) == set(profile) - {"schema"}
+    profile = he.heat_profile(he.samplers.fibonacci(20), angles=np.geomspace(5, 50, 20))
+    for name, found in (("HeatProfile", profile), ("Plateaus", profile.plateaus())):
+        section = schemas.split(f"## {name}")[1].split("\n## ")[0]
+        keys = set(re.findall(r"^\| `(\w+)`", section, flags=re.MULTILINE))
+        assert keys == set(found.to_dict()) - {"schema"}
 
 
 def source_texts() -> list[str]:

@@ -120,6 +120,8 @@ def schemas() -> str:
 def _schema(item: type[Result]) -> str:
     rows = [f"| `{name}` | list, one entry per {item.row_name} |" for name in item.columns]
     rows += [f"| `{name}` | single value |" for name in item.facts]
+    told = {*item.columns, *item.facts}
+    rows += [f"| `{key}` | what else `from_json` needs |" for key in item._fields().values() if key not in told]
     head = [f"## {item.__name__}", "", f'`"schema": "{item.schema}"`', "", "| key | form |", "|---|---|"]
     return "\n".join([*head, *rows, ""])
 

@@ -105,7 +105,8 @@ def _complain(error: Exception, command: click.Command | None, *, verbose: bool)
         verbose = verbose or not told
     if verbose and code == 1:
         traceback.print_exception(error)
-    screen.echo(f"{screen.styled('heatess', fg='red' if code != 130 else None)}: {' '.join(text.split())}", err=True)
+    name = "heatess" if code == 130 else screen.styled("heatess", fg="red")
+    screen.echo(f"{name}: {' '.join(text.split())}", err=True)
     return code
 
 
