@@ -30,9 +30,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 
 autosummary_generate = True
-autodoc_typehints = "signature"
-autodoc_typehints_format = "short"
-python_use_unqualified_type_names = True
+autodoc_typehints = "none"
 maximum_signature_line_length = 76
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

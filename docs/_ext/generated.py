@@ -167,6 +167,43 @@ def _formula(block: list[str]) -> list[str]:
     return [".. math::", "", "    " + r" \\ ".join(rows)]
 
 
+#: Types as readers know them, in place of the names that the source has for them.
+_TYPES = {
+    r"NDArray\[[^\]]*(?:\[[^\]]*\])?\]": "ndarray",
+    r"\b(?:Float|Int|Bool)Array\b": "ndarray",
+    r"\bArrayLike\b": "array",
+}
+
+
+def type_in_words(annotation: Any) -> str:
+    """An annotation as it stands in the source, with plain names; "" if it says nothing.
+
+    >>> type_in_words("ArrayLike | None"), type_in_words("Any"), type_in_words("np.random.Generator | int")
+    ('array | None', '', 'Generator | int')
+    """
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    for pattern, name in _TYPES.items():
+        text = re.sub(pattern, name, text)
+    text = re.sub(r"\b(?:[a-z_]+\.)+(?=\w)", "", text)
+    return "" if text in ("Any", "_empty", "") else text
+
+
+def signature_of(obj: Any, *, method: bool) -> tuple[str, str]:
+    """The arguments of a function with their types, and the type of what it returns."""
+    found = inspect.signature(obj)
+    own = list(found.parameters.values())[1 if method and not inspect.ismethod(obj) else 0 :]
+    parts, before = [], None
+    for item in own:
+        if item.kind is item.KEYWORD_ONLY and before not in (item.KEYWORD_ONLY, item.VAR_POSITIONAL):
+            parts.append("*")
+        stars = {item.VAR_POSITIONAL: "*", item.VAR_KEYWORD: "**"}.get(item.kind, "")
+        kind = type_in_words(item.annotation)
+        default = "" if item.default is item.empty else f" = {item.default!r}" if kind else f"={item.default!r}"
+        parts.append(f"{stars}{item.name}{f': {kind}' if kind else ''}{default}")
+        before = item.kind
+    return f"({', '.join(parts)})", type_in_words(found.return_annotation)
+
+
 def with_returns(obj: Any, lines: list[str]) -> list[str]:
     """The docstring of a function that does not say what it returns, with its type and its first sentence.
 
@@ -178,12 +215,12 @@ def with_returns(obj: Any, lines: list[str]) -> list[str]:
     text = "\n".join(lines)
     if not inspect.isfunction(obj) or re.search(r"^(Returns|Yields)\s*$", text, re.MULTILINE):
         return lines
-    kind = str(inspect.signature(obj).return_annotation)
-    kind = re.sub(r"\b(?:[a-z_]+\.)+", "", {"FloatArray": "ndarray"}.get(kind, kind))
-    if kind in ("None", "") or "empty" in kind:
+    given = inspect.signature(obj).return_annotation
+    kind = "points" if given == "Any" and ".samplers" in obj.__module__ else type_in_words(given)
+    if kind in ("None", ""):
         return lines
     summary = " ".join(itertools.takewhile(str.strip, lines))
-    section = ["Returns", "-------", re.sub(r"NDArray\[[^\]]*\]+|\w+Array\b", "ndarray", kind), f"    {summary}"]
+    section = ["Returns", "-------", kind, f"    {summary}"]
     at = next(
         (k for k, line in enumerate(lines) if line.strip() in ("Examples", "Notes", "Raises") or ">>>" in line),
         len(lines),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -34,9 +35,11 @@ def as_markup(app: Any, kind: str, name: str, obj: Any, options: Any, lines: lis
 def without_private(
     app: Any, kind: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None] | None:
-    """Leave out the arguments of results, which functions make and users do not."""
+    """Signatures with types; without the arguments of results, which functions make and users do not."""
     if kind == "class" and (issubclass(obj, Result | Plateaus) or ", _" in (signature or "")):
         return "", None
+    if kind in ("function", "method") and inspect.isfunction(obj):
+        return generated.signature_of(obj, method=kind == "method" and not isinstance(obj, staticmethod))
     return None
 
 
