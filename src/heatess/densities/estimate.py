@@ -85,7 +85,7 @@ def density(
     if given:
         check_one_scale(angle, time, resolution)
     if is_dask(points):
-        from ..distributed import accumulate_collection
+        from ..distributed.reduction import accumulate_collection
 
         found, collect = accumulate_collection(points, weights, log_weights, space)
         return _of_collection(collect, found, scale if given else None, rtol)

@@ -129,7 +129,12 @@ class Density(Result):
         return isinstance(self.measure, Sums)
 
     def atoms(self, what: str) -> Measure:
-        """The atoms, which *what* needs; an `InputError` where there are only sums over parts."""
+        """The atoms, which *what* needs; an `InputError` where there are only sums over parts.
+
+        >>> import heatess as he
+        >>> he.density([[0, 0, 1]], angle=20).atoms("a map of them").n
+        1
+        """
         if isinstance(self.measure, Sums):
             raise InputError(
                 f"{what} needs the atoms, but this density is made of sums over parts, which keep none; make it of the "
@@ -162,7 +167,13 @@ class Density(Result):
         return self.at_checked(self._checked(points), error)
 
     def at_checked(self, where: NDArray[Any], error: bool = False) -> Any:
-        """`at` of points that were checked before."""
+        """`at` of points that were checked before.
+
+        >>> import heatess as he
+        >>> found = he.density([[0, 0, 1]], angle=60)
+        >>> found.at_checked(found.atoms("this").points).round(2)
+        array([7.64])
+        """
         values = self.smoother.at(self.time, where)
         if not error:
             return values

@@ -9,6 +9,6 @@ Tasks are pure functions of their partition, so the scheduler may repeat those o
 """
 
 from .parquet import profile_parquet
-from .reduction import accumulate_collection, profile_collection
+from .reduction import profile_collection
 
-__all__ = ["accumulate_collection", "profile_collection", "profile_parquet"]
+__all__ = ["profile_collection", "profile_parquet"]
