@@ -3,7 +3,7 @@
 For each alternative the power of every rule is compared with that of the best single statistic; a rule is as good as
 its largest loss. Alternatives were fixed before any of these figures was seen. Forms of all draws are worked out once,
 so that a further rule costs nothing. Rules are in `EVEN_RULES` and `PAIR_RULES`; the first of each is the one in use.
-For uniformity about 700 further rules (1 to 6 scales to 50, 100, 200 or 400 footprints, some degrees, four ways to
+For uniformity about 1,200 further rules (1 to 6 scales to 50, 100, 200 or 400 footprints, some degrees, four ways to
 combine) were tried on 250 draws of each alternative: the least worst loss of any was 27 points.
 """
 
