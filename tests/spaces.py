@@ -78,7 +78,6 @@ HOMOGENEOUS = [
     Case("ComplexProjective(3)", lambda: he.ComplexProjective(3), finest=0.2),
     Case("Rotations", lambda: he.Rotations(), finest=0.2),
     Case("Rotations(O)", lambda: he.Rotations(symmetry="O"), finest=0.2),
-    Case("Rotations(D3)", lambda: he.Rotations(symmetry="D3"), finest=0.2),
     Case("Circle", lambda: he.Circle()),
     Case("day", lambda: he.Torus(1, periods=24), scale=4.0),
     Case("Torus(2)", lambda: he.Torus(2)),

@@ -19,7 +19,7 @@ from heatess.reporting.views import view_of
 KINDS = {
     "Sphere(1)": "circle", "Sphere(2)": "globe", "Projective(1)": "circle", "Projective(2)": "hemisphere",
     "Projective(3)": "ball", "ComplexProjective(1)": "globe", "Rotations": "ball", "Rotations(O)": "ball",
-    "Rotations(D3)": "ball", "Circle": "circle", "day": "circle",
+    "Circle": "circle", "day": "circle",
     "Torus(2)": "square", "box": "square", "Torus(3)": "solid", "Euclidean(2)": "flat", "Euclidean(3)": "solid",
     "Hyperbolic(2)": "flat", "Hyperbolic(3)": "solid", "S2 x S1": "globe", "T2 x RP2": "square", "pose": "solid",
     "Mesh": "surface", "PointCloud": "solid", "Graph": "graph",
