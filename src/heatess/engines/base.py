@@ -230,13 +230,17 @@ class Levels(NamedTuple):
     moments: FloatArray
 
 
+#: The rank of offers whose answers are as certain as any.
+BEST = 2
+
+
 class Costed(ABC):
     """One engine's offer for any contiguous range of the scales of a question. No sum is run until it is asked for."""
 
     name: str
 
     #: Where the error of an answer is above the tolerance, offers of a higher rank may do better.
-    rank: int = 2
+    rank: int = BEST
 
     @abstractmethod
     def seconds(self, first: int, end: int) -> float:

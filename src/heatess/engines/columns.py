@@ -16,6 +16,7 @@ from ..base.progress import Progress, announce, in_time
 from ..measures.measure import Measure
 from . import plan
 from .base import (
+    BEST,
     Costed,
     Difference,
     DifferenceQuestion,
@@ -32,6 +33,7 @@ from .base import (
     Question,
     SlopesQuestion,
 )
+from .differences import QUICK
 
 #: Makes so many more columns of signed weights, shape (places, columns).
 Draw = Callable[[int], FloatArray]
@@ -47,14 +49,14 @@ C = TypeVar("C", bound=Costed)
 
 
 def _offers(
-    question: Question, ask: Callable[[Engine], C | None], engines: tuple[Engine, ...] | None, least: int = 0
+    question: Question, ask: Callable[[Engine], C | None], engines: tuple[Engine, ...] | None, seconds: float = 0.0
 ) -> list[C]:
-    """All offers; or the first that is cheap, if its answers have a rank of *least* or more."""
+    """All offers; or the first that is cheap, or takes fewer than some *seconds*, if none may do better."""
     cheap, offers, count = plan.CHEAP_PROFILE + plan.CHEAP_ATOM * question.measure.n, [], len(question.times)
     for engine in engines or plan.ENGINES:
         offer = ask(engine)
         if offer is not None:
-            if offer.rank >= least and offer.cost(0, count) < cheap:
+            if offer.rank == BEST and offer.cost(0, count) < max(cheap, seconds):
                 return [offer]
             offers.append(offer)
     return offers
@@ -135,7 +137,7 @@ def potentials(
 
 def differences(question: DifferenceQuestion, enough: float, engines: tuple[Engine, ...] | None = None) -> Difference:
     """MMD^2 by the cheapest offers; where their error is not *enough*, by others that can do better, if they do."""
-    offers = _offers(question, lambda engine: engine.differences(question), engines, least=2)
+    offers = _offers(question, lambda engine: engine.differences(question), engines, QUICK)
     steps, _ = _cheapest(question, offers, None)
     count = len(question.times)
     answer, rank = Difference(*np.empty((2, count))), np.zeros(count, dtype=np.int64)

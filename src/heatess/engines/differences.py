@@ -31,7 +31,8 @@ from .spectral import AGAIN, Spectral, accuracy, threads_for
 #: Logarithms of numbers that are zero in floating point.
 UNDERFLOW = -745.0
 
-#: Seconds of heat sums that are tried before a transform is; others must be so many times quicker than it.
+#: Transforms of so few seconds are taken; heat sums that take no more are tried before longer ones, and others if they
+#: are so many times quicker.
 QUICK, TIMES = 0.05, 20.0
 
 
@@ -59,9 +60,9 @@ class Powers(DifferenceOffer):
         return sum(offer.seconds(first, end) for offer in self._offers)
 
     def cost(self, first: int, end: int) -> float:
-        """More than the seconds, unless they are few: digits are lost."""
+        """More than the seconds: digits are lost."""
         seconds = self.seconds(first, end)
-        return seconds if seconds < QUICK else TIMES * seconds
+        return QUICK if seconds < QUICK else TIMES * seconds
 
     def run(self, part: slice, progress: Progress) -> Difference:
         """In units of the largest of the three."""
