@@ -76,9 +76,10 @@ def test_nobody_asks_which_kind_of_capability_it_is() -> None:
 
 
 def test_only_the_engine_room_sums_over_atoms() -> None:
-    for name, call in calls(*ROOM, "parts"):  # and the accumulator, whose state is coefficients
+    """And accumulators, whose state is coefficients, and pole figures, which turn coefficients into others."""
+    for name, call in calls(*ROOM, "parts"):
         called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        assert called not in SUMS, f"{name}, line {call.lineno} calls {called}"
+        assert called not in SUMS or name == "densities/poles.py", f"{name}, line {call.lineno} calls {called}"
 
 
 def questions(case: spaces.Case) -> Iterator[tuple[str, Question]]:
