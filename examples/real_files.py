@@ -422,6 +422,23 @@ def reconstructions(packages: Packages) -> Iterator[Case]:
     yield Case("cryodrgn", f"heatess profile {name} --angles 20 --json -", {"angle": 20}, expected)
 
 
+def oriented(turns: Any, group: str, angle: float) -> Expected:
+    """What must come out for orientations of crystals, where R and R g are one, summed over the rotations of scipy."""
+    from scipy.spatial.transform import Rotation
+
+    half, time = np.linspace(1e-9, np.pi / 2, 200_001), np.radians(angle) ** 2 / 8
+    kernel = sum(
+        (2 * level + 1) * np.exp(-2 * level * (level + 1) * time) * np.sin((2 * level + 1) * half) / np.sin(half)
+        for level in range(int(np.sqrt(20 / time)))
+    )
+    overlap, own = np.zeros((len(turns), len(turns))), 0.0
+    for turn in Rotation.create_group(group):
+        cosines = np.abs(turns.as_quat() @ (turns * turn).as_quat().T)
+        overlap += np.interp(np.arccos(np.minimum(cosines, 1)), half, kernel)
+        own += np.interp(turn.magnitude() / 2, half, kernel)
+    return Expected(f"Rotations(symmetry={group!r})", len(turns), len(turns), float(own / overlap.mean()))
+
+
 def crystals(packages: Packages) -> Iterator[Case]:
     """EBSD maps in HDF5: of orix, two in one file, and of EDAX."""
     import h5py
@@ -434,7 +451,7 @@ def crystals(packages: Packages) -> Iterator[Case]:
         with h5py.File(packages.file("kikuchipy", ending)) as file:
             data = {name.lower(): values for name, values in file[f"Scan 1/EBSD/{group}"].items()}
             angles = np.column_stack([data[name][()] for name in ("phi1", "phi", "phi2")]).astype(float)
-        expected = by_hand(Rotation.from_euler("ZXZ", angles).as_quat(), {"angle": 20}, space=he.Rotations())
+        expected = oriented(Rotation.from_euler("ZXZ", angles), "O", 20)
         yield Case(f"kikuchipy, {source}", line, {"angle": 20}, expected)
 
 
@@ -642,6 +659,49 @@ def networks(packages: Packages) -> Iterator[Case]:
     yield Case("Les Miserables", line, {"time": 0.1}, gess_on_graph(nx.to_numpy_array(novel), 0.1))
 
 
+def ships(packages: Packages) -> Iterator[Case]:
+    """Ships on the Solent: places of many of them, one after another in time."""
+    file = packages.file("stonesoup", "/SolentAIS_20160112_130211.csv", sources=True)
+    places = csv_columns(file, "Longitude_degrees Latitude_degrees").T
+    expected = by_hand(sphere_points(*np.radians(places)), {"angle": 1})
+    yield Case("stonesoup", f'he.read("{file}")', {"angle": 1}, expected)
+
+
+def flights(packages: Packages) -> Iterator[Case]:
+    """A flight that calibrates a beacon: records in packed JSON."""
+    import gzip
+
+    file = packages.file("traffic", "/calibration/ajaccio.json.gz", sources=True)
+    records = json.loads(gzip.decompress(file.read_bytes()))
+    places = [[record[name] for record in records] for name in ("longitude", "latitude")]
+    expected = by_hand(sphere_points(*np.radians(places)), {"angle": 0.1})
+    yield Case("traffic", f'he.read("{file}")', {"angle": 0.1}, expected)
+    yield Case("traffic", f"heatess profile {file} --angles 0.1 --json -", {"angle": 0.1}, expected)
+
+
+def sensors(packages: Packages) -> Iterator[Case]:
+    """A sensor of movement: remarks, a header between tabs, the scalar of quaternions among other columns."""
+    file = packages.file("scikit_kinematics", "/tests/data/data_xsens.txt", sources=True)
+    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("//")]
+    places = [rows[0].index(f"Quat_{name}") for name in "xyzw"]
+    turns = np.array([[float(row[place]) for place in places] for row in rows[1:]])
+    expected = by_hand(turns, {"angle": 10}, space=he.Rotations())
+    yield Case("scikit-kinematics", f'he.read("{file}")', {"angle": 10}, expected, rtol=1e-6)
+
+
+def shapes(packages: Packages) -> Iterator[Case]:
+    """Meshes of architects in OBJ and OFF, with faces of four corners."""
+    import trimesh
+
+    for name in ("faces_big.obj", "tubemesh.off"):
+        file = packages.file("compas", f"/{name}", sources=True)
+        mesh = trimesh.load(file, process=True, force="mesh")
+        n, scale = len(mesh.vertices), {"time": float(mesh.area) / 100}
+        gess = he.gess(np.arange(n), space=he.Mesh(mesh.vertices, mesh.faces), **scale)
+        expected = Expected(f"Mesh({n} vertices", n, n, gess)
+        yield Case("compas", f'he.read("{name}")', scale, expected, rtol=1e-3)
+
+
 # Written here, as the programs of each field write them.
 
 
@@ -739,7 +799,7 @@ def orientation_maps(packages: Packages) -> Iterator[Case]:
     grain, indexed, second = np.arange(900) // 75, rng.random(900) > 0.05, np.arange(900) // 75 % 3 == 0
     turns = grains[grain] * Rotation.from_rotvec(rng.normal(0, 0.01, (900, 3)))
     angles = np.round(np.mod(turns.as_euler("ZXZ"), 2 * np.pi), 7)
-    expected = by_hand(Rotation.from_euler("ZXZ", angles[indexed]).as_quat(), {"angle": 10}, space=he.Rotations())
+    expected = oriented(Rotation.from_euler("ZXZ", angles[indexed]), "O", 10)
     phase = "# Phase 1\n# MaterialName  \tIron (Alpha)\n# Formula     \tFe\n# Symmetry              43\n"
     rows = [
         "{:.7f} {:.7f} {:.7f} {} {} 145.0 {:.3f} 0 1 0.5".format(*(a if good else [4 * np.pi] * 3), i % 30, i // 30, ci)
@@ -759,8 +819,7 @@ def orientation_maps(packages: Packages) -> Iterator[Case]:
         for i, (n, a) in enumerate(zip(number, degrees, strict=True))
     ]
     Path("map.ctf").write_text(header + "\n".join(rows) + "\n")
-    quartz = Rotation.from_euler("ZXZ", degrees[number == 2], degrees=True).as_quat()
-    expected = by_hand(quartz, {"angle": 10}, space=he.Rotations())
+    expected = oriented(Rotation.from_euler("ZXZ", degrees[number == 2], degrees=True), "D3", 10)
     yield Case("EBSD, .ctf", 'he.read("map.ctf::Quartz")', {"angle": 10}, expected)
 
 
@@ -833,6 +892,7 @@ CASES: tuple[Callable[[Packages], Iterator[Case]], ...] = (
     *(cities, airports, deep_sky, attitudes, torsions, undefined_torsions, catalogues, arrivals, hypocentres),
     *(magnetism, poses, reconstructions, crystals, heights, temperatures, climates, oceans, hydrogen, localisation),
     *(bright_stars, growing_cities, maps, quakes, simulations, words, sheets, brains, streets, networks),
+    *(ships, flights, sensors, shapes),
     *(sky_maps, posterior_samples, trajectories, orientation_maps, particles, embeddings, draws, surfaces),
 )
 

@@ -458,8 +458,20 @@ def test_rows_close_to_the_next_are_asked_about_without_a_column_of_times(tmp_pa
     shuffled = path[rng.permutation(path.n)]
     for found in (other, he.read(tmp_path / "groups.csv", kind="draws"), shuffled):
         assert he.uniformity_test(found, draws=19).pvalue <= 1
-    with pytest.warns(he.CalibrationWarning, match=r"rows may be in an order: .* 0.12 of .* kind='draws' if .* sorted"):
+    with pytest.warns(he.CalibrationWarning, match=r"may be in an order: .* 0.1\d of .* kind='draws' if .* sorted"):
         he.uniformity_test(he.read(tmp_path / "groups.csv"), draws=19)
+
+
+def test_draws_of_many_chains_in_turn_are_asked_about_and_known_by_a_column(tmp_path):
+    """emcee writes the first draw of all walkers, then the second: the next row is of another chain."""
+    rng = np.random.default_rng(2)
+    walkers = np.stack([slow_chain(60, rng) for _ in range(16)], axis=1).reshape(-1, 3)
+    np.savetxt(tmp_path / "flat.csv", walkers, delimiter=",", header="x,y,z", comments="")
+    with pytest.raises(he.KindError, match=r"to that 16 rows on is 0\.\d+ of .* 16 Markov chains .*a column chain"):
+        he.uniformity_test(he.read(tmp_path / "flat.csv"))
+    told = np.column_stack([walkers, np.arange(960) % 16])
+    np.savetxt(tmp_path / "told.csv", told, delimiter=",", header="x,y,z,chain", comments="")
+    assert he.read(tmp_path / "told.csv").known.chains == 16
 
 
 def test_frames_of_a_simulation_far_apart_are_warned_of_and_right_as_chains(tmp_path):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.arrays import IntArray, is_whole, shown
+from ..base.arrays import FloatArray, IntArray, is_whole, shown
 from ..base.errors import CalibrationWarning, InputError, warn
 from ..base.tensors import plain
 from ..measures.measure import Measure
@@ -24,6 +24,9 @@ APART, SHORT, LEFT = 3.0, 2.0, 0.02
 #: than at random. A row that many rows on is compared with the next one, which must be nearer than this share.
 STEPS, FEWEST, CERTAIN = 10_000, 30, 6.0
 ON, NEARER = 10, 0.75
+
+#: Rows further on that are looked at, and steps to each of them.
+LAGS, FEW = 257, 1000
 
 
 def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tuple[Measure, IntArray]:
@@ -158,25 +161,41 @@ def step_of(tau: float) -> int:
     return 1 if tau <= 1 else math.ceil(math.log(LEFT) / math.log((tau - 1) / (tau + 1)))
 
 
-def share_of_steps(measure: Measure) -> tuple[float, bool]:
-    """The mean distance from a row to the next as a share of that of rows at random, 1 if it may be less by chance,
-    and whether rows run on: ten rows on it is further, unlike in a table that is sorted by groups.
+class Order(NamedTuple):
+    """How near rows are to a later one."""
 
-    Nodes of graphs and meshes follow each other as they are numbered, and have a share of 1.
+    share: float  #: of the distance of rows at random
+    lag: int = 1  #: rows from one to the other
+    runs_on: bool = False  #: whether it is further ten rows on, unlike in a table that is sorted by groups
+
+
+def order_of_rows(measure: Measure) -> Order:
+    """The order in which rows are nearest, the next one first; a share of 1 if they may be near by chance.
+
+    Draws of several chains in turn, as emcee has them, are near to that of the same chain. Nodes of graphs and meshes
+    follow each other as they are numbered, and have a share of 1.
 
     >>> turns = np.linspace(0, 20, 500)
-    >>> share, runs_on = share_of_steps(Measure(np.stack([np.cos(turns), np.sin(turns)], axis=1)))
-    >>> round(share, 3), runs_on
-    (0.026, True)
+    >>> path = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    >>> order_of_rows(Measure(path))._replace(share=0)
+    Order(share=0, lag=1, runs_on=True)
     """
     n, space, points = measure.n, measure.space, measure.points
     if n < FEWEST or space.modes is not None:
-        return 1.0, False
+        return Order(1.0)
     rng = np.random.default_rng(0)
-    rows = np.arange(n - ON) if n <= STEPS else np.sort(rng.choice(n - ON, STEPS, replace=False))
-    others = (rows + rng.integers(1, n, len(rows))) % n
-    steps, on, chance = (space.distance(points[rows], points[to]) for to in (rows + 1, rows + ON, others))
-    shorter = float(chance.mean() - steps.mean())
-    nearer = float(np.median(steps)) < NEARER * float(np.median(on))
-    certain = shorter > CERTAIN * float(chance.std()) / math.sqrt(len(rows))
-    return float(steps.mean() / chance.mean()) if certain else 1.0, nearer
+
+    def near(lag: int, most: int) -> tuple[float, FloatArray]:
+        rows = np.arange(n - lag) if n - lag <= most else np.sort(rng.choice(n - lag, most, replace=False))
+        steps = space.distance(points[rows], points[rows + lag])
+        certain = chance.mean() - steps.mean() > CERTAIN * chance.std() / math.sqrt(len(rows))
+        return float(steps.mean() / chance.mean()) if certain else 1.0, steps
+
+    others = rng.integers(0, n, (2, min(n, STEPS)))
+    others = others[:, others[0] != others[1]]
+    chance = space.distance(points[others[0]], points[others[1]])
+    share, steps = near(1, STEPS)
+    if share < 1:
+        return Order(share, 1, float(np.median(steps)) < NEARER * float(np.median(near(ON, STEPS)[1])))
+    found, lag = min((near(lag, FEW)[0], lag) for lag in range(2, min(LAGS, n // 4)))
+    return Order(found, lag)

@@ -13,7 +13,7 @@ from ..base.arrays import IntArray
 from ..base.errors import CalibrationWarning, KindError, warn
 from ..base.known import KINDS
 from ..measures.measure import Measure
-from .draws import in_chains, share_of_steps
+from .draws import in_chains, order_of_rows
 from .pareto import tail_index
 from .serial import Serial, in_blocks, thinned
 from .weights import WeightsAre
@@ -99,12 +99,15 @@ def _chains_of(
 
 def _refuse_order(measure: Measure, source: str, what: str) -> None:
     """Refuse rows of a file that run on from one to the next, and warn of those that are nearer than at random."""
-    share, runs_on = share_of_steps(measure)
+    share, lag, runs_on = order_of_rows(measure)
     if share >= NEARER:
         return
-    order = f"from one to the next is {share:.2g} of the distance of rows at random"
+    to = "the next" if lag == 1 else f"that {lag} rows on"
+    order = f"from one to {to} is {share:.2g} of the distance of rows at random"
     like, unlike = "a trajectory, a Markov chain", "kind='draws' if they are independent draws that were sorted"
-    if share < NEAR and runs_on:
+    if lag > 1:
+        like = f"{lag} Markov chains whose draws stand in turn (a column chain tells which is of which)"
+    if share < NEAR and (runs_on or lag > 1):
         raise KindError(
             f"{source}: its rows are in an order: {order}, as in {like} or a sorted table; say {unlike}, or "
             f"kind='trajectory' or kind='chains'; draws alone have a {what}"
