@@ -219,6 +219,7 @@ def test_chains_that_a_measure_knows_are_used():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*4 chains; R-hat is up to")
 def test_two_runs_of_one_slow_chain_do_not_differ():
     """As independent draws p was 0.002, and 1e-59 against uniform."""
     rng = np.random.default_rng(0)

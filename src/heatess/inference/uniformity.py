@@ -63,7 +63,7 @@ class UniformityTest(scales.OverScales):
     statistics : ndarray, shape (scales,)
         T = (A - 1) / sum w^2 = ESS MMD^2 to the uniform law, at each scale; or the statistic that was asked for.
     expected : ndarray, shape (scales,)
-        Its mean for independent uniform points, k_2t(x, x) - 1.
+        Its mean for independent uniform points, k_2t(x, x) - 1; of Markov chains, that of the resampled ones.
     pvalues : ndarray, shape (scales,)
         The p-value at each scale by itself.
     degrees : LowDegrees
