@@ -133,7 +133,7 @@
     });
   }
 
-  const groups = (count) => (Math.abs(count - Math.round(count)) < 0.05 ? `${Math.round(count)} ${Math.round(count) === 1 ? "mode" : "modes"}` : `about ${he.number(count, 2)} modes`);
+  const groups = (count) => (Math.abs(count - Math.round(count)) < 0.05 || count < 1 ? `${Math.round(count)} ${Math.round(count) === 1 ? "mode" : "modes"}` : `about ${he.number(count, 2)} modes`);
 
   function limitText() {
     const [first] = he.data.measures, parts = [];
