@@ -128,6 +128,17 @@ def test_contours_are_valid_and_have_the_area_of_the_region(name, tmp_path):
         assert (own != inside) @ areas < 0.015 * feature["properties"]["area"]
 
 
+def test_contours_of_a_fine_scale_are_drawn_in_a_box_and_warned_of_elsewhere():
+    shapely = pytest.importorskip("shapely")
+    pytest.importorskip("contourpy")
+    law = he.density([[1.0, 0, 0]], angle=0.1)
+    shape = shapely.from_geojson(json.dumps(law.contours(0.9)["features"][0]["geometry"]))
+    exact = np.degrees(np.sqrt(4 * law.time * np.log(10)))  # radius of heat with 90 % of its mass, in the flat limit
+    assert shape.area == pytest.approx(np.pi * exact**2, rel=5e-3)
+    with pytest.warns(he.PrecisionWarning, match="cells 0.2 degrees wide"):
+        he.density([[-1.0, 0, 0]], angle=0.1).contours(0.9)
+
+
 def test_what_is_not_on_the_sphere_is_refused():
     law = he.density([0.0, 1.0], space=he.Circle(), angle=30)
     for call in (lambda: law.healpix(4), lambda: law.grid(10), law.contours):

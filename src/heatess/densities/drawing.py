@@ -57,7 +57,7 @@ def draw(
         cells = drawing.cells(math.sqrt(8 * density.time) / CELLS, _frame(density, drawing))
         ax = (_curve if drawing.layout == "circle" else _square)(density, drawing, cells, ax, edges, atoms)
     unit = "°" if space.angular else ""
-    words = f"{density.n:,} atoms, smoothed at {density.angle:.3g}{unit}"
+    words = f"{density.n:,} points, smoothed at {density.angle:.3g}{unit}"
     ax.set_title(words, fontsize="medium", color=GREY)
     return ax
 
@@ -206,7 +206,7 @@ def _pole_figures(
         own = figure.add_subplot(1, 3, place)
         density.pole_figure(direction).plot(own, **how)
         own.set_title(f"poles of {' '.join(map(str, direction))}", fontsize="medium", color=GREY)
-    figure.suptitle(f"{density.n:,} atoms, smoothed at {density.angle:.3g}°", fontsize="medium", color=GREY)
+    figure.suptitle(f"{density.n:,} points, smoothed at {density.angle:.3g}°", fontsize="medium", color=GREY)
     first: Axes = figure.axes[0]
     return first
 

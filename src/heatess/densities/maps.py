@@ -32,6 +32,9 @@ FIRST_ORDER, DEEPEST, MOST_PIXELS, EMPTY = 3, 20, 4_000_000, 1e-8
 #: multi-order maps, whose sum is then off by 0.1 %.
 FINE = 16.0
 
+#: How many scales a box reaches beyond the atoms, and its cells at most.
+REACH, BOX = 2.5, 1_000_000
+
 #: Cells that a grid may have, and the largest nside.
 MOST_CELLS, LARGEST_NSIDE = 2**25, 2048
 
@@ -120,11 +123,11 @@ def contours(density: Density, levels: ArrayLike, calibrated: bool = False) -> d
         raise missing_extra("contourpy", "plot") from None
     found = density.region(np.atleast_1d(np.asarray(levels)), calibrated=calibrated)
     density = found.density
-    step = _step(density, FINE)
-    lon, lat = np.linspace(-180, 180, round(360 / step) + 1), np.linspace(-90, 90, round(180 / step) + 1)
+    lon, lat = _lines(density)
     logs = np.log(np.maximum(_on_mesh(density, lon, lat), 1e-300))
-    logs[:, -1] = logs[:, 0]  # the same meridian, and at the poles one place
-    logs[0], logs[-1] = logs[0, 0], logs[-1, 0]
+    if lat[-1] == 90:
+        logs[:, -1] = logs[:, 0]  # the same meridian, and at the poles one place
+        logs[0], logs[-1] = logs[0, 0], logs[-1, 0]
     drawn = contour_generator(lon, lat, logs, fill_type=FillType.OuterOffset)
     features = []
     for level, threshold, area in zip(found.level, found.threshold, found.area, strict=True):
@@ -135,6 +138,35 @@ def contours(density: Density, levels: ArrayLike, calibrated: bool = False) -> d
         told = {k: float(v) for k, v in about.items()} | {"calibrated": calibrated}
         features.append({"type": "Feature", "properties": told, "geometry": shape})
     return {"type": "FeatureCollection", "features": features}
+
+
+def _lines(density: Density) -> tuple[FloatArray, FloatArray]:
+    """Longitudes and latitudes whose crossings contours are drawn from: of the whole sphere, or of a box of it.
+
+    Cells are a sixteenth of the scale. Where that is too fine for the whole, they are in a box around the atoms, if
+    that does not reach the date line or a pole.
+    """
+    step = _step(density, FINE)
+    if step > density.angle / FINE and not density.in_parts:
+        x, y, z = density.atoms("contours").support().points.T
+        reach = REACH * density.angle
+        lat = np.degrees(np.arcsin(np.clip([z.min(), z.max()], -1, 1))) + np.array([-reach, reach])
+        wide = reach / max(math.cos(math.radians(min(float(np.abs(lat).max()), 89.0))), 1e-3)
+        lon = np.degrees(np.arctan2(y, x))
+        ends = np.array([lon.min() - wide, lon.max() + wide])
+        if np.abs(lat).max() < 85 and np.abs(ends).max() < 180:
+            sides = np.array([np.ptp(ends), np.ptp(lat)])
+            fine = max(density.angle / FINE, math.sqrt(float(sides.prod()) / BOX))
+            if fine < step:
+                across, down = (math.ceil(side / fine) + 1 for side in sides.tolist())
+                return np.linspace(ends[0], ends[1], across), np.linspace(lat[0], lat[1], down)
+    if step > density.angle / 3:
+        warn(
+            f"contours are drawn from cells {step:g} degrees wide, but the density is smoothed at {density.angle:.2g}; "
+            "give a coarser scale",
+            PrecisionWarning,
+        )
+    return np.linspace(-180, 180, round(360 / step) + 1), np.linspace(-90, 90, round(180 / step) + 1)
 
 
 def _rings(points: FloatArray, offsets: Any) -> list[list[list[float]]]:
