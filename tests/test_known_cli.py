@@ -135,12 +135,11 @@ def test_two_runs_of_one_slow_chain_do_not_differ(run):
     draws("b.nc", rng)
     found = run("compare", "a.nc", "b.nc", "--seed", "1")
     assert found.exit_code == 0, found.stderr
-    assert "a.nc is 4 chains, with an autocorrelation time of up to" in found.stderr
     assert "No difference of a.nc and b.nc found" in found.stdout
     said = run("compare", "a.nc", "b.nc", "--seed", "1", "--kind", "draws")
     assert "a.nc and b.nc differ (p <= 0.002)" in said.stdout
     tested = run("test", "a.nc", "--seed", "1", "--json", "-")
-    assert "points are 4 chains" in tested.stderr
+    assert tested.exit_code == 0, tested.stderr
     assert json.loads(tested.stdout)["pvalue"] > 1e-3
     assert json.loads(run("test", "a.nc", "--kind", "draws", "--json", "-").stdout)["pvalue"] < 1e-9
 
@@ -228,7 +227,7 @@ def test_chains_with_missing_numbers_are_cut_to_one_length(run):
     found = run("test", "chains.csv", "--drop-missing", "--angles", "30,90")
     assert found.exit_code == 0, found.stderr
     assert "chain 1 has 299 and chain 0 has 300 draws; the first 2 of 1,198 draws" in found.stderr
-    assert re.search(r"of 1,196", found.stderr)
+    assert re.search(r"random signs of \d+ blocks of draws", found.stdout)
 
 
 def test_accumulate_and_merge_say_which_frame_was_taken(run):
