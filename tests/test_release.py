@@ -45,18 +45,20 @@ def padded(version: str) -> tuple[int, ...]:
 def test_the_lowest_versions_that_are_tested_are_those_allowed():
     pins = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / "tests/release/lowest.txt").read_text(), re.MULTILINE))
     needed = [*PROJECT["dependencies"]]
-    needed += [need for extra, needs in EXTRAS.items() if extra not in ("all", "geometric-kernels") for need in needs]
+    apart = ("all", "geometric-kernels", "geotiff")
+    needed += [need for extra, needs in EXTRAS.items() if extra not in apart for need in needs]
     for requirement in needed:
         name, bound = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", requirement).groups()
         assert padded(pins[name]) == padded(bound), f"{requirement}, but {pins[name]} is what is tested"
 
 
-def test_all_is_every_extra_but_the_one_that_brings_torch_and_the_one_under_another_licence():
+def test_all_is_every_extra_but_those_that_are_very_large_and_the_one_under_another_licence():
     [everything] = EXTRAS["all"]
     assert set(re.findall(r"[\w-]+", everything.removeprefix("heatess"))) == EXTRAS.keys() - {
         "all",
         "ducc",
         "geometric-kernels",
+        "geotiff",
     }
     assert not [need for need in PROJECT["dependencies"] if name_of(need) == "ducc0"]
 
