@@ -978,7 +978,7 @@ def report(cases: Callable[[Packages], Iterator[Case]], packages: Packages) -> i
         for case in cases(packages):
             try:
                 cells = row(case, run(case))
-            except (he.errors.InputError, subprocess.CalledProcessError) as error:
+            except (he.InputError, subprocess.CalledProcessError) as error:
                 said = getattr(error, "stderr", "") or str(error)
                 cells = [case.source, case.line, *[""] * 6, f"FAIL: {said.strip()}"]
             failed += not cells[-1].startswith("PASS")

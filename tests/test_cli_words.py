@@ -113,7 +113,6 @@ SAID = {
     "redundancy plain.csv --angle 5 --labels nope": "has no column 'nope' of names",
     "density plain.csv --kind complete": "give the scale as --angle or --time",
     "density torsions.csv -o OUT/a.nc": "this density is on Torus",
-    "density surface.off -o OUT/a.png": "",
     "density embeddings.npy --angle 20": "give --resolution ",
     f"accumulate flat.csv {FLAT} -o OUT/s.npz": "use heatess profile on the whole",
     "accumulate plain.csv --finest 0.0001 -o OUT/s.npz": "use heatess profile on the whole",

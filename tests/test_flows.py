@@ -19,7 +19,6 @@ from heatess.engines import diagonals, flows, modes, plan, quadrature
 from heatess.engines.base import Question
 from heatess.engines.flows import Flows
 from heatess.engines.modes import Eigenmodes
-from heatess.inference import mmd
 from heatess.spaces.discrete import laplacian, nodes, subspace
 from heatess.spaces.flow import Flow
 
@@ -283,7 +282,7 @@ def test_uniform_measures(no_eigenpairs):
 def test_two_measures_and_densities(no_eigenpairs, monkeypatch):
     for module in (flows, modes):
         monkeypatch.setattr(module, "runs_are_sooner", lambda question, at: question.measure.space.flow is not None)
-    for module in (flows, mmd):
+    for module in (flows, modes):
         monkeypatch.setattr(module, "SOON", -1.0)
     rng = np.random.default_rng(9)
     links = random_graph(300, rng, 0.02)

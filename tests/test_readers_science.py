@@ -799,5 +799,5 @@ def test_damage_anywhere_gives_numbers_or_an_input_error(whole, tmp_path, kind):
 )
 def test_a_missing_package_is_named_with_the_line_that_installs_it(whole, monkeypatch, kind, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(he.errors.MissingExtraError, match=rf"pip install 'heatess\[{extra}\]'$"):
+    with pytest.raises(he.MissingExtraError, match=rf"pip install 'heatess\[{extra}\]'$"):
         read(whole / kind)

@@ -83,9 +83,13 @@ def test_other_reference_systems_are_refused_with_the_line_that_converts(geo, ex
         he.gess(mercator, "people", angle=20)
     assert he.gess(mercator.to_crs("EPSG:4326"), "people", angle=20) == pytest.approx(expected, rel=1e-8)
     unknown = geo.set_crs(None, allow_override=True)
-    with pytest.raises(he.InputError, match=r'no coordinate reference system.*frame.set_crs\("EPSG:4326"\)'):
+    with pytest.raises(
+        he.InputError, match=r'no coordinate reference system.*frame.set_crs\("EPSG:4326", allow_override=True\)'
+    ):
         he.gess(unknown, "people", angle=20)
-    assert he.gess(unknown.set_crs("EPSG:4326"), "people", angle=20) == pytest.approx(expected, rel=1e-8)
+    assert he.gess(unknown.set_crs("EPSG:4326", allow_override=True), "people", angle=20) == pytest.approx(
+        expected, rel=1e-8
+    )
 
 
 def test_other_shapes_are_refused_with_the_line_that_makes_points(geo):

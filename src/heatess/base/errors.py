@@ -102,7 +102,7 @@ class CostError(RuntimeError):
     >>> try:
     ...     he.gess(np.zeros((300_000, 30)), np.ones(300_000), space=he.Torus(30), time=0.01)
     ... except he.CostError as error:
-    ...     print(error.seconds > 3600)
+    ...     print(error.seconds > 1800)
     True
     """
 

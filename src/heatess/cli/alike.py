@@ -119,7 +119,7 @@ def _groups(measure: Measure, values: FloatArray, radius: float, most: int) -> I
     """The most redundant atoms, of which no two are within the scale of each other."""
     covered = (measure.weights == 0) | (values < LEAST)
     known = measure.space.modes is None and measure.space.flow is None  # else distances are paths through the whole
-    for atom in np.argsort(-values, kind="stable"):
+    for atom in np.argsort(-np.round(values, 12), kind="stable"):
         if not most:
             return
         if covered[atom]:
