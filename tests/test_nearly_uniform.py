@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from mpmath import mp
 from scipy import sparse
 
 import heatess as he
@@ -169,3 +170,29 @@ def test_all_heat_fades_no_faster_than_is_said(torus):
     found = log_fading(torus._laplacian.flow, times)
     assert (found >= -slowest * times - 1e-9).all()
     assert (found[2:] <= -slowest * times[2:] + 20).all()
+
+
+def test_what_symmetry_keeps_empty_is_not_taken_for_heat():
+    """Seven pairs of nodes, six of them linked weakly to the first: heat from there has no part in the slowest modes.
+
+    They fade at w / 2, twice as slowly as the next one, so that rounding in them outlives all that there is.
+    """
+    weak, pairs = 1e-9, 7
+    links = np.zeros((2 * pairs, 2 * pairs))
+    for k in range(pairs):
+        links[2 * k, 2 * k + 1] = 1.0
+        links[0, 2 * k] = weak if k else 0.0
+    graph = he.Graph(links + links.T)
+    with mp.workdps(100):  # heat is the same in all six: nodes 0 and 1, and the linked and the other ones of the rest
+        w, six = mp.mpf(weak), pairs - 1
+        matrix = mp.matrix([[1 + six * w, -1, -six * w, 0], [-1, 1, 0, 0], [-w, 0, 1 + w, -1], [0, 0, -1, 1]])
+
+        def exact(time):
+            heat = mp.expm(-2 * mp.mpf(time) * matrix) * mp.matrix([1, 0, 0, 0])
+            return 2 * pairs * heat[0] - 1
+
+        for time in (1e3, 1e8, 2e9):
+            found = he.heat_profile([0], space=graph, times=[time]).mmd2[0]
+            assert abs(found / exact(time) - 1) < 1e-8
+    with pytest.warns(he.PrecisionWarning, match="mmd2"):
+        he.heat_profile([0], space=graph, times=[1e11])

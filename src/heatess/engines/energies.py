@@ -7,11 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.arrays import FloatArray
+from ..base.blocks import slices
 from ..heat.sums import log_sum
 from ..spaces.capabilities import Rounding
 
 #: Error of MMD^2 that need not be known better.
 NEGLIGIBLE = 1e-6
+
+#: Entries of a matrix that is made at once.
+ENTRIES = 2**22
 
 #: Steps, each twice the one before, in which an integral over time is bounded.
 DOUBLINGS = 48
@@ -48,14 +52,15 @@ class Energies:
 
         That of each sum c_r, by e_r, and that of the Laplacian, by E: to first order |E| times the integral of
         |exp(-s L) c| |exp(-(2 t - s) L) c| over s from 0 to 2 t, and to second order as if e_r were |E| |c| / lambda_r
-        more, to which modes that are left out count too: E mixes them into those that are not. Zero where A - 1
+        more, to which modes that are left out count too: E mixes them into those that are not. A relative change of
+        links does so, too, see `_stirred`: a mode that symmetry keeps empty is not, to rounding. Zero where A - 1
         underflows, for zero is then the right number.
         """
         size = self.size
         with np.errstate(divide="ignore", invalid="ignore"):
             mixed = np.where(self.values > 0, rounding.noise * size / self.values, np.inf) if rounding.noise else 0.0
         mixed = np.where(self.values < rounding.gap, np.minimum(mixed, rounding.noise * size / rounding.gap), mixed)
-        unsure = self.rounding + mixed
+        unsure = self.rounding + mixed + (0.0 if rounding.noise else rounding.relative * self._stirred(times))
         with np.errstate(divide="ignore"):
             logs = np.log(unsure * (2 * self.coefficients + unsure))
         first = np.exp(np.minimum(log_sum(logs - 2 * np.multiply.outer(times, self.values)) - log_mmd2, 700.0))
@@ -66,6 +71,27 @@ class Energies:
             moved[place] = self._moved(float(times[place]), rounding)
         first += moved if rounding.noise else 0.0
         return np.where(log_mmd2 < -745.0, 0.0, first)
+
+    def _stirred(self, times: FloatArray) -> FloatArray:
+        """What a relative change of links by one would mix into each mode, shape (times, modes).
+
+        That is sum_s |c_s| sqrt(l_r l_s) / |l_r - l_s| over modes that fade at another rate: 2 t |l_r - l_s| > 1. It
+        does not matter which of those that fade together has what. Eigenvalues are in ascending order.
+        """
+        found = np.empty((len(times), len(self.values)))
+        for rows in slices(len(self.values), ENTRIES // len(self.values) + 1):
+            own = self.values[rows]
+            gaps = np.abs(own[:, None] - self.values)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shares = np.where(gaps > 0, np.sqrt(np.outer(own, self.values)) / gaps * self.coefficients, 0.0)
+            before, after = np.zeros((2, len(own), len(self.values) + 1))
+            before[:, 1:] = np.cumsum(shares, axis=1)
+            after[:, :-1] = np.cumsum(shares[:, ::-1], axis=1)[:, ::-1]
+            each = np.arange(len(own))
+            for place, near in enumerate(0.5 / times):
+                first, end = (np.searchsorted(self.values, own + side * near) for side in (-1, 1))
+                found[place, rows] = before[each, first] + after[each, end]
+        return found
 
     def _moved(self, time: float, rounding: Rounding) -> float:
         """|E| times the integral, relative: by trapezia, from above because the integrand is convex."""
