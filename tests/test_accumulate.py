@@ -337,6 +337,7 @@ def test_a_degree_that_cannot_be_had_is_not_advised(space, most):
         he.Accumulator(space, max_degree=most + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", [he.Sphere(1), he.Sphere(2), *WITH_TRANSFORM], ids=repr)
 def test_however_fine_a_scale_it_is_never_certified_by_too_few_levels(space):
     points = space.check(space.uniform(200, np.random.default_rng(6)))

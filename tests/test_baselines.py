@@ -95,6 +95,7 @@ def test_leinster_cobbold_has_no_seam(dim):
     assert below == pytest.approx(above, rel=1e-11)
 
 
+@pytest.mark.slow
 def test_leinster_cobbold_sums_over_many_tiles():
     x = he.samplers.uniform(2500, rng=0)
     w = np.random.default_rng(0).random(2500)

@@ -78,6 +78,7 @@ def staying(rng: np.random.Generator, places: int, draws: int) -> np.ndarray:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(**spaces.named(spaces.EVERY))
 def test_on_every_space_it_is_that_of_features_found_by_brute_force(case):
     rng, space = np.random.default_rng(3), case.space()

@@ -244,6 +244,7 @@ def test_help_lists_every_option_once_and_by_what_it_is_about(run):
     assert all(sentence.endswith(".") for sentence in sentences)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variables", "bold", "red"), [({}, "\033[1m", "\033[31m"), ({"NO_COLOR": "1"}, "", ""), ({"TERM": "dumb"}, "", "")]
 )

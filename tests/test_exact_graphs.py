@@ -62,6 +62,7 @@ def on_nodes(nodes, weights, size=1260):
     return np.bincount(nodes, weights, minlength=size) / np.sum(weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["path", "grid"])
 @pytest.mark.parametrize("modes", [None, 500])
 def test_a_thinned_graph_is_no_farther_away_than_is_certified(kind, modes):

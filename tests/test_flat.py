@@ -64,6 +64,7 @@ def cost(offer: Offer, part: slice) -> float:
     return offer.seconds(part.start, part.stop)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "method"),
     [
@@ -94,6 +95,7 @@ def test_every_engine_agrees_with_all_pairs(name: str, method: str) -> None:
         assert np.isnan(found.mmd2).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["local", "spectral"])
 @pytest.mark.parametrize("name", ["line", "plane", "space", "T1", "T2 uneven", "T3"])
 def test_the_error_bounds_the_distance_to_forty_digits(name: str, method: str) -> None:

@@ -36,6 +36,14 @@ POOLS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """Ctrl-C is heard, also in a process that was started in the background, where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("kind", POOLS)
 def test_after_an_interrupt_no_item_is_begun(kind, monkeypatch):
     monkeypatch.setenv("HEATESS_NUM_THREADS", "2")

@@ -180,6 +180,7 @@ def test_the_order_of_uniform_clouds_is_zero_and_the_gain_is_chi_square():
     np.testing.assert_array_less(np.abs(means - [3, 5]), 4 * error)
 
 
+@pytest.mark.slow
 def test_too_few_draws_have_no_order():
     found = he.maximum_entropy(he.samplers.von_mises_fisher(85, NORTH, 3.0, rng=0), angle=40, max_degree=3)
     assert np.isfinite(found.bic).tolist() == [True, True, False]

@@ -42,6 +42,7 @@ def test_one_thread_solves_and_the_others_wait_for_all_of_it(monkeypatch):
         assert_array_equal(one.error, found[0].error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["a graph", "a mesh"])
 def test_threads_that_ask_for_other_scales_do_not_change_what_one_has_begun_with(kind):
     """More eigenpairs, which another thread wants, may have other signs: one sum must not be made of both."""

@@ -309,6 +309,7 @@ SIZES = [
 LARGE = [(equal, 200, None), (independent, 200, "fixed"), (importance, 200, None), (one_of_each, 200, None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "n", "weights_are"), SIZES)
 def test_one_law_is_rejected_in_five_of_a_hundred_cases(make: Any, n: int, weights_are: str | None) -> None:
     runs = 120

@@ -84,6 +84,7 @@ def test_hyperbolic_distances_keep_their_digits_however_far_out(dim: int, size: 
         np.testing.assert_allclose(compiled[i], truth, rtol=1e-15, atol=1e-90)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1.0, 1e6, 1e8, 1e16, 1e40])
 @pytest.mark.parametrize("alpha", [1e-8, 1e-2, 1.0, 30.0])
 def test_gess_far_out_in_hyperbolic_space_is_within_its_error(size: float, alpha: float) -> None:
@@ -224,6 +225,7 @@ CLOSE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLOSE)
 @pytest.mark.parametrize("alpha", [1e-13, 1e-11, 1e-9])
 def test_close_atoms_of_a_product_are_within_its_error(name: str, alpha: float) -> None:
@@ -569,6 +571,7 @@ def check_roads(points: Any, space: he.Space, time: float, truth: Callable[[floa
         he.gess(points, space=space, time=time)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 @pytest.mark.parametrize("time", [0.05, 0.4, 1.0, 3.0, 20.0])
 def test_designs_are_right_or_said_to_be_uncertain(name: str, time: float) -> None:

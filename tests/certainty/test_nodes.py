@@ -156,6 +156,7 @@ def double_star(half, bridge):
     return (weights + weights.T).tocsr()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bridge", [1e-4, 1e-6, 1e-11])
 def test_two_stars_joined_by_a_weak_link_have_their_closed_form(bridge):
     """One eigenvalue many times: the few below it are enough at large times."""

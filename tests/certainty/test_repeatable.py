@@ -43,6 +43,7 @@ def test_many_close_pairs_do_not_depend_on_threads():
         np.testing.assert_array_equal(answers(measure, times, "local", threads), one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in spaces.HOMOGENEOUS if case.space().transform], ids=lambda c: c.name)
 @pytest.mark.parametrize("name", backend.NAMES)
 def test_threads_change_nothing_in_a_transform_of_ours_and_far_less_than_the_error_in_others(case, name, monkeypatch):

@@ -35,6 +35,7 @@ def test_nothing_is_outside_its_stated_error():
     assert not found, f"{len(found)} numbers outside a stated bound, seed {seed}:\n" + "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_a_case_is_the_same_again():
     for name in FAMILIES:
         one, two = (draw_cloud(5, 3, (name,)) for _ in range(2))
@@ -43,6 +44,7 @@ def test_a_case_is_the_same_again():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [1e-7, 1e-3])
 def test_the_search_finds_a_number_that_is_off(share, monkeypatch):
     true = he.heat_profile
@@ -71,6 +73,7 @@ def off_by(share, name):
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "share", "what"),
     [

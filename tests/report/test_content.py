@@ -55,6 +55,7 @@ def page(tmp_path_factory):
     return measure, path, data_in(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(**spaces.named(spaces.EVERY))
 def test_every_space_has_a_report_within_its_size(case, tmp_path):
     points = case.points(60, np.random.default_rng(3))
@@ -132,6 +133,7 @@ def test_the_panel_on_the_mass_is_that_of_the_density(page):
     np.testing.assert_allclose(drawn["least"] + step * numbers(drawn["values"], "u1"), logs, atol=0.51 * step)
 
 
+@pytest.mark.slow
 def test_a_density_is_shown_where_there_is_one_and_else_the_page_says_why(tmp_path):
     near, scales = he.samplers.von_mises_fisher(60, [0.6, 0, 0.8], 4000.0, rng=1), {"angles": [1, 2, 4]}
     small = data_in(he.report(he.Measure(near), tmp_path / "a.html", **scales))["measures"][0]["mass"]["map"]

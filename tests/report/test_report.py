@@ -76,6 +76,7 @@ def test_what_is_said_at_each_scale_is_what_the_curve_says_there(tmp_path):
     assert [texts[k] for k in start] == [data["verdict"]["headline"], *data["verdict"]["sentences"]]
 
 
+@pytest.mark.slow
 def test_points_are_called_what_their_field_calls_them(tmp_path):
     quakes = from_table("lon,lat,mag\n1,2,5\n40,5,6\n", tmp_path, name="usgs.csv", weights="mag")
     sphere = he.samplers.uniform(20, 383, rng=0)
