@@ -1,6 +1,8 @@
 # The front door. Every target makes what it needs in .venv first; nothing else is needed but Python 3.11+.
 PYTHON ?= python3
 BIN := .venv/bin
+# Bytecode is kept whatever the shell says: without it every process compiles numpy, scipy and numba again, for a second.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test slow lint bench search docs release clean
 

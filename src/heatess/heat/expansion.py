@@ -42,11 +42,8 @@ def phase(m: int, double: int = 0) -> tuple[FloatArray, FloatArray]:
     curvature : ndarray, shape (orders in r^2,)
         Coefficient of r^(2j) in -h/2.
     """
-    from scipy.special import zeta
-
     j, powers = np.arange(_ORDER), np.arange(1, _ORDER + 1)
-    log_sine = -zeta(2 * powers) / (powers * math.pi ** (2 * powers))
-    h = np.concatenate([[0.0], (m - 1 - double + double * 4.0**powers) * log_sine])
+    h = np.concatenate([[0.0], (m - 1 - double + double * 4.0**powers) * _log_sine(_ORDER)])
     phi = np.zeros((_TIMES + 1, _ORDER))
     phi[1] = -((j + 1) * (2 * j + m) * h[1:] + _slopes(h, h)[:_ORDER] / 4) / (1 + 2 * j)
     for k in range(2, _TIMES + 1):
@@ -57,6 +54,18 @@ def phase(m: int, double: int = 0) -> tuple[FloatArray, FloatArray]:
         phi[k] = source / (k + 2 * j)
         phi[k, _ORDER - k :] = 0.0  # these would need powers beyond the order
     return phi[:, : _SQUARES + 1], -h[: _SQUARES + 1] / 2
+
+
+def _log_sine(count: int) -> FloatArray:
+    """Coefficients of r^2, r^4, ... in log(sin r / r), -zeta(2p) / (p pi^2p).
+
+    With z_p = zeta(2p) / pi^2p the recursion (p + 1/2) z_p = z_1 z_{p-1} + ... + z_{p-1} z_1 from z_1 = 1/6 adds positive
+    numbers only, and so keeps their digits.
+    """
+    ratios = np.array([1 / 6])
+    for p in range(2, count + 1):
+        ratios = np.append(ratios, ratios @ ratios[::-1] / (p + 0.5))
+    return -ratios / np.arange(1, count + 1)
 
 
 def _slopes(left: FloatArray, right: FloatArray) -> FloatArray:

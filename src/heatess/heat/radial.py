@@ -116,8 +116,6 @@ def _polynomials(cosines: FloatArray) -> tuple[FloatArray, float]:
     Taylor polynomials at their middles, economised by Chebyshev polynomials: on intervals of length h the error for
     cos(k r) is about (k h / 4)^n 2 / n! at order n.
     """
-    from scipy.fft import ifft
-
     frequency = np.arange(cosines.shape[1])
     sizes = np.abs(cosines)
     total = np.maximum(sizes.sum(axis=1), 1e-300)
@@ -128,7 +126,7 @@ def _polynomials(cosines: FloatArray) -> tuple[FloatArray, float]:
     taylor = np.empty((half + 1, len(cosines), _TAYLOR))
     for order in range(_TAYLOR):
         waves = cosines * (0.5j * step * frequency) ** order / math.factorial(order)
-        taylor[:, :, order] = ifft(waves, 2 * half, axis=1, norm="forward")[:, : half + 1].real.T
+        taylor[:, :, order] = np.fft.ifft(waves, 2 * half, axis=1, norm="forward")[:, : half + 1].real.T
     table = taylor @ _economised() * (2 / step) ** np.arange(_ORDER)
     return np.ascontiguousarray(table.transpose(0, 2, 1)), step
 

@@ -20,6 +20,7 @@ from ..base.arrays import FloatArray, IntArray
 from ..base.blocks import share_out, slices
 from . import nonuniform
 from .nonuniform.box import Box, Modes
+from .nonuniform.grid import fast_length
 
 #: Fourier sums of rings that a thread holds at once.
 _BLOCK = 2**16
@@ -54,17 +55,13 @@ def _lowest(size: int, shift: float, count: int) -> IntArray:
 @lru_cache(maxsize=8)
 def _rings(degree: int) -> tuple[int, Modes]:
     """Rings from pole to pole, an even number, and exp(i k theta) of the first of them for all frequencies."""
-    from scipy import fft  # with all that it loads, so not at import
-
     least = degree + 1 + (degree + 1) % 2
-    size = next(m for m in range(least, 4 * least, 2) if fft.next_fast_len(2 * m) == 2 * m)
+    size = next(m for m in range(least, 4 * least, 2) if fast_length(2 * m) == 2 * m)
     return size, np.exp(1j * math.pi / (2 * size) * np.arange(-degree, degree + 1))
 
 
 def analyse(places: FloatArray, weights: FloatArray, degree: int, epsilon: float, threads: int) -> Modes:
     """sum_i w_i conj(Y_lm) at *places* (n, 2) of colatitude and longitude, [l, m] with m >= 0; zero where m > l."""
-    from scipy import fft  # with all that it loads, so not at import
-
     from ..compiled.legendre import analyse_orders
 
     count = degree + 1
@@ -78,7 +75,7 @@ def analyse(places: FloatArray, weights: FloatArray, degree: int, epsilon: float
         circle = np.zeros((orders.stop - orders.start, 2 * size), dtype=np.complex128)
         np.multiply(sums[orders, degree:], turn[degree:], out=circle[:, :count])
         np.multiply(sums[orders, :degree], turn[:degree], out=circle[:, 2 * size - degree :])
-        circle = fft.ifft(circle, axis=1, overwrite_x=True)
+        circle = np.fft.ifft(circle, axis=1)
         analyse_orders(circle, orders.start, norms, height, sine, lowest, found)
 
     share_out(list(slices(count, max(1, _BLOCK // size))), part, threads)

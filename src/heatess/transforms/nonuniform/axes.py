@@ -29,15 +29,13 @@ def _over(values: NDArray[Any], along: int, dim: int) -> NDArray[Any]:
 
 def modes_of(cells: NDArray[Any], axis: Axis, along: int, out: Modes) -> None:
     """Write the modes of one axis; cells beyond a period are added to where it begins. *cells* are used up."""
-    from scipy import fft  # with all that it loads, so not at import
-
     if axis.half:
         cells = cells * _over(axis.turns, along, cells.ndim)
     beyond = axis.room - axis.size
     if beyond > 0:
         cells[_on(along, slice(0, beyond))] += cells[_on(along, slice(axis.size, None))]
         cells = cells[_on(along, slice(0, axis.size))]
-    found = (fft.fft if np.iscomplexobj(cells) else fft.rfft)(cells, n=axis.size, axis=along)
+    found = (np.fft.fft if np.iscomplexobj(cells) else np.fft.rfft)(cells, n=axis.size, axis=along)
     for ours, theirs in _parts(axis):
         scale = _over(axis.factors[ours], along, cells.ndim)
         np.multiply(found[_on(along, theirs)], scale, out=out[_on(along, ours)])
@@ -76,22 +74,18 @@ def from_cells(cells: FloatArray, axes: tuple[Axis, ...], found: Modes, threads:
 
 def cells_of(modes: NDArray[Any], axis: Axis, along: int) -> Modes:
     """The reverse of `modes_of` for complex cells."""
-    from scipy import fft  # with all that it loads, so not at import
-
     shape, scale = list(modes.shape), np.conj(axis.factors)
     shape[along] = axis.size
     grid = np.zeros(shape, dtype=np.complex128)
     for ours, theirs in _parts(axis):
         own = modes[_on(along, ours)]
         np.multiply(own, _over(scale[ours], along, modes.ndim), out=grid[_on(along, theirs)])
-    found = _extended(fft.ifft(grid, axis=along, norm="forward", overwrite_x=True), axis, along)
+    found = _extended(np.fft.ifft(grid, axis=along, norm="forward"), axis, along)
     return found * _over(np.conj(axis.turns), along, modes.ndim) if axis.half else found
 
 
 def real_cells_of(modes: NDArray[Any], axis: Axis, along: int) -> FloatArray:
     """The real parts of cells, of modes whose frequencies are not negative."""
-    from scipy import fft  # with all that it loads, so not at import
-
     if axis.half:
         return np.asarray(cells_of(modes, axis, along).real)
     first, shape = int(axis.lowest), list(modes.shape)
@@ -100,7 +94,7 @@ def real_cells_of(modes: NDArray[Any], axis: Axis, along: int) -> FloatArray:
     scale = _over(np.conj(axis.factors) / 2, along, modes.ndim)
     np.multiply(modes, scale, out=grid[_on(along, slice(first, first + axis.modes))])
     grid[_on(along, slice(0, 1))] *= 2
-    return _extended(fft.irfft(grid, n=axis.size, axis=along, norm="forward", overwrite_x=True), axis, along)
+    return _extended(np.fft.irfft(grid, n=axis.size, axis=along, norm="forward"), axis, along)
 
 
 def _extended(cells: NDArray[Any], axis: Axis, along: int) -> NDArray[Any]:

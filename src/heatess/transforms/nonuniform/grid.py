@@ -208,16 +208,31 @@ class Sorted(NamedTuple):
     slabs: list[slice]
 
 
+def fast_length(least: int, primes: tuple[int, ...] = (2, 3, 5, 7, 11)) -> int:
+    """The first number from *least* on with no other prime factors: fast Fourier transforms have loops for these.
+
+    >>> fast_length(37)
+    40
+    """
+    size = least
+    while True:
+        rest = size
+        for prime in primes:
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return size
+        size += 1
+
+
 @lru_cache(maxsize=64)
 def _cheapest(bands: tuple[float, ...], epsilon: float, bits: int) -> tuple[Kernel, list[int]]:
     """The kernel and the cells of each axis that cost least, for 2^bits points and bands of so many frequencies."""
-    from scipy import fft  # with all that it loads, so not at import
-
     dim = len(bands)
 
     def sizes(kernel: Kernel) -> list[int]:
         wanted = [max(math.ceil(kernel.oversampling * band), 32) for band in bands]
-        return [int(fft.next_fast_len(size, real=axis == 0)) for axis, size in enumerate(wanted)]
+        return [fast_length(size, (2, 3, 5) if axis == 0 else (2, 3, 5, 7, 11)) for axis, size in enumerate(wanted)]
 
     def cost(kernel: Kernel) -> float:
         """Roughly, in nanoseconds."""
