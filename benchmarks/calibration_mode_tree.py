@@ -1,8 +1,8 @@
 """How often `he.modes` finds as many modes as there are.
 
-Run `python benchmarks/calibration_mode_tree.py`, with `--clouds` for more or fewer clouds of each design. The designs
-were written down before the method was run on any of them; two margins were changed after one look at laws with one
-mode, with other seeds.
+Run `python benchmarks/calibration_mode_tree.py`, with `--clouds` for more or fewer clouds of each design. `HELD_OUT`
+were written down before any rule was run on them; the rule was chosen by means of `DEVELOPMENT` alone, which
+`--development` runs.
 """
 
 from __future__ import annotations
@@ -128,6 +128,85 @@ SEVERAL = [
 ]
 
 
+DEVELOPMENT = ONE + SEVERAL
+
+
+def arc(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Uniform along 150 degrees of the equator, with 5 degrees of noise across."""
+    turn, height = rng.uniform(0, math.radians(150), n), np.radians(5) * rng.normal(size=n)
+    return np.column_stack([np.cos(turn) * np.cos(height), np.sin(turn) * np.cos(height), np.sin(height)])
+
+
+def ellipse(n: int, rng: np.random.Generator) -> np.ndarray:
+    """About the north, with spreads of 24 and 8 degrees."""
+    x = np.radians([24.0, 8.0]) * rng.normal(size=(n, 2))
+    points = np.column_stack([x, np.ones(n)])
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def around(centres: np.ndarray, degrees: float) -> np.ndarray:
+    """Three directions about each centre, so far from it."""
+    found = []
+    for centre in centres:
+        one = np.cross(centre, [0.3, -0.5, 0.8])
+        one /= np.linalg.norm(one)
+        two, turn = np.cross(centre, one), math.radians(degrees)
+        for k in range(3):
+            side = math.cos(2 * math.pi * k / 3) * one + math.sin(2 * math.pi * k / 3) * two
+            found.append(math.cos(turn) * centre + math.sin(turn) * side)
+    return np.array(found)
+
+
+CIRCLE, S3, S5, R2 = he.Circle(units="rad"), he.Sphere(3), he.Sphere(5), he.Euclidean(2)
+CENTRES = he.samplers.fibonacci(12)
+FIVE = he.samplers.fibonacci(5)
+UNEVEN = vmf(TETRAHEDRON, np.full(4, 0.25), [15, 40, 150, 600])
+TWINS = vmf([NORTH, tilted(55)], [0.6, 0.4], [40, 60])
+
+HELD_OUT = [
+    Design("one vMF, kappa 25", vmf([NORTH], [1.0], [25]), 1),
+    Design("one vMF, kappa 4", vmf([NORTH], [1.0], [4]), 1, 1000),
+    Design("one vMF, kappa 6, gamma(0.7) weights", vmf([NORTH], [1.0], [6]), 1, 400, gamma=0.7),
+    Design("girdle, 4 deg", lambda n, rng: he.samplers.girdle(n, spread=0.07, clip=0.3, rng=rng), 1),
+    Design("girdle, 2 deg", lambda n, rng: he.samplers.girdle(n, rng=rng), 1, 800),
+    Design("girdle, 10 deg", lambda n, rng: he.samplers.girdle(n, spread=0.17, clip=0.6, rng=rng), 1, 1500),
+    Design("uniform", lambda n, rng: he.samplers.uniform(n, rng=rng), 1, 500),
+    Design("uniform", lambda n, rng: he.samplers.uniform(n, rng=rng), 1, 2000),
+    Design("uniform, gamma(0.7) weights", lambda n, rng: he.samplers.uniform(n, rng=rng), 1, 600, gamma=0.7),
+    Design("uniform on S^3", lambda n, rng: S3.uniform(n, rng), 1, 500, S3),
+    Design("uniform on T^2", lambda n, rng: T2.uniform(n, rng), 1, 800, T2),
+    Design("uniform on the circle", lambda n, rng: CIRCLE.uniform(n, rng), 1, 300, CIRCLE),
+    Design("ellipse of 24 by 8 deg", ellipse, 1, 500),
+    Design("arc of 150 deg", arc, 1, 500),
+    Design("kappa 8 and kappa 150 about one centre", vmf([NORTH, NORTH], [0.5, 0.5], [8, 150]), 1, 600),
+    Design("skewed: kappa 100, 14 deg from kappa 10", vmf([NORTH, tilted(14)], [0.7, 0.3], [10, 100]), 1, 500),
+    Design("2 modes 70 deg apart, kappa 20", vmf([NORTH, tilted(70)], [0.5, 0.5], [20, 20]), 2, 200),
+    Design("2 modes 55 deg apart in 25 % background", with_background(TWINS, 0.25), 2, 400),
+    Design("4 modes, kappa 12", vmf(TETRAHEDRON, np.full(4, 0.25), np.full(4, 12)), 4, 400),
+    Design("4 modes, kappas 15 to 600", UNEVEN, 4, 400),
+    Design("5 modes, kappas 15 to 800", vmf(FIVE, np.full(5, 0.2), [15, 40, 100, 300, 800]), 5, 500),
+    Design("4 modes, .5/.25/.15/.1, kappa 60", vmf(TETRAHEDRON, [0.5, 0.25, 0.15, 0.1], np.full(4, 60)), 4, 400),
+    Design("12 modes, kappa 80", vmf(CENTRES, np.full(12, 1 / 12), np.full(12, 80)), 12, 1000),
+    Design("hierarchy of 2 x 3, kappa 300", vmf(around(np.eye(3)[:2], 13), np.full(6, 1 / 6), np.full(6, 300)), 6, 600),
+    Design("spike of 15 %, kappa 300, 35 deg from kappa 5", SPIKE, 2),
+    Design("spike of 15 %, kappa 300, 35 deg from kappa 5", SPIKE, 2, 1000),
+    Design("spike of 15 %, kappa 400, 40 deg from kappa 4", vmf([NORTH, tilted(40)], [0.85, 0.15], [4, 400]), 2, 1000),
+    Design("4 modes, kappas 15 to 600, gamma(1) weights", UNEVEN, 4, 400, gamma=1.0),
+    Design("4 modes, kappas 10 to 1000, gamma(1) weights", WIDTHS, 4, 300, gamma=1.0),
+    Design("3 modes on the circle", gaussian([[0], [2], [4.2]], [0.4, 0.3, 0.3], [0.4, 0.2, 0.3]), 3, 300, CIRCLE),
+    Design(
+        "4 modes on T^2, widths 0.2 to 0.5",
+        gaussian([[0, 0], [3, 3], [0, 3], [3, 0.2]], np.full(4, 0.25), [0.2, 0.3, 0.4, 0.5]),
+        4,
+        400,
+        T2,
+    ),
+    Design("3 modes in the plane", gaussian([[0, 0], [5, 0], [0, 6]], [0.5, 0.3, 0.2], [1.5, 0.8, 0.4]), 3, 300, R2),
+    Design("4 modes on SO(3), 6 to 18 deg", orientations((6.0, 10.0, 14.0, 18.0)), 4, 400, SO3),
+    Design("5 modes on S^5, kappa 50", vmf(np.eye(6)[:5], np.full(5, 0.2), np.full(5, 50)), 5, 300, S5),
+]
+
+
 def counted(design: Design, number: int, seed: int) -> int:
     """How many modes one cloud has, as found."""
     rng = np.random.default_rng([seed, number])
@@ -142,10 +221,11 @@ def main() -> None:
     """Print one line for each design, the worst first."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clouds", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=27)
+    parser.add_argument("--seed", type=int, default=2611)
+    parser.add_argument("--development", action="store_true")
     given = parser.parse_args()
     rows = []
-    for design in ONE + SEVERAL:
+    for design in DEVELOPMENT if given.development else HELD_OUT:
         found = [counted(design, number, given.seed) for number in range(given.clouds)]
         others = {k: found.count(k) for k in sorted(set(found)) if k != design.count}
         said = ", ".join(f"{k}: {times}" for k, times in others.items()) or "none"
