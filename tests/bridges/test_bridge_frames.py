@@ -34,6 +34,30 @@ def test_frames_have_methods(package, expected):
         frame.heatess.gess(angle=20, weights="nobody")
 
 
+@pytest.mark.parametrize("kind", ["narwhals", "lazy narwhals", "duckdb", "pyarrow"])
+def test_whatever_exports_arrow_is_a_frame(kind, expected):
+    module, pyarrow = pytest.importorskip(kind.split()[-1]), pytest.importorskip("pyarrow")
+    table = pyarrow.table(CITIES)
+    if kind == "pyarrow":
+        frame = table.to_reader()  # read once
+    elif kind == "duckdb":
+        frame = module.from_arrow(table).filter("lat < 1000")
+    else:
+        native = pytest.importorskip("polars").DataFrame(CITIES)
+        frame = module.from_native(native.lazy() if kind.startswith("lazy") else native)
+    measure = he.read(frame, weights="people")
+    assert he.gess(measure, angle=20) == pytest.approx(expected, rel=1e-8)
+    assert measure.known.frame == "geographic"
+
+
+def test_a_single_column_is_no_frame():
+    for package in ("pandas", "polars"):
+        angles = pytest.importorskip(package).Series([0.0, 3.0])
+        assert he.gess(angles, space=he.Circle(), angle=20) == he.gess(
+            np.array([0.0, 3.0]), space=he.Circle(), angle=20
+        )
+
+
 def test_rows_that_lack_a_number_are_dropped_when_asked():
     pandas = pytest.importorskip("pandas")
     import heatess.pandas  # noqa: F401

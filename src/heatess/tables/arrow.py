@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import as_float64, numeric_array
 from ..base.blocks import in_order, slices
-from ..base.errors import InputError
+from ..base.errors import InputError, missing_extra
 from .table import GLANCE, Piece, Place, Table, refuse_doubles
 
 #: Numbers converted at a time, and numbers that stay in the second-level cache while they are put side by side.
@@ -173,6 +173,19 @@ class ArrowFrame(ArrowTable):
         refuse_doubles(self._fields, "the table")
         self._table = table
         self.names = [name for name in self.names if self._roots[name].kind != "other"]
+
+    @classmethod
+    def of(cls, exported: Any) -> ArrowFrame:
+        """The table in an object that exports Arrow, as those of pyarrow, DuckDB, Ibis and Modin do."""
+        try:
+            import pyarrow
+        except ImportError:
+            raise missing_extra("pyarrow", "table") from None
+        try:
+            return cls(pyarrow.RecordBatchReader.from_stream(exported).read_all())
+        except pyarrow.ArrowException as error:
+            reason = " ".join(str(error).split())
+            raise InputError(f"the table cannot be read as Arrow ({reason}); give its columns as arrays") from None
 
     def _count(self) -> int:
         return int(self._table.num_rows)

@@ -1,4 +1,4 @@
-"""Data frames as tables: pandas, geopandas, polars, pyarrow, astropy, xarray, and dicts of arrays.
+"""Data frames as tables: pandas, geopandas, polars, astropy, xarray, dicts of arrays, and whatever exports Arrow.
 
 None of these packages is imported unless an object of it is given.
 """
@@ -77,8 +77,10 @@ def _table(obj: Any) -> Table | None:
         return _columns({column.name: _of_polars(column) for column in obj.get_columns()}, [], "the data frame")
     if package == "polars" and hasattr(obj, "collect"):
         return frame_table(obj.collect())
-    if package == "pyarrow" and hasattr(obj, "schema") and hasattr(obj, "slice"):
-        return ArrowFrame(obj)
+    if package == "narwhals" and hasattr(obj, "to_native"):
+        return frame_table(obj.to_native())
+    if hasattr(obj, "__arrow_c_stream__") and (hasattr(obj, "columns") or hasattr(obj, "schema")):  # no single column
+        return ArrowFrame.of(obj)
     if "astropy" in bases and hasattr(obj, "colnames"):
         return _of_astropy({name: obj[name] for name in obj.colnames}, [], "the table")
     if hasattr(obj, "posterior") and type(obj.posterior).__module__.partition(".")[0] == "xarray":
