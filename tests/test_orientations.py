@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import mpmath
 import numpy as np
 import pytest
@@ -81,7 +83,36 @@ def test_a_group_of_one_is_no_symmetry_and_settings_differ_by_their_axes():
         assert found.tolist() == [axis == place for place in range(3)], name
 
 
-@pytest.mark.parametrize("wrong", ["cubic", "C0", "I2", "C99", "5/m", 4, ""])
+@pytest.mark.parametrize(
+    ("name", "other", "axes", "angles"),
+    [
+        ("I1", "I", "z", 0.0),
+        ("I2", "I", "z", 90.0),
+        ("I3", "I", "zy", [90, -math.degrees(math.atan2(2, 1 + math.sqrt(5)))]),
+        ("I4", "I", "zy", [90, math.degrees(math.atan2(2, 1 + math.sqrt(5)))]),
+        ("Tz", "T", "zx", [-135, -math.degrees(math.atan(math.sqrt(2)))]),
+    ],
+)
+def test_a_group_with_other_axes_is_the_same_group_turned(name, other, axes, angles):
+    """R ~ R h g h^-1 is R h ~ R h g."""
+    turn = Rotation.from_euler(axes, angles, degrees=True)
+    space, plain, points = he.Rotations(symmetry=name), he.Rotations(symmetry=other), orientations(300)
+    assert space.diameter == plain.diameter
+    assert len(space.group) == len(plain.group)
+    one, same = (
+        he.heat_profile(x, space=s, angles=[2, 8, 30, 60]) for x, s in ((points, space), (points * turn, plain))
+    )
+    np.testing.assert_allclose(one.gess, same.gess, rtol=1e-8)
+    np.testing.assert_allclose(one.mmd2, same.mmd2, rtol=1e-7)
+    distances = space.distance(points[:150].as_quat(), points[150:].as_quat())
+    expected = plain.distance((points[:150] * turn).as_quat(), (points[150:] * turn).as_quat())
+    np.testing.assert_allclose(distances, expected, atol=1e-12)
+    where = points[:20]
+    at = he.density(points, space=space, angle=20).at(where)
+    np.testing.assert_allclose(at, he.density(points * turn, space=plain, angle=20).at(where * turn), rtol=1e-8)
+
+
+@pytest.mark.parametrize("wrong", ["cubic", "C0", "I5", "C99", "5/m", 4, ""])
 def test_what_is_no_point_group_is_refused_with_what_is(wrong):
     with pytest.raises(he.InputError, match="symmetry"):
         he.Rotations(symmetry=wrong)

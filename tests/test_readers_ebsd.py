@@ -99,7 +99,7 @@ def test_a_map_is_bunge_and_its_points_that_were_not_indexed_are_asked_about(tmp
     assert found.origin.dropped == 3
     words = found.origin.description
     assert "ZXZ turning with the body" in words
-    assert "; pixels of a map of the sample; crystal symmetry 432 applied" in words
+    assert "; pixels of a map of the sample; symmetry 432 applied" in words
     assert "3 rows not indexed dropped" in words
     known = open_table(path).known
     assert (known.kind, known.frame, known.cell) == ("cells", "sample", None)
@@ -110,12 +110,12 @@ def test_the_space_that_is_named_outranks_the_symmetry_of_a_file(tmp_path):
     for space, symmetry in (("rotations", None), ("rotations:622", "D6"), ("Rotations(symmetry='T')", "T")):
         found = he.read(path, space=space, drop_missing=True)
         assert found.space == he.Rotations(symmetry=symmetry)
-        assert "crystal symmetry 432 not applied, since another space was named" in found.origin.description
+        assert "symmetry 432 not applied, since another space was named" in found.origin.description
     run = CliRunner().invoke(main, ["profile", str(path), "--drop-missing", "--space", "rotations:cubic"])
     assert run.exit_code == 3
     assert "--space rotations:cubic: symmetry must be one of C1, C2" in run.stderr
     run = CliRunner().invoke(main, ["profile", str(path), "--drop-missing", "--angles", "30"])
-    assert "crystal symmetry 432 applied" in (run.stdout + run.stderr).replace("\n", " ")
+    assert "symmetry 432 applied" in (run.stdout + run.stderr).replace("\n", " ")
 
 
 def test_the_line_of_a_point_is_named(tmp_path):
@@ -144,7 +144,7 @@ def test_one_of_several_phases_is_chosen_by_its_number_or_name(tmp_path, monkeyp
         for label in (number, word):
             found = he.read(f"{name}::{label}")
             same(found, expected, symmetry)
-            assert f"; crystal symmetry {symmetry} applied" in found.origin.description
+            assert f"; symmetry {symmetry} applied" in found.origin.description
             assert f"{N - len(LOST) - len(expected)} points of other phases left out" in found.origin.description
     same(he.read(f"{name}::all", drop_missing=True), symmetry="1")
     with pytest.raises(he.InputError, match="none of its phases is '9'; choose one of these"):
@@ -244,7 +244,7 @@ def test_a_map_of_edax_in_hdf5(tmp_path):
         group(file, "Scan 1/EBSD/Header/Phase/1", {"MaterialName": [b"Nickel"], "Symmetry": [43]})
     found = he.read(tmp_path / "edax.h5", drop_missing=True)
     same(found)
-    assert "; phase Nickel; pixels of a map of the sample; crystal symmetry 432 applied" in found.origin.description
+    assert "; phase Nickel; pixels of a map of the sample; symmetry 432 applied" in found.origin.description
 
 
 def test_a_map_of_oxford_instruments_in_hdf5(tmp_path):
@@ -281,7 +281,7 @@ def test_maps_of_orix_in_hdf5(tmp_path):
         he.read(tmp_path / "maps.h5")
     found = he.read(tmp_path / "maps.h5::Scan 2", drop_missing=True)
     same(found)
-    assert "crystal symmetry m-3m applied" in found.origin.description
+    assert "symmetry m-3m applied" in found.origin.description
 
 
 # cryoSPARC.
@@ -307,9 +307,10 @@ def test_poses_of_cryosparc_are_rotation_vectors(tmp_path):
     }
     found = he.read(particles(tmp_path / "p.cs", fields))
     assert found.n == N
-    np.testing.assert_allclose(he.Rotations().distance(found.points, TURNS.as_quat()), 0, atol=1e-6)
+    np.testing.assert_allclose(he.Rotations().distance(found.points, TURNS.inv()), 0, atol=1e-6)
     assert found.origin.description.startswith(
-        "60 points from alignments3D/pose (rotation vectors, axis times angle in radians); cryoSPARC particles"
+        "60 points from alignments3D/pose (rotation vectors, axis times angle in radians, from the image to the "
+        "particle); cryoSPARC particles"
     )
     assert open_table(tmp_path / "p.cs").known.kind is None
     assert he.read(tmp_path / "p.cs", weights="alignments3D/alpha").ess < N
@@ -323,7 +324,7 @@ def test_of_several_classes_one_is_chosen_and_none_is_refused(tmp_path):
     with pytest.raises(he.InputError, match=r"holds 2 columns of poses: alignments_class3D_0/pose"):
         he.read(path)
     found = he.read(f"{path}::alignments_class3D_0/pose")
-    np.testing.assert_allclose(he.Rotations().distance(found.points, TURNS.as_quat()), 0, atol=1e-12)
+    np.testing.assert_allclose(he.Rotations().distance(found.points, TURNS.inv()), 0, atol=1e-12)
     with pytest.raises(
         he.InputError, match=r"has no poses \(found uid, alignments2D/pose\); a column alignments3D/pose"
     ):

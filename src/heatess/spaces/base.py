@@ -78,6 +78,8 @@ class Space(Tidied):
 
     #: True where the first level is spanned by the coordinates of a unit vector with dim + 1 of them.
     directional: bool = False
+    #: The point group up to which points count, such as "O"; None without.
+    symmetry: str | None = None
 
     #: Levels and zonal functions, where the heat kernel depends on the distance alone.
     series: Series | None = None

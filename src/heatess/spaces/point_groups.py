@@ -13,6 +13,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, shown
 from ..base.errors import InputError
+from ..transforms.orbits import multiplied
 
 #: The largest order of an axis; more would be a body of revolution.
 MOST_FOLD = 60
@@ -43,6 +44,21 @@ _NAMES = {name: group for group, names in _CRYSTALS.items() for name in names.sp
 
 _GOLDEN = (1 + math.sqrt(5)) / 2
 
+#: A fivefold axis of I2 is so far from z, and a threefold one of T, in radians.
+_FIVEFOLD, _THREEFOLD = math.atan(1 / _GOLDEN), math.atan(math.sqrt(2))
+
+#: Groups with other axes, as RELION and other programs for particles have them: the group, and turns about axes, one
+#: after the other, that bring it there. Axes of order 2, 3, 5 along z and near it lie so:
+#: I1 2 along z, 5 in the plane of y and z (as SciPy's I); I2 2 along z, 5 in the plane of x and z; I3 and I4 5 along z,
+#: and the next one at -x and +x; Tz 3 along z, 2 in the plane of y and z.
+_SETTINGS: dict[str, tuple[str, tuple[tuple[int, float], ...]]] = {
+    "I1": ("I", ()),
+    "I2": ("I", ((2, math.pi / 2),)),
+    "I3": ("I", ((2, math.pi / 2), (1, -_FIVEFOLD))),
+    "I4": ("I", ((2, math.pi / 2), (1, _FIVEFOLD))),
+    "Tz": ("T", ((2, -3 * math.pi / 4), (0, -_THREEFOLD))),
+}
+
 #: Orders of four numbers with an even number of exchanges.
 _EVEN = [order for order in permutations(range(4)) if np.linalg.det(np.eye(4)[list(order)]) > 0]
 
@@ -54,11 +70,27 @@ class PointGroup:
     name: str
     fold: int
 
+    @property
+    def kind(self) -> str:
+        """The name of the group with the axes that SciPy has."""
+        return _SETTINGS.get(self.name, (self.name,))[0]
+
     @cached_property
     def elements(self) -> FloatArray:
         """Quaternions, the scalar last and not negative, the unit first; shape (order, 4)."""
-        found = _elements(self.name)
+        found, turn = _elements(self.kind), self._turn
+        if self.kind != self.name:
+            found = multiplied(turn, multiplied(found, turn * [-1.0, -1.0, -1.0, 1.0]))
+            found[np.abs(found) < 1e-15] = 0.0
         return found[np.argsort(-found[:, 3], kind="stable")]
+
+    @property
+    def _turn(self) -> FloatArray:
+        """The rotation that brings the axes of SciPy's group to those of this one."""
+        turn = np.array([0.0, 0.0, 0.0, 1.0])
+        for axis, angle in _SETTINGS.get(self.name, ("", ()))[1]:
+            turn = multiplied(math.sin(angle / 2) * np.eye(4)[axis] + math.cos(angle / 2) * np.eye(4)[3], turn)
+        return turn
 
     @property
     def order(self) -> int:
@@ -79,10 +111,10 @@ class PointGroup:
             "I": (_GOLDEN, 0.0, 1.0),
             "211": (1.0, 0.0, 0.0),
             "121": (0.0, 1.0, 0.0),
-        }.get(self.name, (0.0, 0.0, 1.0))
+        }.get(self.kind, (0.0, 0.0, 1.0))
         x, y, z = np.array(axis) / np.linalg.norm(axis)
         half = np.array([-y, x, 0.0, 1 + z])  # half way from z to the axis
-        return np.asarray(half / np.linalg.norm(half))
+        return multiplied(self._turn, half / np.linalg.norm(half))
 
     @property
     def diameter(self) -> float:
@@ -92,11 +124,11 @@ class PointGroup:
         a cube or octahedron of rotations, a truncated cube, and a dodecahedron.
         """
         half = math.pi / (2 * self.fold)
-        if self.name == "T":
+        if self.kind == "T":
             square = 1.0
-        elif self.name == "O":
+        elif self.kind == "O":
             square = 2 * (math.sqrt(2) - 1) ** 2 + (3 - 2 * math.sqrt(2)) ** 2
-        elif self.name == "I":
+        elif self.kind == "I":
             square = (math.tan(math.pi / 10) ** 2) * (15 - 6 * math.sqrt(5))
         elif self.order == self.fold:
             return math.pi
@@ -116,7 +148,7 @@ def named_group(symmetry: Any) -> PointGroup:
     if not isinstance(symmetry, str):
         raise InputError(f"symmetry must be the name of a point group such as 'O' or '622', but is {shown(symmetry)}")
     name = _canonical(symmetry)
-    fold = int(name[1:]) if name[0] in "CD" else {"T": 3, "O": 4, "I": 5, "312": 3}.get(name, 2)
+    fold = int(name[1:]) if name[0] in "CD" else {"T": 3, "O": 4, "I": 5, "3": 3}.get(name[0], 2)
     if fold > MOST_FOLD:
         raise InputError(
             f"symmetry has an axis of order {MOST_FOLD} at most, but {symmetry!r} has one of {fold}; what looks alike "
@@ -138,13 +170,8 @@ def _canonical(symmetry: str) -> str:
     word = text[:1].upper() + text[1:].lower()
     if word in _NAMES:
         return _NAMES[word]
-    if word in ("T", "O", "I"):
+    if word in ("T", "O", "I", *_SETTINGS):
         return word
-    if re.fullmatch(r"I[1-4]", word):
-        raise InputError(
-            f"symmetry {symmetry!r} is one of several settings of the icosahedral group: turn the orientations so that "
-            "twofold axes lie along x, y and z and a fivefold axis in the plane of x and z, nearer to x, and give 'I'"
-        )
     found = re.fullmatch(r"([CD])([1-9]\d*)([vhd]?)", word)
     if found:
         kind, fold = found[1], int(found[2])
@@ -152,7 +179,10 @@ def _canonical(symmetry: str) -> str:
     found = re.fullmatch(r"S([2-9]\d*)", word)
     if found and int(found[1]) % 2 == 0:
         return f"C{int(found[1]) // 2}"
-    known = "C1, C2, ..., D2, D3, ..., T, O, I, or a crystal class such as 222, 32, 622, 432, mmm, -3m, 6/mmm, m-3m"
+    known = (
+        "C1, C2, ..., D2, D3, ..., T, Tz, O, I, I1, ..., I4, or a crystal class such as 222, 32, 622, 432, mmm, -3m, "
+        "6/mmm, m-3m"
+    )
     raise InputError(f"symmetry must be one of {known}, but is {shown(symmetry)}")
 
 

@@ -62,7 +62,8 @@ class Rotations(Space):
     With a *symmetry*, the orientations of things that look alike when turned, such as crystals: R and R g are one point
     for every rotation g of a point group G. The distance is then the least angle over the group, the disorientation;
     level l keeps (2l + 1) r_l functions, with r_l the mean of its character over the group; the volume is 8 pi^2 / |G|.
-    R takes directions in the crystal to directions in the sample, and symmetry turns the crystal before.
+    R takes directions in the body to directions in the world (from crystal to sample, from particle to image), and
+    symmetry turns the body before.
 
     Parameters
     ----------
@@ -70,7 +71,8 @@ class Rotations(Space):
         The group: "C4", "D6", "T", "O" or "I", with the axes that `scipy.spatial.transform.Rotation.create_group` has;
         or a crystal class by its Hermann-Mauguin symbol, such as "222", "622", "432", "mmm", "-3m", "6/mmm" or "m-3m",
         of which the rotations count. Twofold axes of "D3" and "32" lie along x; "312" has them along y. Axes of "2" lie
-        along z; "121" is along y, "211" along x.
+        along z; "121" is along y, "211" along x. "I1" to "I4" are RELION's settings of the icosahedral group ("I1" has
+        the axes of "I"; RELION's own "I" is "I2"), and "Tz" is its T, with a threefold axis along z.
 
     Examples
     --------
@@ -98,8 +100,7 @@ class Rotations(Space):
 
     def __init__(self, symmetry: str | None = None) -> None:
         group = None if symmetry is None else named_group(symmetry)
-        #: The name of the point group, such as "O"; None without symmetry.
-        self.symmetry: str | None = None if group is None or group.order == 1 else group.name
+        self.symmetry = None if group is None or group.order == 1 else group.name
         series, low = ROTATIONS_SERIES, AxisMoments(4, unit_rows)
         plain = ZonalPairs(
             series, 4, rows=unit_rows, cosines=axis_cosines, distance=_rotation_angle, loop=LoopKind(AXES)

@@ -442,7 +442,7 @@ class _Search:
         for kind in rotations:
             places = self._places([kind])
             if places and isinstance(kind, Euler):
-                yield EulerPoses([*places, *kind.columns], kind.axes)
+                yield EulerPoses([*places, *kind.columns], kind.named)
             elif places and type(kind) is Quaternions:
                 yield Poses([*places, *kind.columns])
 

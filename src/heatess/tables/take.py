@@ -33,7 +33,7 @@ from .meaning import Meaning, Reading, meaning_of
 from .missing import equal_to
 from .names import known_of
 from .table import Piece, Place, Table
-from .turning import Euler
+from .turning import Euler, Relion, RotationVectors
 from .written import with_angles
 
 #: The question about rows that are all cells of a grid.
@@ -269,6 +269,7 @@ def _space(reading: Reading, table: Table, kind: Kind, points: Any, units: str) 
     if asked is None:
         return kind.space(points, units)
     if isinstance(asked, Space):
+        _same_axes(asked, kind)
         if asked.form != "angles" or units == _stated(reading):
             return asked
         told = asked.in_units(units)  # as the names of columns say
@@ -290,6 +291,16 @@ def _space(reading: Reading, table: Table, kind: Kind, points: Any, units: str) 
     if word == "circle":
         return Circle(units)
     return Euclidean(width) if word == "euclidean" else Hyperbolic(width - 1)
+
+
+def _same_axes(space: Space, kind: Kind) -> None:
+    """Ask which axes are meant where programs for particles have others than SciPy under the same name."""
+    meant = {"T": "'Tz', which has a threefold axis along z", "I": "'I2' for RELION's I, or 'I1', 'I3' or 'I4'"}
+    if isinstance(kind, Relion | RotationVectors) and space.symmetry in meant:
+        raise InputError(
+            f"the axes of symmetry {space.symmetry!r} are those of SciPy, and others than RELION's and cryoSPARC's; "
+            f"say {meant[space.symmetry]}: space='rotations:{meant[space.symmetry][1:3]}'"
+        )
 
 
 def _origin(
@@ -318,7 +329,7 @@ def _origin(
         words += f"; {table.note}"
     if table.symmetry:
         applied = "applied" if reading.space is None else "not applied, since another space was named"
-        words += f"; crystal symmetry {table.symmetry} {applied}"
+        words += f"; symmetry {table.symmetry} {applied}"
     if meaning.note:
         words += f"; {meaning.note}"
     words += (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
-from ..base.directions import CONVENTIONS, euler_axes, from_euler
+from ..base.directions import RELION, euler_axes, from_euler, is_relion
 from ..base.errors import InputError
 from ..spaces import Rotations, Space
 from .kinds import Kind, side_by_side
@@ -69,7 +69,7 @@ class Euler(Quaternions):
 
     def __init__(self, columns: Sequence[str], convention: str) -> None:
         super().__init__(columns)
-        self.axes = euler_axes(convention, "euler=")
+        self.named, self._axes = convention, euler_axes(convention, "euler=")
 
     @property
     def roles(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -79,14 +79,16 @@ class Euler(Quaternions):
     @property
     def convention(self) -> str:
         """The axes, and whether they turn."""
-        return f"{self.axes} {'turning with the body' if self.axes.isupper() else 'about fixed axes'}"
+        if is_relion(self.named):
+            return f"{self._axes}, from the image to the particle"
+        return f"{self._axes} {'turning with the body' if self._axes.isupper() else 'about fixed axes'}"
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """Quaternions, the scalar last."""
         angles = side_by_side(columns)
         if angles.shape[1] != 3:
             raise InputError(f"columns {self.words} hold {angles.shape[1]} numbers a row, but Euler angles are three")
-        return from_euler(angles, convention=self.axes, units=units)
+        return from_euler(angles, convention=self.named, units=units)
 
     def lengths(self, points: Any) -> None:
         """Of angles none."""
@@ -100,16 +102,14 @@ class Relion(Euler):
     names = (("rlnanglerot", "_rlnanglerot"), ("rlnangletilt", "_rlnangletilt"), ("rlnanglepsi", "_rlnanglepsi"))
 
     def __init__(self, columns: Sequence[str]) -> None:
-        super().__init__(columns, "relion")
-
-    @property
-    def convention(self) -> str:
-        """The axes."""
-        return CONVENTIONS["relion"]
+        super().__init__(columns, RELION)
 
 
 class RotationVectors(Quaternions):
-    """One column of rotation vectors, the axis times the angle in radians, as cryoSPARC writes poses."""
+    """One column of rotation vectors, the axis times the angle in radians, as cryoSPARC writes poses.
+
+    As RELION's angles they turn the image into the particle. Points are the inverse, which turns the particle.
+    """
 
     NAME = re.compile(r"alignments(?:_class)?_?3D(?:_\d+)?/pose", re.I)
 
@@ -121,13 +121,13 @@ class RotationVectors(Quaternions):
     @property
     def convention(self) -> str:
         """What the three numbers are."""
-        return "rotation vectors, axis times angle in radians"
+        return "rotation vectors, axis times angle in radians, from the image to the particle"
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """Quaternions, the scalar last."""
         from scipy.spatial.transform import Rotation
 
-        return np.asarray(Rotation.from_rotvec(side_by_side(columns).astype(np.float64)).as_quat())
+        return np.asarray(Rotation.from_rotvec(-side_by_side(columns).astype(np.float64)).as_quat())
 
     def lengths(self, points: Any) -> None:
         """Any length is an angle."""
