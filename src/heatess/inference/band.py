@@ -22,6 +22,9 @@ ENDS = ("lower", "upper", "simultaneous_lower", "simultaneous_upper")
 class Band(Result):
     """An estimate with its confidence band: arrays with one entry per scale, and `numpy.asarray(band)` the estimate.
 
+    No distribution is more even than the uniform one, so bands end there. Estimates of places and mmd2 are unbiased
+    and do not: those of a nearly uniform cloud may lie a little outside their band.
+
     Attributes
     ----------
     estimate : ndarray
