@@ -226,8 +226,7 @@ def test_nameless_euler_angles_are_read_with_their_convention(run, convention, u
     chosen = ("--columns", "one,two,three", "--euler", convention, "--units", units)
     assert gess_of(run("a.csv", *chosen)) == pytest.approx(truth, rel=1e-9)
     found = he.read("a.npy", euler=convention, units=units)
-    body = turns.inv() if convention == "relion" else turns
-    np.testing.assert_allclose(he.Rotations().distance(found.points, body.as_quat()), 0, atol=1e-14)
+    np.testing.assert_allclose(he.Rotations().distance(found.points, turns.as_quat()), 0, atol=1e-14)
     words = " turning with the body" if axes.isupper() else " about fixed axes"
     words = ", from the image to the particle" if convention == "relion" else words
     assert f"({'degrees' if units == 'deg' else 'radians'}, {axes}{words})" in found.origin.description

@@ -307,7 +307,7 @@ def test_poses_of_cryosparc_are_rotation_vectors(tmp_path):
     }
     found = he.read(particles(tmp_path / "p.cs", fields))
     assert found.n == N
-    np.testing.assert_allclose(he.Rotations().distance(found.points, TURNS.inv()), 0, atol=1e-6)
+    np.testing.assert_allclose(he.Rotations().distance(found.points, TURNS.as_quat()), 0, atol=1e-6)
     assert found.origin.description.startswith(
         "60 points from alignments3D/pose (rotation vectors, axis times angle in radians, from the image to the "
         "particle); cryoSPARC particles"
@@ -324,7 +324,7 @@ def test_of_several_classes_one_is_chosen_and_none_is_refused(tmp_path):
     with pytest.raises(he.InputError, match=r"holds 2 columns of poses: alignments_class3D_0/pose"):
         he.read(path)
     found = he.read(f"{path}::alignments_class3D_0/pose")
-    np.testing.assert_allclose(he.Rotations().distance(found.points, TURNS.inv()), 0, atol=1e-12)
+    np.testing.assert_allclose(he.Rotations().distance(found.points, TURNS.as_quat()), 0, atol=1e-12)
     with pytest.raises(
         he.InputError, match=r"has no poses \(found uid, alignments2D/pose\); a column alignments3D/pose"
     ):

@@ -104,7 +104,7 @@ def test_poses_that_give_the_same_image_of_a_symmetric_particle_are_one_point(tm
         views.append(pose)
     found = he.read(write_run(tmp_path, rows, symmetry))
     assert found.space == he.Rotations(symmetry=HERE.get(symmetry, symmetry))
-    alone = he.Measure(he.from_euler(views, convention="relion", units="deg"), space=found.space)
+    alone = he.Measure(Rotation.from_matrix([relion_matrix(*view) for view in views]), space=found.space)
     np.testing.assert_allclose(he.gess(found, angle=10), he.gess(alone, angle=10), rtol=1e-8)
     distance = found.space.distance(found.points.reshape(3, len(group), 4)[:, :1], found.points.reshape(3, -1, 4))
     np.testing.assert_allclose(distance, 0, atol=1e-8)
@@ -169,7 +169,7 @@ def test_axes_that_programs_have_elsewhere_are_asked_for(tmp_path, symmetry, oth
 def test_the_command_line_takes_the_symmetry_of_a_run_and_one_by_name(tmp_path):
     angles = Rotation.random(200, random_state=1).as_euler("ZYZ", degrees=True)
     optimiser = write_run(tmp_path, angles, "D7")
-    points = he.from_euler(angles, convention="relion", units="deg")
+    points = Rotation.from_matrix([relion_matrix(*row) for row in angles])
     truth = he.gess(points, space=he.Rotations(symmetry="D7"), angle=20)
     named = [str(tmp_path / "run_it025_data.star"), "--space"]
     for given in ([str(optimiser)], [*named, 'Rotations(symmetry="D7")'], [*named, "rotations:D7"]):
@@ -189,4 +189,8 @@ def test_poses_of_cryosparc_are_those_of_relion(tmp_path):
     np.testing.assert_allclose(found.space.distance(found.points, turns), 0, atol=1e-6)
     angles = [[10, 20, 30], [-70, 100, 160]]
     same = he.from_euler(angles, convention="relion", units="deg")
-    np.testing.assert_allclose(Rotation.from_quat(same).as_matrix(), turns.as_matrix(), atol=1e-12)
+    np.testing.assert_allclose(Rotation.from_quat(same).as_matrix(), turns.inv().as_matrix(), atol=1e-12)
+    assert "points are the inverse rotations, which take the particle to its image" in found.origin.description
+    plain = he.read(tmp_path / "a.cs")
+    np.testing.assert_allclose(plain.space.distance(plain.points, turns.inv()), 0, atol=1e-6)
+    assert "inverse" not in plain.origin.description

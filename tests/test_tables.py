@@ -159,7 +159,7 @@ def test_relion_angles_are_zyz_in_degrees(rng):
 
     angles = np.column_stack([rng.uniform(-180, 180, N), rng.uniform(0, 180, N), rng.uniform(-180, 180, N)])
     found = taken(table(["rlnAngleRot", "rlnAngleTilt", "rlnAnglePsi"], angles.T))
-    truth = Rotation.from_euler("ZYZ", angles, degrees=True).inv()  # from the particle to its image
+    truth = Rotation.from_euler("ZYZ", angles, degrees=True)
     np.testing.assert_allclose(found.space.distance(found.points, truth), 0, atol=1e-7)
 
 

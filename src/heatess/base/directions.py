@@ -28,9 +28,6 @@ KM_PER_DEGREE = EARTH_RADIUS_KM * math.pi / 180
 #: Euler angles by name, as the axes that scipy's `Rotation.from_euler` takes; capitals turn with the body.
 CONVENTIONS = {"relion": "ZYZ", "bunge": "ZXZ", "yaw-pitch-roll": "ZYX", "roll-pitch-yaw": "xyz"}
 
-#: The convention whose angles turn the image into the particle, so that the body turns by the inverse.
-RELION = "relion"
-
 
 def from_lonlat(lon: Any, lat: Any, *, units: str | None = None) -> FloatArray:
     """Unit vectors (n, 3) from longitude and latitude: (cos lat cos lon, cos lat sin lon, sin lat).
@@ -108,7 +105,7 @@ def from_euler(angles: Any, *, convention: str, units: str | None = None) -> Flo
     angles : array-like, shape (n, 3)
         In the order of the convention.
     convention : str
-        "relion" (rot, tilt, psi: the inverse of ZYZ, which takes the particle to its image, as RELION's matrices do),
+        "relion" (rot, tilt, psi: ZYZ, from the image to the particle; for `Rotations(symmetry=)` take the inverse),
         "bunge" (ZXZ), "yaw-pitch-roll" (ZYX, turning with the body), "roll-pitch-yaw" (xyz, about fixed axes), or the
         axes themselves as scipy's `Rotation.from_euler` takes them.
     units : {"deg", "rad"}
@@ -126,13 +123,7 @@ def from_euler(angles: Any, *, convention: str, units: str | None = None) -> Flo
     array = found.radians()
     if array.ndim != 2 or array.shape[1] != 3:
         raise InputError(f"angles must have shape (n, 3), one row per rotation, but have shape {array.shape}")
-    turns = Rotation.from_euler(axes, array)
-    return np.asarray((turns.inv() if is_relion(convention) else turns).as_quat())
-
-
-def is_relion(convention: str) -> bool:
-    """Whether angles are those of RELION, which describe the way back."""
-    return convention.lower() == RELION
+    return np.asarray(Rotation.from_euler(axes, array).as_quat())
 
 
 def euler_axes(convention: Any, name: str) -> str:

@@ -33,8 +33,11 @@ from .meaning import Meaning, Reading, meaning_of
 from .missing import equal_to
 from .names import known_of
 from .table import Piece, Place, Table
-from .turning import Euler, Relion, RotationVectors
+from .turning import Euler, Quaternions
 from .written import with_angles
+
+#: What is done to rotations from the image to the particle where the particle has a symmetry.
+_INVERSE = "points are the inverse rotations, which take the particle to its image"
 
 #: The question about rows that are all cells of a grid.
 _GRID = "its rows are all cells of a grid, which are no draws; say kind='cells', or kind='draws' if they are"
@@ -146,16 +149,20 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
             space = _space(reading, table, kind, points, units or "") if table.space is None else table.space
         except InputError as error:
             raise error.within(table.source) from None
+        told = meaning
+        if _turned_round(space, kind):
+            points = points * [-1.0, -1.0, -1.0, 1.0]
+            told = meaning._replace(note="; ".join(filter(None, [meaning.note, _INVERSE])))
         plain, logs = (None, weights) if meaning.logs else (weights, None)
         known = known_of(table, reading, kind, len(piece.columns[0]), kept, whole=rows is None)
         known = replace(known, units=known.units or unit_in_file(kind.angular, table, written))
         if rows is None and not table.cells and isinstance(kind, LonLat) and kind.frame:
             grid = unweighted_cells(*columns)
             if grid and weights is not None:
-                meaning = meaning._replace(note="; ".join(filter(None, [meaning.note, grid])))
+                told = meaning._replace(note="; ".join(filter(None, [meaning.note, grid])))
             if grid and known.kind is None:
                 known = replace(known, doubt=_GRID)
-        origin = _origin(table, meaning, reading, known, written, len(columns[0]), dropped)
+        origin = _origin(table, told, reading, known, written, len(columns[0]), dropped)
         yield Taken(space, points, plain, logs, known, origin, place, piece.done, kind)
     if not count:
         left = f" after {dropped:,} with missing numbers were dropped" if dropped else ""
@@ -293,10 +300,15 @@ def _space(reading: Reading, table: Table, kind: Kind, points: Any, units: str) 
     return Euclidean(width) if word == "euclidean" else Hyperbolic(width - 1)
 
 
+def _turned_round(space: Space, kind: Kind) -> bool:
+    """Whether points are the inverse of what is written, so that symmetry acts on the particle."""
+    return space.symmetry is not None and isinstance(kind, Quaternions) and kind.backwards
+
+
 def _same_axes(space: Space, kind: Kind) -> None:
     """Ask which axes are meant where programs for particles have others than SciPy under the same name."""
     meant = {"T": "'Tz', which has a threefold axis along z", "I": "'I2' for RELION's I, or 'I1', 'I3' or 'I4'"}
-    if isinstance(kind, Relion | RotationVectors) and space.symmetry in meant:
+    if space.symmetry in meant and _turned_round(space, kind):
         raise InputError(
             f"the axes of symmetry {space.symmetry!r} are those of SciPy, and others than RELION's and cryoSPARC's; "
             f"say {meant[space.symmetry]}: space='rotations:{meant[space.symmetry][1:3]}'"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
-from ..base.directions import RELION, euler_axes, from_euler, is_relion
+from ..base.directions import euler_axes, from_euler
 from ..base.errors import InputError
 from ..spaces import Rotations, Space
 from .kinds import Kind, side_by_side
@@ -27,6 +27,8 @@ class Quaternions(Kind):
 
     roles: ClassVar[tuple[str, ...]] = ("qx", "qy", "qz", "qw")
     angles, about, form = False, "rotations", "quaternions"
+    #: Whether they turn the world into the body. Symmetry is that of the body, so its points are the inverse.
+    backwards: bool = False
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """The scalar last."""
@@ -70,6 +72,7 @@ class Euler(Quaternions):
     def __init__(self, columns: Sequence[str], convention: str) -> None:
         super().__init__(columns)
         self.named, self._axes = convention, euler_axes(convention, "euler=")
+        self.backwards = convention.lower() == "relion"
 
     @property
     def roles(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -79,7 +82,7 @@ class Euler(Quaternions):
     @property
     def convention(self) -> str:
         """The axes, and whether they turn."""
-        if is_relion(self.named):
+        if self.backwards:
             return f"{self._axes}, from the image to the particle"
         return f"{self._axes} {'turning with the body' if self._axes.isupper() else 'about fixed axes'}"
 
@@ -102,15 +105,16 @@ class Relion(Euler):
     names = (("rlnanglerot", "_rlnanglerot"), ("rlnangletilt", "_rlnangletilt"), ("rlnanglepsi", "_rlnanglepsi"))
 
     def __init__(self, columns: Sequence[str]) -> None:
-        super().__init__(columns, RELION)
+        super().__init__(columns, "relion")
 
 
 class RotationVectors(Quaternions):
     """One column of rotation vectors, the axis times the angle in radians, as cryoSPARC writes poses.
 
-    As RELION's angles they turn the image into the particle. Points are the inverse, which turns the particle.
+    As RELION's angles they turn the image into the particle.
     """
 
+    backwards = True
     NAME = re.compile(r"alignments(?:_class)?_?3D(?:_\d+)?/pose", re.I)
 
     @property
@@ -127,7 +131,7 @@ class RotationVectors(Quaternions):
         """Quaternions, the scalar last."""
         from scipy.spatial.transform import Rotation
 
-        return np.asarray(Rotation.from_rotvec(-side_by_side(columns).astype(np.float64)).as_quat())
+        return np.asarray(Rotation.from_rotvec(side_by_side(columns).astype(np.float64)).as_quat())
 
     def lengths(self, points: Any) -> None:
         """Any length is an angle."""
