@@ -25,7 +25,7 @@ help:
 # What developers need besides.
 .venv/ready: .venv/demo-ready
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet --no-compile --editable . --group dev
 	@touch $@
 
 demo: .venv/demo-ready
@@ -49,7 +49,7 @@ search: .venv/ready
 	$(BIN)/python tests/certainty/search.py $(ARGS)
 
 .venv/docs-ready: .venv/ready
-	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python -m pip install --quiet --no-compile --group docs
 	@touch $@
 
 docs: .venv/docs-ready

@@ -39,7 +39,7 @@ def environment(requirements: Path) -> Path:
 
 def install(python: Path, packages: list[str]) -> None:
     """Install, or skip the test with the reason."""
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
+    command = [str(python), "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", *packages]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:

@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/heatess-release.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 unset PYTHONPATH NUMBA_CACHE_DIR
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=
 pyenvs=${PYENV_ROOT:-$HOME/.pyenv}/versions
 
 FEW="tests/test_about.py tests/test_measure.py tests/test_against_mpmath.py"
@@ -33,7 +33,7 @@ install() {  # install NAME PYTHON WHAT...: a new environment with WHAT and what
     local name=$1 python=$2
     shift 2
     "$python" -m venv "$work/$name"
-    "$work/$name/bin/python" -m pip install --quiet "$@" $NEEDED
+    "$work/$name/bin/python" -m pip install --quiet --no-compile "$@" $NEEDED
     "$work/$name/bin/python" -m pip check
     (cd "$work" && "$work/$name/bin/heatess" --version -v)
 }
@@ -54,7 +54,7 @@ fi
 
 say "build"
 "$first" -m venv "$work/tools"
-"$work/tools/bin/python" -m pip install --quiet build twine "readme_renderer[md]"
+"$work/tools/bin/python" -m pip install --quiet --no-compile build twine "readme_renderer[md]"
 "$work/tools/bin/python" -m build --outdir "$work/dist" "$root" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
 "$work/tools/bin/twine" check --strict "$work"/dist/*
 wheel=$(echo "$work"/dist/*.whl)
