@@ -364,6 +364,22 @@ def test_chains_are_told_by_a_column(tmp_path):
     assert he.chain_ess(found, angles=[60]).chains == 3
 
 
+@pytest.mark.parametrize("column", ["lp__", "minuslogpost"])
+def test_rows_of_samplers_are_asked_about_as_draws_of_chains(tmp_path, column):
+    """CSV of Stan and of Cobaya has no column of chains; two chains of one law differed with p = 0.002."""
+    rng = np.random.default_rng(0)
+    for name in ("one", "two"):
+        rows = np.column_stack([rng.normal(-7, 1, 300), he.samplers.uniform(300, rng=rng)])
+        np.savetxt(tmp_path / f"{name}.csv", rows, delimiter=",", header=f"{column},x,y,z", comments="")
+    one, two = (he.read(tmp_path / f"{name}.csv") for name in ("one", "two"))
+    assert he.heat_profile(one, angles=[30]).n == 300
+    with pytest.raises(he.KindError, match=rf"column {column} is written by samplers.* say kind='chains'"):
+        he.uniformity_test(one)
+    assert np.isnan(he.compare(one, two, angles=[30]).pvalue)
+    told = [he.read(tmp_path / f"{name}.csv", kind="chains") for name in ("one", "two")]
+    assert 0 < he.compare(*told, angles=[30], rng=0).pvalue <= 1
+
+
 @pytest.mark.parametrize("named", [{"chain": ["a", "b", "c"]}, {"draw": None}])
 def test_chains_are_told_by_names_and_by_draws_that_begin_anew(tmp_path, named):
     rng = np.random.default_rng(0)

@@ -287,6 +287,61 @@ def test_maps_of_orix_in_hdf5(tmp_path):
 # cryoSPARC.
 
 
+def test_maps_of_bruker_and_of_thermo_fisher_have_the_symmetry_of_their_space_groups(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    degrees, two = np.degrees(ANGLES), np.where(SECOND, 2, 1)
+    two[LOST] = 0
+    named = dict(zip(("phi1", "PHI", "phi2"), degrees.T, strict=True))
+    with h5py.File(tmp_path / "bruker.h5", "w") as file:
+        file["Manufacturer"] = "Bruker Nano"
+        group(file, "map/EBSD/Data", named | {"Phase": two})
+        for number, space_group in ((1, 194), (2, 162)):
+            group(file, f"map/EBSD/Header/Phases/{number}", {"Name": f"p{number}", "IT": space_group})
+    with h5py.File(tmp_path / "thermo.hdf5", "w") as file:
+        folded = {"EulerAngles": degrees.reshape(6, 10, 3), "Phase": two.reshape(6, 10), "MEC": np.zeros((6, 10))}
+        group(file, "Site/EBSD/MapData", folded)
+        for number, space_group in ((1, 194), (2, 162), (3, 229)):
+            group(file, f"Site/EBSD/Phase/{number}", {"Name": [f"p{number}"], "SpaceGroupNumber": [space_group]})
+    for name in ("bruker.h5", "thermo.hdf5"):
+        for number, symmetry in ((1, "622"), (2, "312")):
+            found = he.read(f"{tmp_path / name}::p{number}")
+            same(found, np.flatnonzero(two == number), symmetry)
+            assert f"crystal symmetry {symmetry} applied" in found.origin.description
+
+
+def test_a_phase_of_255_is_a_point_that_was_not_indexed_and_no_symmetry_is_said(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    phase = np.ones(N, dtype=np.uint8)
+    phase[LOST] = 255
+    with h5py.File(tmp_path / "map.h5", "w") as file:
+        group(file, "Scan 1/EBSD/Data", dict(zip(("Phi1", "Phi", "Phi2"), ANGLES.T, strict=True)) | {"Phase": phase})
+    with pytest.raises(he.InputError, match=r"the point is not indexed \(3 of 60 rows\)"):
+        he.read(tmp_path / "map.h5", units="rad")
+    found = he.read(tmp_path / "map.h5", units="rad", drop_missing=True)
+    assert found.n == N - len(LOST)
+    assert "crystal symmetry is not known and not applied" in found.origin.description
+
+
+def test_euler_angles_of_zero_in_a_plain_table_are_asked_about(tmp_path):
+    """So programs write points that were not indexed; they counted as one large grain."""
+    degrees = np.round(np.degrees(ANGLES), 3)
+    degrees[LOST] = 0
+    rows = [f"{k}\t{0 if k in LOST else 1}\t" + "\t".join(map(str, row)) for k, row in enumerate(degrees)]
+    (tmp_path / "map.txt").write_text("\n".join(["Index\tPhase\tEuler1\tEuler2\tEuler3", *rows]) + "\n")
+    with pytest.raises(
+        he.InputError, match=r"line 5: columns Euler1, Euler2 and Euler3 are all 0, .* \(3 of 60 rows\)"
+    ):
+        he.read(tmp_path / "map.txt", euler="bunge", units="deg")
+    command = ["inspect", str(tmp_path / "map.txt"), "--euler", "bunge", "--units", "deg"]
+    said = CliRunner().invoke(main, command).output
+    assert "add --missing 0 --drop-missing to leave those rows out, or add --missing none if they are right" in said
+    found = he.read(tmp_path / "map.txt", euler="bunge", units="deg", missing=0, drop_missing=True)
+    expected = Rotation.from_euler("ZXZ", degrees[KEPT], degrees=True).as_quat()
+    assert he.gess(found, angle=20) == pytest.approx(he.gess(expected, angle=20, space=he.Rotations()))
+    assert he.read(tmp_path / "map.txt", euler="bunge", units="deg", missing="none").n == N
+    assert he.read(tmp_path / "map.txt", euler="yaw-pitch-roll", columns="Euler1:Euler3", units="deg").n == N
+
+
 def particles(path: Path, fields: dict) -> Path:
     kinds = [(name, values.dtype, values.shape[1:]) for name, values in fields.items()]
     table = np.zeros(N, dtype=kinds)

@@ -144,6 +144,10 @@ def test_log_weights_of_plumed_are_taken_and_a_bias_is_named(tmp_path, angles):
     plain = he.read(tmp_path / "b")
     assert plain.ess == 300
     assert "metad.bias not used (a bias divided by kT is a log-weight)" in plain.origin.description
+    taken = he.read(tmp_path / "b", log_weights="metad.bias")
+    assert taken.ess == pytest.approx(found.ess)
+    assert "not used" not in taken.origin.description
+    assert "metad.bias taken for a bias divided by kT already" in taken.origin.description
 
 
 def test_a_run_that_was_started_again_may_repeat_its_fields_but_not_change_them(tmp_path, angles):

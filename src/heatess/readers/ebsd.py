@@ -25,6 +25,10 @@ EDAX = {
 }
 LAUE = dict(enumerate(("1", "121", "222", "4", "422", "3", "32", "6", "622", "23", "432"), 1))
 
+#: The last of the space groups that share a Laue group, and those of -3m whose twofold axes lie along y.
+_SPACE_GROUPS = dict(zip((2, 15, 74, 88, 142, 148, 167, 176, 194, 206, 230), LAUE.values(), strict=True))
+_ALONG_Y = (149, 151, 153, 157, 159, 162, 163)
+
 #: What is taken for granted about the axes of a crystal, where programs differ.
 _AXES = {
     **{"211": " (twofold axis along x)", "121": " (twofold axis along y)", "C2": " (twofold axis along z)"},
@@ -34,6 +38,7 @@ _AXES = {
 #: What stands after two colons for the points of all phases.
 ALL = "all"
 
+_UNKNOWN = "crystal symmetry is not known and not applied; "
 _NOWHERE = 4 * math.pi  # in place of each angle of a point that was not indexed
 _ROWS = 2**20
 
@@ -50,7 +55,7 @@ class Layout(NamedTuple):
 
     angles: tuple[str, ...]  #: three columns, or one of three
     phase: str  #: the column with the number of the phase; empty if there is none
-    unindexed: Mapping[str, float]  #: what marks a point that was not indexed, by column
+    unindexed: Mapping[str, tuple[float, ...]]  #: what marks a point that was not indexed, by column
     phases: Mapping[int, Phase]
 
 
@@ -93,8 +98,8 @@ class EbsdMap(Table):
         angles = [values[name] for name in self._layout.angles]
         stacked = angles[0] if angles[0].ndim == 2 else np.column_stack(angles)
         lost = (np.abs(stacked - _NOWHERE) < 1e-3).all(axis=1) | np.isnan(stacked).any(axis=1)
-        for name, mark in self._layout.unindexed.items():
-            lost |= values[name] == mark
+        for name, marks in self._layout.unindexed.items():
+            lost |= np.isin(values[name], marks)
         return np.asarray(lost)
 
     def _counts(self) -> dict[int, int]:
@@ -124,7 +129,7 @@ def _chosen(counts: Mapping[int, int], layout: Layout, label: str, file: str) ->
     if not label and len(counts) < 2:
         only = phases[next(iter(counts))] if counts and next(iter(counts)) in phases else None
         only = only or (next(iter(phases.values())) if len(phases) == 1 else None)
-        return None, "" if only is None else _words(only), only or nothing
+        return None, _words(only) if only else _UNKNOWN, only or nothing
     listed = ", ".join(f"{number} {_named(phases, number)} ({count:,} points)" for number, count in counts.items())
     if label.lower() == ALL:
         return None, f"all of the phases {listed}, crystal symmetry not applied; ", nothing
@@ -143,14 +148,25 @@ def _chosen(counts: Mapping[int, int], layout: Layout, label: str, file: str) ->
     return number, f"{others}{_words(phase)}", phase
 
 
+def of_space_group(number: int) -> str:
+    """The rotations of the Laue group that a space group belongs to, by its number; empty if there is no such number.
+
+    >>> of_space_group(194), of_space_group(229), of_space_group(152), of_space_group(162), of_space_group(0)
+    ('622', '432', '32', '312', '')
+    """
+    if number in _ALONG_Y:
+        return "312"
+    return next((group for last, group in _SPACE_GROUPS.items() if 0 < number <= last), "")
+
+
 def _named(phases: Mapping[int, Phase], number: int) -> str:
     return phases[number].name if number in phases and phases[number].name else "without a name"
 
 
 def _words(phase: Phase) -> str:
     words = _AXES.get(_group(phase.symmetry), "")
-    if phase.symmetry and not _group(phase.symmetry):
-        words = f", crystal symmetry {phase.symmetry} not known and not applied"
+    if not _group(phase.symmetry):
+        words = f", crystal symmetry {phase.symmetry or 'is'} not known and not applied"
     return f"phase {phase.name or 'without a name'}{words}; "
 
 

@@ -1,7 +1,8 @@
-"""EBSD maps in HDF5 files: of EDAX, Oxford Instruments (.h5oina), Bruker, and orix or kikuchipy."""
+"""EBSD maps in HDF5 files: of EDAX, Oxford Instruments (.h5oina), Bruker, Thermo Fisher, and orix or kikuchipy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -11,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..tables.table import Columns
-from .ebsd import ALL, EDAX, LAUE, EbsdMap, Layout, Phase
+from .ebsd import ALL, EDAX, LAUE, EbsdMap, Layout, Phase, of_space_group
 from .foreign import Lazy, chosen
 
-_ANGLES = ("phi1", "phi", "phi2")
+_ANGLES, _EULER = ("phi1", "phi", "phi2"), ("euler", "eulerangles")
 
 #: Groups of phases, beside or above that of the data, and the names that a phase has there.
-_PHASES = ("Header/Phase", "Header/Phases", "header/phases", "Header/Phase Data")
+_PHASES = ("Header/Phase", "Header/Phases", "header/phases", "Header/Phase Data", "Phase")
+_SPACE_GROUPS = ("IT", "SpaceGroupNumber", "Space Group")
 _NAMES = ("Phase Name", "MaterialName", "name", "Name", "material_name")
 
 
@@ -42,7 +44,9 @@ def ebsd_map(root: Any, file: Path, label: str, load: Any) -> EbsdMap | None:
 def _is_map(name: str, item: Any) -> bool:
     """Whether a group holds the Euler angles of a map: three datasets, or one of three columns."""
     parts = name.split("/")
-    if not hasattr(item, "keys") or parts[-1].lower() != "data" or not {"EBSD", "crystal_map"} & set(parts[:-1]):
+    if not hasattr(item, "keys") or parts[-1].lower() not in ("data", "mapdata"):
+        return False
+    if not {"EBSD", "crystal_map"} & set(parts[:-1]):
         return False
     return len(_angles(item)) > 0
 
@@ -53,8 +57,8 @@ def _angles(data: Mapping[str, Any]) -> tuple[str, ...]:
     three = tuple(lower[name] for name in _ANGLES if name in lower and data[lower[name]].ndim == 1)
     if len(three) == 3:
         return three
-    euler = lower.get("euler", "")
-    return (euler,) if euler and data[euler].ndim == 2 and data[euler].shape[1] == 3 else ()
+    euler = next((lower[name] for name in _EULER if name in lower), "")
+    return (euler,) if euler and data[euler].ndim in (2, 3) and data[euler].shape[-1] == 3 else ()
 
 
 def _labels(phases: Mapping[int, Phase]) -> set[str]:
@@ -66,32 +70,35 @@ def _map(root: Any, file: Path, name: str, label: str, load: Any, scan: str = ""
     """The map in a group; *label* names a phase, *scan* is how the map itself was named."""
     data = root[name]
     angles = _angles(data)
-    count = data[angles[0]].shape[0]
+    grid = data[angles[0]].shape[
+        : None if len(angles) == 3 else -1
+    ]  # of pixels, in rows and columns or one after another
+    count = math.prod(grid)
     found: dict[str, Any] = {}
     for member, item in data.items():
         shape = getattr(item, "shape", ())
-        if shape in ((count,), (count, 1)) and item.dtype.kind in "fiub":
-            found[member] = Lazy((count,), partial(_column, load, name, member))
+        if shape in (grid, (count, 1)) and item.dtype.kind in "fiub":
+            found[member] = Lazy((count,), partial(_column, load, name, member, (count,)))
         elif member in angles:
-            found[member] = Lazy(shape, partial(load, name, member))
+            found[member] = Lazy((count, 3), partial(_column, load, name, member, (count, 3)))
     maker = _maker(root, name)
     units = {} if maker in ("Bruker", "another program") else dict.fromkeys(angles, "rad")
     lower = {member.lower(): member for member in found}
     phase = lower.get("phase_id", lower.get("phase", ""))
     phases = _phases(data)
     marks = {"ci": -1.0, "is_in_data": 0.0}
-    unindexed = {lower[word]: mark for word, mark in marks.items() if word in lower}
+    unindexed = {lower[word]: (mark,) for word, mark in marks.items() if word in lower}
     if phase and maker == "orix":
-        unindexed[phase] = -1.0
+        unindexed[phase] = (-1.0,)
     elif phase and maker != "EDAX":  # where 0 is the only phase of a map
-        unindexed[phase] = 0.0
+        unindexed[phase] = (0.0, 255.0) if data[phase].dtype == np.uint8 else (0.0,)  # 255 is -1 without a sign
     table = Columns(found, str(file), units=units)
     layout = Layout(angles, phase, unindexed, phases)
     return EbsdMap(table, layout, label, f"EBSD map, HDF5 of {maker}, {name}", f"{file}{scan}")
 
 
-def _column(load: Any, name: str, member: str) -> NDArray[Any]:
-    return np.asarray(load(name, member)).reshape(-1)
+def _column(load: Any, name: str, member: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    return np.asarray(load(name, member)).reshape(shape)
 
 
 def _maker(root: Any, name: str) -> str:
@@ -108,7 +115,7 @@ def _maker(root: Any, name: str) -> str:
 def _phases(data: Any) -> dict[int, Phase]:
     """The phases by their numbers."""
     beside = data.parent
-    group: Any = next((beside[path] for path in _PHASES if path in beside), {})
+    group: Any = next((beside[path] for path in _PHASES if hasattr(beside.get(path), "keys")), {})
     found: dict[int, Phase] = {}
     for number, phase in group.items():
         if not number.lstrip("-").isdigit() or not hasattr(phase, "keys") or int(number) < 0:
@@ -125,7 +132,10 @@ def _symmetry(phase: Any) -> str:
     if "Laue Group" in phase:
         code = _text(phase["Laue Group"])
         return LAUE.get(int(code), code) if code.isdigit() else code
-    return _text(phase["point_group"]) if "point_group" in phase else ""
+    if "point_group" in phase:
+        return _text(phase["point_group"])
+    number = next((_text(phase[key]) for key in _SPACE_GROUPS if key in phase), "")
+    return of_space_group(int(number)) if number.isdigit() else ""
 
 
 def _text(dataset: Any) -> str:

@@ -64,7 +64,7 @@ def _ang(source: Source, header: list[str], first: list[str]) -> tuple[Dialect, 
         names = [*_ANG[:width], *(f"column {place}" for place in range(len(_ANG) + 1, width + 1))]
     lower = [name.lower() for name in names]
     phase = next((name for name, word in zip(names, lower, strict=True) if word.startswith("phase")), "")
-    unindexed = {names[lower.index("ci")]: -1.0} if "ci" in lower else {}
+    unindexed = {names[lower.index("ci")]: (-1.0,)} if "ci" in lower else {}
     units = dict.fromkeys(names[:3], "rad")
     dialect = Dialect(source.name, " ", names, len(header), units=units)
     return dialect, Layout(tuple(names[:3]), phase, unindexed, _ang_phases(header))
@@ -102,7 +102,7 @@ def _ctf(source: Source, header: list[str], first: list[str]) -> tuple[Dialect, 
         names = [*names[:kept], *(f"column {place}" for place in range(kept + 1, len(first) + 1))][: len(first)]
     decimal = "," if any("," in text for text in first) else "."
     dialect = Dialect(source.name, " ", names, len(header), decimal=decimal)
-    return dialect, Layout(_CTF, "Phase", {"Phase": 0.0}, _ctf_phases(header))
+    return dialect, Layout(_CTF, "Phase", {"Phase": (0.0,)}, _ctf_phases(header))
 
 
 def _ctf_phases(header: list[str]) -> dict[int, Phase]:

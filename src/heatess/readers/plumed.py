@@ -37,7 +37,7 @@ def table(path: Path, source: Source | None = None) -> Table:
     periodic = {name: bounds for name in names if (bounds := _bounds(settings, name))}
     units = {name: unit for name, bounds in periodic.items() if (unit := _unit(*bounds))}
     found = TextTable(source, Dialect(source.name, " ", names, skip, encoding="latin-1", units=units))
-    found.note = "; ".join(filter(None, ["PLUMED COLVAR", _bias(names)]))
+    found.note = "PLUMED COLVAR"
     found.known = Known(kind="trajectory")
     return found
 
@@ -90,11 +90,3 @@ def _number(text: str) -> float:
 def _unit(low: float, high: float) -> str:
     """Radians or degrees, if the period is a turn in that unit."""
     return next((unit for unit, turn in _TURNS.items() if math.isclose(high - low, turn, rel_tol=1e-4)), "")
-
-
-def _bias(names: list[str]) -> str:
-    """What a column of a bias is good for, which is not used unless it was turned into weights."""
-    if any(name.lower().endswith(("logweight", "logweights")) for name in names):
-        return ""
-    found = [name for name in names if name.endswith((".bias", ".rbias"))]
-    return f"column {found[0]} not used (a bias divided by kT is a log-weight)" if found else ""

@@ -16,10 +16,11 @@ from ..base.errors import InputError
 from ..spaces.shapes import extra_column, is_transposed, matrices_in
 from ..spaces.vectors import EMBEDDING, HALF_TOLERANCE, NORM_TOLERANCE, likely_angles
 from .depths import depth_column
-from .kinds import TURN, Colatitude, Kind, LonLat, Torsions, Vectors
+from .kinds import TURN, Colatitude, Kind, LonLat, Torsions, Vectors, side_by_side
 from .missing import equal_to, is_mark, marks, said_missing, shown_number, weight_marks
 from .suggest import sphere_or_rotations
 from .table import Place
+from .turning import Euler
 from .units import split_unit
 
 #: The least and the largest number of a column, or of several columns together.
@@ -44,8 +45,13 @@ def refuse_marks(
     spans: Sequence[Span],
     weight: tuple[str, FloatArray] | None,
     place: Place,
+    *,
+    indexed: bool = False,
 ) -> None:
-    """Refuse numbers such as -999 that stand for a missing one; as weights, those of `weight_marks`."""
+    """Refuse numbers such as -999 that stand for a missing one; as weights, those of `weight_marks`.
+
+    Where the format itself says which points are *indexed*, Euler angles of zero are as good as any.
+    """
     signed = isinstance(kind, Torsions) and any(-180.5 <= low < 0 for low, _ in spans)
     found = {
         name: (values, new)
@@ -56,7 +62,7 @@ def refuse_marks(
         name, values = weight
         found |= {name: (values, new)} if (new := weight_marks(values)) else {}
     if not found:
-        _refuse_nowhere(kind, columns, place)
+        _refuse_nowhere(kind, columns, place, indexed)
         return
     numbers = list(dict.fromkeys(mark for _, new in found.values() for mark in new))
     bad = [np.isin(values, new) for values, new in found.values()]
@@ -73,18 +79,29 @@ def refuse_marks(
     )
 
 
-def _refuse_nowhere(kind: Kind, columns: Sequence[NDArray[Any]], place: Place) -> None:
-    """Refuse places at zero degrees east and north that are there twice, as where a place is not known."""
-    if kind.frame not in ("geographic", "icrs") or len(columns) < 2 or columns[0].ndim > 1:
+def _refuse_nowhere(kind: Kind, columns: Sequence[NDArray[Any]], place: Place, indexed: bool) -> None:
+    """Refuse places at zero degrees east and north, and Euler angles of zero, that are there twice among others.
+
+    So files say that a place is not known, or that no orientation was found, unless they say themselves what is
+    *indexed*. Vehicles (yaw, pitch, roll) may well rest at zero.
+    """
+    if isinstance(kind, Euler) and kind.axes[0] == kind.axes[2] and not indexed:
+        angles = side_by_side(list(columns))
+        name, why = "all", "no orientation was found"
+    elif kind.frame in ("geographic", "icrs") and len(columns) > 1 and columns[0].ndim == 1:
+        angles = np.column_stack(columns[:2])
+        name, why = "both", "a place is not known"
+    else:
         return
-    zero = [values == 0 for values in columns[:2]]
-    bad = zero[0] & zero[1]
-    if bad.sum() < 2:
+    zero = angles == 0
+    bad = zero.all(axis=1)
+    if bad.sum() < 2 or (name == "all" and bad.all()):
         return
-    alone = bool((zero[0] ^ zero[1]).any())
+    alone = bool((zero.any(axis=1) & ~bad).any())
     remedy = "drop those rows" if alone else f"add {said_missing([0])} to leave those rows out"
-    found = f"columns {kind.columns[0]} and {kind.columns[1]} are both 0, as where a place is not known"
-    _refuse(bad, found, f"{remedy}, or add missing='none' if they are right", place)
+    names = kind.columns if name == "all" else kind.columns[:2]
+    found = f"columns {', '.join(names[:-1])} and {names[-1]} are {name} 0" if len(names) > 1 else f"{names[0]} is 0"
+    _refuse(bad, f"{found}, as where {why}", f"{remedy}, or add missing='none' if they are right", place)
 
 
 def refuse_beyond(kind: Kind, columns: Sequence[NDArray[Any]], spans: Sequence[Span], units: str, place: Place) -> None:

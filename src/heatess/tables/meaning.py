@@ -60,6 +60,7 @@ _LIKE_WEIGHTS = re.compile(
 )
 _WEIGHT_FILE = re.compile(r"\.(npz|txt|csv|dat|tsv|json|parquet|h5)$", re.I)
 _OTHER_BASE = re.compile(r"log_?(10|2)(?!\d)", re.I)
+_BIASES = (".bias", ".rbias")  # energies of PLUMED
 _POSITIONS = (
     *(("tx", "ty", "tz"), ("px", "py", "pz"), ("position.x", "position.y", "position.z")),
     *(("p_rs_r_x", "p_rs_r_y", "p_rs_r_z"), ("x", "y", "z")),
@@ -119,6 +120,8 @@ class _Search:
         weight, logs = self._weights(kind.columns)
         if not weight and self.reading.weights is None:
             note = "; ".join(filter(None, [note, self._unused_weights(kind)]))
+        elif logs and weight.endswith(_BIASES):
+            note = "; ".join(filter(None, [note, f"{weight} taken for a bias divided by kT already"]))
         said = self.reading.units
         if said and not kind.angles:
             raise InputError(f"{self.table.source}: units= is for angles, but {kind.words} are not; leave it out")
@@ -504,7 +507,8 @@ class _Search:
             if name not in used and _LIKE_WEIGHTS.fullmatch(name):
                 argument = "log_weights" if re.search(r"log|ln", name, re.I) else "weights"
                 return f"column {name} not used ({argument}={name!r} takes it as {argument.replace('_', '-')})"
-        return ""
+        bias = next((name for name in self.table.names if name not in used and name.endswith(_BIASES)), "")
+        return f"column {bias} not used (a bias divided by kT is a log-weight)" if bias else ""
 
     # What is not clear.
 

@@ -28,6 +28,9 @@ TIMES = (
     *("counter", "elapsed"),
 )
 
+#: Columns of log-densities that only samplers write, Stan and Cobaya: whatever else is there, rows are draws of chains.
+SAMPLED = ("lp__", "minuslogpost")
+
 #: Tables that astropy reads by their names.
 _WITH_ASTROPY = (".fits", ".fit", ".fits.gz", ".vot", ".ecsv", ".csv")
 
@@ -169,7 +172,13 @@ def _called(table: Table, words: Sequence[str]) -> str | None:
 
 
 def _doubt(table: Table, kind: Kind) -> str:
-    """A question, where a column of times or draws runs on from row to row."""
+    """A question, where a column is one of samplers, or of times or draws that run on from row to row."""
+    if (sampled := _called(table, SAMPLED)) is not None:
+        return (
+            f"its column {sampled} is written by samplers, so that the rows are draws of Markov chains; say "
+            "kind='chains' if they are one chain in its order, or add a column chain if they are several; say "
+            "kind='draws' if only draws far apart were kept"
+        )
     draw = _called(table, DRAWS)
     if draw is not None and draw not in kind.columns and _runs_on(_entries(table, draw, SEEN)):
         return (

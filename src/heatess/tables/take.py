@@ -126,7 +126,7 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
         refuse_infinite(kind.columns, columns, spans, place)
         if reading.missing != () and table.space is None:
             weight = None if weights is None else (meaning.weight, weights)
-            refuse_marks(kind, columns, spans, weight, place)
+            refuse_marks(kind, columns, spans, weight, place, indexed=bool(table.missing))
         if weights is not None:
             refuse_weights(meaning.weight, weights, meaning.logs, place)
         turned = [spans[column] for column in turning]
