@@ -298,7 +298,13 @@ def test_all_that_is_missing_is_named_at_once_with_one_line(run, tmp_path, monke
     ("text", "parts"),
     [
         ("lon,lat\n1.5,0.5\n3,1\n", ["could be degrees or radians", "--units deg or --units rad"]),
-        ("a,b\n1,2\n", ["--columns, for instance --lon A --lat B (found 2 columns: a, b)"]),
+        (
+            "a,b\n1,2\n",
+            [
+                "--columns, for instance --lon A --lat B, or --space circle --columns A, or ",
+                "A,B (found 2 columns: a, b)",
+            ],
+        ),
         ("lon,lat\n10,20\n10,91\n", ["bad.csv line 3", "column lat is 91"]),
         ("", ["is empty"]),
     ],
@@ -320,7 +326,12 @@ def test_bad_data_is_code_3(run, tmp_path, text, parts):
         ("x,y,z,w\n1,0,0,-1\n", {}, "give log_weights='w';", "give --log-weights w;"),
         ("x,y,z,w,logw\n1,0,0,1,1\n", {}, "weights='w' or log_weights='logw'", "--weights w or --log-weights logw"),
         ("x,y,z\n1,0,0\n0,,0\n", {}, "leave them out with drop_missing=True", "leave them out with --drop-missing"),
-        ("a,b\n1,2\n", {}, "columns=, for instance columns={'lon': 'A', 'lat': 'B'} (", "instance --lon A --lat B ("),
+        (
+            "a,b\n1,2\n",
+            {},
+            "columns=, for instance columns={'lon': 'A', 'lat': 'B'}, or space='circle'",
+            "instance --lon A --lat B, or --space",
+        ),
         ("site lon,my lat\n1,2\n", {}, "{'lon': 'site lon', 'lat': 'my lat'}?", "--lon 'site lon' --lat 'my lat'?"),
         (
             "x,y,z,lon (deg),lat\n1,0,0,0,0\n",

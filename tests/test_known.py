@@ -364,6 +364,19 @@ def test_chains_are_told_by_a_column(tmp_path):
     assert he.chain_ess(found, angles=[60]).chains == 3
 
 
+@pytest.mark.parametrize("space", [he.Torus(2), he.Circle(), he.Rotations(), he.Euclidean(3)])
+def test_a_stack_of_chains_is_known_on_every_space(space):
+    """Without that people wrote reshape(-1, d), and their chains were independent draws."""
+    width = 4 if isinstance(space, he.Rotations) else space.dim
+    stack = np.random.default_rng(0).normal(size=(4, 30, width))
+    stack = stack / np.linalg.norm(stack, axis=-1, keepdims=True) if width == 4 else stack
+    found = he.Measure(stack, space=space)
+    assert (found.n, found.known.kind, found.known.chains) == (120, "chains", 4)
+    scale = {"times": [0.1]}
+    assert he.chain_ess(found, **scale).ess == pytest.approx(he.chain_ess(stack, space=space, **scale).ess)
+    assert he.gess(found, time=0.1) == pytest.approx(he.gess(stack.reshape(-1, width), space=space, time=0.1))
+
+
 @pytest.mark.parametrize("column", ["lp__", "minuslogpost"])
 def test_rows_of_samplers_are_asked_about_as_draws_of_chains(tmp_path, column):
     """CSV of Stan and of Cobaya has no column of chains; two chains of one law differed with p = 0.002."""

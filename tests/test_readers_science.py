@@ -801,3 +801,35 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(whole, monkey
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(he.MissingExtraError, match=rf"pip install 'heatess\[{extra}\]'$"):
         read(whole / kind)
+
+
+def test_a_run_of_emcee_is_as_many_chains_as_it_has_walkers(tmp_path):
+    """Its backend keeps (draw, walker, parameter), with room for draws to come."""
+    h5py = pytest.importorskip("h5py")
+    rng = np.random.default_rng(0)
+    steps = np.cumsum(rng.normal(size=(50, 6, 2)), axis=0)
+    with h5py.File(tmp_path / "run.h5", "w") as file:
+        run = file.create_group("mcmc")
+        run.attrs.update({"version": "3.1.6", "nwalkers": 6, "ndim": 2, "iteration": 40, "has_blobs": False})
+        run["chain"], run["log_prob"], run["accepted"] = steps, np.zeros((50, 6)), np.zeros(6)
+    found = he.read(tmp_path / "run.h5", space="euclidean")
+    np.testing.assert_array_equal(found.points, steps[:40].reshape(-1, 2))
+    assert (found.known.kind, found.known.chains, found.n) == ("chains", 6, 240)
+    stacked = he.Measure(steps[:40].swapaxes(0, 1), space=he.Euclidean(2))
+    with pytest.warns(he.CalibrationWarning, match="not mixed"):
+        worth = [he.chain_ess(chains, times=[1.0]).ess for chains in (found, stacked)]
+    np.testing.assert_allclose(*worth)
+
+
+def test_a_chain_of_getdist_has_the_names_of_its_parameters(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([rng.integers(1, 5, 200), rng.normal(size=(200, 4))])
+    np.savetxt(tmp_path / "run_2.txt", rows)
+    (tmp_path / "run.paramnames").write_text("a\tA\nb\t\\beta\nc*\tderived\n")
+    found = he.read(tmp_path / "run_2.txt", space="euclidean", columns=("a", "b"))
+    np.testing.assert_allclose(found.points, rows[:, 2:4])
+    np.testing.assert_allclose(found.weights, rows[:, 0] / rows[:, 0].sum())
+    with pytest.raises(he.KindError, match=r"rows are those of a sampler; say kind='chains' .* kind='weighted draws'"):
+        he.population_profile(found, times=[1.0])
+    (tmp_path / "run.paramnames").write_text("a\n")
+    assert he.read(tmp_path / "run_2.txt", space="euclidean").points.shape == (200, 5)

@@ -155,7 +155,7 @@ class Measure(Tidied):
                 )
             space = _sphere(points.shape[1] - 1)
         points = space.check(_in_rows(points, space))
-        if len(shape) == 3 and space.form == "vectors":  # (chain, draw, d)
+        if _is_stack(shape, space):
             self.__dict__["known"] = of_stack(shape[0], shape[1])
         self.__dict__.update(space=space, points=points, weights=_normalised(weights, log_weights, len(points)))
         if (names := space.names(points)) is not None:
@@ -362,9 +362,16 @@ def _converted(points: Any, space: Space | None, frame: str | None) -> tuple[Any
     return points, space
 
 
+def _is_stack(shape: tuple[int, ...], space: Space) -> bool:
+    """Whether an array of this shape is (chain, draw, d); rotations may be matrices (n, 3, 3), and nodes have no d."""
+    if len(shape) != 3 or space.modes is not None or space.flow is not None:
+        return False
+    return shape[2] == 4 if space.form == "quaternions" else space.form in ("vectors", "angles", "numbers")
+
+
 def _in_rows(points: Any, space: Space) -> Any:
-    """Vectors (chain, draw, d) one below the other, as without space=; anything else as it is."""
-    if isinstance(points, np.ndarray) and points.ndim == 3 and space.form == "vectors":
+    """Draws (chain, draw, d) one below the other, as without space=; anything else as it is."""
+    if isinstance(points, np.ndarray) and _is_stack(points.shape, space):
         return points.reshape(-1, points.shape[2])
     return points
 

@@ -1,4 +1,4 @@
-"""HDF5 files: posterior samples, EBSD maps, tables, or one array of vectors."""
+"""HDF5 files: posterior samples, runs of emcee, EBSD maps, tables, or one array of vectors."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ def table(path: Path) -> Table:
     with opened(file, "HDF5") as root:
         if (found := ebsd_map(root, file, label, partial(_load, file))) is not None:
             return found
+        if ensembles := _ensembles(root):
+            return _walkers(file, root, *chosen(file, label, ensembles, "runs of emcee"))
         every = _tables(root)
         samples = {name: found for name, found in every.items() if _is_posterior(name)}
         if label and not any(label.strip("/") in name for name in samples):
@@ -73,6 +75,31 @@ def table(path: Path) -> Table:
     if samples:
         made.known = Known(kind="draws")
     return made
+
+
+def _ensembles(root: Any) -> dict[str, Any]:
+    """The runs of emcee: groups with a dataset chain (draw, walker, parameter) and the number of draws made so far."""
+    found: dict[str, Any] = {}
+
+    def visit(name: str, item: Any) -> None:
+        if hasattr(item, "keys") and {"nwalkers", "iteration"} <= set(item.attrs) and "chain" in item:
+            found[name] = item["chain"]
+
+    root.visititems(visit)
+    return found
+
+
+def _walkers(file: Path, root: Any, name: str, chain: Any) -> Table:
+    """The draws of all walkers in turn, as emcee has them; room that was made for further draws is left out."""
+    draws, walkers, width = int(root[name].attrs["iteration"]), *chain.shape[1:]
+    shape = (draws * walkers, width)
+
+    def load() -> NDArray[Any]:
+        return _load(file, name, "chain")[:draws].reshape(shape)
+
+    found = columns(file, {"draws": Lazy(shape, load)}, _EXPECTED, note=f"emcee, {walkers} walkers of {draws} draws")
+    found.known = Known(kind="chains", chains=walkers, chain_of=np.tile(np.arange(walkers), draws))
+    return found
 
 
 def _grids(file: Path, root: Any) -> dict[str, dict[str, Variable]]:

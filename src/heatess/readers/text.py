@@ -31,6 +31,12 @@ SUFFIXES = packed((".csv", ".tsv", ".tab", ".txt", ".dat", ".tum"))
 BLOCK = 2**24
 SMALL = 2**18
 
+#: The question about chains of GetDist.
+_GETDIST = (
+    "its rows are those of a sampler; say kind='chains' if they are one Markov chain in its order, or kind='weighted "
+    "draws' if they are nested or importance samples"
+)
+
 _COMMENT = re.compile(rb"(?m)^[ \t]*(?:#|%|//)")
 
 
@@ -39,7 +45,8 @@ def table(path: Path, source: Source | None = None) -> Table:
 
     The delimiter is found from the first lines, and so are the header, below titles or in a comment such as `# x,y,z`,
     and a decimal comma. Comments (#, %, //) are left out. Without a header, eight numbers that end in a unit
-    quaternion are a TUM trajectory, twelve that are a rotation and a position are KITTI poses; other numbers are rows.
+    quaternion are a TUM trajectory, twelve that are a rotation and a position are KITTI poses; other numbers are rows,
+    or a chain of GetDist, if a file .paramnames beside it names as many parameters.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "cities.txt"
@@ -59,7 +66,20 @@ def table(path: Path, source: Source | None = None) -> Table:
         return _as_trajectory(TextTable(source, Dialect(**vars(dialect) | {"names": TUM})), "TUM trajectory")
     if len(dialect.names) == 12 and is_kitti(sample_rows(source, dialect)):
         return Kitti(TextTable(source, dialect))
-    return TextRows(TextTable(source, dialect))
+    return _getdist(path, source, dialect) or TextRows(TextTable(source, dialect))
+
+
+def _getdist(path: Path, source: Source, dialect: Dialect) -> TextTable | None:
+    """A chain of GetDist, root_1.txt: weight, minus the log-density, and the parameters of root.paramnames."""
+    names = path.with_name(re.sub(r"[._]\d+$", "", path.name.partition(".txt")[0]) + ".paramnames")
+    if ".txt" not in path.name or not names.is_file():
+        return None
+    words = [line.split()[0].rstrip("*") for line in names.read_text("utf-8", "replace").splitlines() if line.strip()]
+    if len(words) + 2 != len(dialect.names):
+        return None
+    found = TextTable(source, Dialect(**vars(dialect) | {"names": ["weight", "minus_log", *words]}))
+    found.note, found.known = f"GetDist, names from {names.name}", Known(doubt=_GETDIST)
+    return found
 
 
 def _as_trajectory(table: TextTable, note: str) -> TextTable:

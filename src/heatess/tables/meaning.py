@@ -73,7 +73,7 @@ _NO_TEXT = "convert it to numbers, or write angles as 05h34m31.97s, +22:00:52.2 
 
 #: How columns are named, by the form of their points.
 _EXAMPLES = {
-    "": "columns={'lon': 'A', 'lat': 'B'}",
+    "": "columns={'lon': 'A', 'lat': 'B'}, or space='circle', columns='A', or space='euclidean', columns=('A', 'B')",
     "quaternions": "columns={'qx': 'A', 'qy': 'B', 'qz': 'C', 'qw': 'D'}",
     "angles": "columns=('A', 'B')",
     "numbers": "columns=('A', 'B', 'C')",
