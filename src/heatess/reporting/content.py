@@ -257,6 +257,8 @@ def _table(profile: HeatProfile, curves: dict[str, Any], about: str) -> dict[str
         ("resolutions", "resolution", unit, profile.resolutions),
         ("gess", "gESS", "", profile.gess),
     ]
+    if about == "earth" and profile.space.angular:
+        found.insert(0, ("km", "scale", "km", profile.angles * KM_PER_DEGREE))
     if curves["even"] is not None:
         found.append(("even", "gESS if equal", "weights", np.array(curves["even"])))
     if curves["places"] is not None:
@@ -264,7 +266,7 @@ def _table(profile: HeatProfile, curves: dict[str, Any], about: str) -> dict[str
         ends = [(f"places_{key}", label, "", np.array(curves["places"][key])) for key, label in names]
         found += ends
     if profile.space.compact:
-        found.append(("maximum", "at most", "places", np.array(curves["maximum"])))
+        found.append(("maximum", "room for", "places", np.array(curves["maximum"])))
         found.append(("volume", "volume", "%", 100 * profile.volume))
         if profile.space.dim == 2 and profile.space.directional:
             earth = about == "earth"

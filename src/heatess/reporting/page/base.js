@@ -62,20 +62,23 @@ const heatess = {};
   };
   he.count = (value) => (known(value) ? Math.round(value).toLocaleString("en") : "–");
 
-  he.scaleText = function (index) {
-    const { values, unit, km } = he.data.scales;
-    const angle = he.inUnit(values[index], unit);
-    return { angle, km: km && known(km[index]) ? `${he.number(km[index])} km` : "" };
-  };
+  // A scale as text. On the Earth readers think in kilometres: these come first, and degrees beside them.
+  he.onEarth = () => Boolean(he.data.scales.km);
+  he.inReadersUnit = (value) => (he.onEarth() ? (value * he.data.scales.km[0]) / he.data.scales.values[0] : value);
   he.inUnit = (value, unit) => he.number(value) + (unit === "deg" ? "°" : unit ? ` ${unit}` : "");
-
-  he.spoken = function (index) {
-    const { values, unit, km } = he.data.scales;
-    const words = he.number(values[index]) + (unit === "deg" ? " degrees" : unit ? ` ${unit}` : "");
-    return words + (km && known(km[index]) ? `, ${he.number(km[index])} kilometres` : "");
+  he.scaleText = (value) => he.inUnit(he.inReadersUnit(value), he.onEarth() ? "km" : he.data.scales.unit);
+  he.scaleBeside = (value) => (he.onEarth() ? he.inUnit(value, he.data.scales.unit) : "");
+  he.scaleWhole = (value) => he.scaleText(value) + (he.onEarth() ? ` (${he.scaleBeside(value)})` : "");
+  he.scaleNow = () => he.data.scales.values[he.state.index];
+  he.spoken = function (value) {
+    const { unit } = he.data.scales, words = he.number(value) + (unit === "deg" ? " degrees" : unit ? ` ${unit}` : "");
+    return he.onEarth() ? `${he.number(he.inReadersUnit(value))} kilometres, ${words}` : words;
   };
-  he.scaleName = () => ({ angle: "angular scale", resolution: "resolution", distance: "scale" })[he.data.scales.kind] || "scale";
-  he.scaleLabel = () => he.scaleName() + (he.data.scales.unit === "deg" ? " (degrees)" : he.data.scales.unit ? ` (${he.data.scales.unit})` : "");
+  he.scaleName = () => (he.onEarth() ? "scale" : { angle: "angular scale", resolution: "resolution", distance: "scale" }[he.data.scales.kind] || "scale");
+  he.scaleLabel = function () {
+    const unit = he.onEarth() ? "km" : he.data.scales.unit;
+    return he.scaleName() + (unit === "deg" ? " (degrees)" : unit ? ` (${unit})` : "");
+  };
 
   // ---- Binary data: base64, little-endian, as every browser's typed arrays are on the machines that exist.
 

@@ -274,7 +274,7 @@
       return;
     }
     const rows = spec.tip ? spec.tip(hover) : spec.series.filter((one) => !one.steps && !one.xs).map((one) => [one.short || one.name, he.number(one.values[hover])]);
-    tip.replaceChildren(element("strong", {}, spec.tipTitle ? spec.tipTitle(hover) : he.inUnit(xs[hover], spec.x.kind)),
+    tip.replaceChildren(element("strong", {}, spec.tipTitle ? spec.tipTitle(hover) : he.number(xs[hover])),
       ...rows.map(([label, text]) => element("div", {}, element("span", {}, label), element("span", {}, text))));
     tip.hidden = false;
     const share = plot.clientWidth / drawn.width, room = plot.clientWidth - tip.offsetWidth;

@@ -6,7 +6,7 @@
 
   he.curveColumns = function (measure) {
     const { values, unit, km, kind } = he.data.scales, c = measure.curves;
-    const columns = [{ key: kind, label: he.scaleName(), unit: unit === "deg" ? "degrees" : unit, values }];
+    const columns = [{ key: kind, label: kind, unit: unit === "deg" ? "degrees" : unit, values }];
     for (const key of ["times", "angles", "resolutions", "divergence"]) {
       if (c[key] && c[key].some(he.known)) columns.push({ key, label: key, values: c[key], shown: false });
     }

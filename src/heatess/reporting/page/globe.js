@@ -183,7 +183,7 @@
         const angle = he.footprint(view) ?? 0;
         const label = !angle ? { x: -99, y: -99 } : angle < Math.PI / 2 ? he.ring(context, centre.x, centre.y, radius * Math.sin(angle), ratio) : null;
         if (view.graticule === "earth" || view.graticule === "sky") labels(context, centre, radius, screen, ratio, label);
-        if (!label) he.text(context, `${he.scaleText(he.state.index).angle}: wider than what is seen`, centre.x, height - 10 * ratio, ratio, { size: 12, colour: "accent" });
+        if (!label) he.text(context, `${he.scaleText(he.scaleNow())}: wider than what is seen`, centre.x, height - 10 * ratio, ratio, { size: 12, colour: "accent" });
       },
     };
   };

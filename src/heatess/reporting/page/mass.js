@@ -33,11 +33,13 @@
 
   function crossValidation({ curve, unit }) {
     if (!curve) return null;
+    const earth = unit === "deg" && he.onEarth(), shown = (value) => (earth ? he.inReadersUnit(value) : value), named = earth ? "km" : unit;
     return he.chart({
       name: "cv", title: "Cross-validated error", under: "squared error, less that of uniform", height: 220,
-      x: { values: curve.scales, log: true, label: `scale${unit === "deg" ? " (degrees)" : ""}`, kind: unit }, y: { log: false },
+      x: { values: curve.scales.map(shown), log: true, label: `scale${named === "deg" ? " (degrees)" : named ? ` (${named})` : ""}` }, y: { log: false },
       series: [{ name: "error", values: curve.values, hue: 0, main: true }],
-      spans: [{ from: Math.min(curve.lower, curve.chosen / 1.03), to: Math.max(curve.upper, curve.chosen * 1.03), label: `${he.number(curve.chosen)}${unit === "deg" ? "°" : ""}` }],
+      tipTitle: (i) => he.inUnit(shown(curve.scales[i]), named),
+      spans: [{ from: shown(Math.min(curve.lower, curve.chosen / 1.03)), to: shown(Math.max(curve.upper, curve.chosen * 1.03)), label: he.inUnit(shown(curve.chosen), named) }],
       caption: "Lowest at the scale that is used; the shaded range is as good within one standard error.",
     });
   }

@@ -222,7 +222,7 @@
     context.strokeStyle = he.colour("accent");
     context.stroke();
     const label = { x, y: y - radius - 10 * ratio };
-    he.text(context, he.scaleText(he.state.index).angle, label.x, label.y, ratio, { size: 12, colour: "accent" });
+    he.text(context, he.scaleText(he.scaleNow()), label.x, label.y, ratio, { size: 12, colour: "accent" });
     return label;
   };
 })(heatess);

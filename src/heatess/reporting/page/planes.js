@@ -228,7 +228,7 @@
         context.lineTo(...at(end, r + 5 * ratio));
         context.stroke();
       }
-      he.text(context, `± ${he.scaleText(he.state.index).angle}`, x0, y0 - r + 16 * ratio, ratio, { size: 12, colour: "accent" });
+      he.text(context, `± ${he.scaleText(he.scaleNow())}`, x0, y0 - r + 16 * ratio, ratio, { size: 12, colour: "accent" });
     }
   };
 

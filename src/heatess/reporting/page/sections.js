@@ -19,9 +19,9 @@
       measure, big: element("span", { class: "big" }), of: element("span", { class: "of" }), hue: he.hue(k),
     }));
     const update = () => {
-      const i = he.state.index, text = he.scaleText(i);
+      const i = he.state.index, value = he.scaleNow();
       input.value = i;
-      now.replaceChildren(text.angle, text.km ? element("small", {}, ` ${text.km}`) : "");
+      now.replaceChildren(he.scaleText(value), he.onEarth() ? element("small", {}, ` ${he.scaleBeside(value)}`) : "");
       for (const { measure, big, of } of answers) {
         big.textContent = he.number(measure.curves.gess[i]);
         const most = measure.curves.maximum && measure.curves.maximum[i];
@@ -29,12 +29,12 @@
         if (several()) of.title = measure.name;
       }
       const heard = answers.map(({ measure }) => `${several() ? `${measure.name}: ` : ""}${he.number(measure.curves.gess[i])} ${he.separate()}`);
-      input.setAttribute("aria-valuetext", `${he.spoken(i)}. ${heard.join("; ")}`);
+      input.setAttribute("aria-valuetext", `${he.spoken(value)}. ${heard.join("; ")}`);
     };
     input.addEventListener("input", () => he.setScale(Number(input.value)));
     he.on("scale", update);
     update();
-    const end = (index) => element("span", { "aria-hidden": "true" }, he.scaleText(index).angle);
+    const end = (index) => element("span", { class: "end", "aria-hidden": "true" }, he.scaleText(values[index]), he.onEarth() ? element("small", {}, he.scaleBeside(values[index])) : null);
     return element("div", { class: "scalebar", role: "group", "aria-label": "Scale of the whole report" }, element("div", { class: "wide" },
       element("label", { for: id }, element("span", { class: "name" }, `${he.scaleName()[0].toUpperCase()}${he.scaleName().slice(1)}`), now),
       element("div", { class: "middle" }, element("div", { class: "slide" }, end(0), input, end(values.length - 1)), chips()),
@@ -43,8 +43,8 @@
 
   // Buttons for round scales, and for modes: the middle of the range over which they are seen.
   function chips() {
-    const { buttons = [], km, unit, values } = he.data.scales, [first] = he.data.measures;
-    const rows = buttons.map((row) => [row, km ? `${he.number(km[row])} km` : he.inUnit(values[row], unit)]);
+    const { buttons = [], values } = he.data.scales, [first] = he.data.measures;
+    const rows = buttons.map((row) => [row, he.scaleText(values[row])]);
     for (const one of several() || !first.modes ? [] : first.modes.plateaus || []) rows.push([he.nearestScale(Math.sqrt(one.finest * one.coarsest)), groups(one.count)]);
     if (rows.length < 2) return null;
     const made = rows.map(([row, text]) => {
@@ -89,8 +89,8 @@
     }));
     rows.forEach(({ row, cells }) => row.append(...cells));
     const update = () => {
-      const i = he.state.index, here = he.scaleText(i);
-      caption.textContent = `Readings at ${here.angle}${here.km ? ` (${here.km})` : ""}`;
+      const i = he.state.index;
+      caption.textContent = `Readings at ${he.scaleWhole(he.scaleNow())}`;
       for (const { read, cells } of rows) cells.forEach((cell, k) => cell.replaceChildren(...[read(measures[k], i) || "–"].flat()));
     };
     he.on("scale", update);
@@ -104,9 +104,9 @@
 
   // ---- Curves
 
-  const scaleAxis = () => ({ values: he.data.scales.values, log: true, label: he.scaleLabel(), kind: he.data.scales.unit });
-  const tipTitle = (i) => { const here = he.scaleText(i); return here.angle + (here.km ? ` · ${here.km}` : ""); };
-  const linked = (spec) => he.chart({ x: scaleAxis(), linked: true, tipTitle, ...spec });
+  const scaleAxis = (values) => ({ values: values.map(he.inReadersUnit), log: true, label: he.scaleLabel() });
+  const tipTitle = (values) => (i) => he.scaleWhole(values[i]);
+  const linked = (spec) => he.chart({ x: scaleAxis(he.data.scales.values), linked: true, tipTitle: tipTitle(he.data.scales.values), ...spec });
 
   const overlay = (key, extra) => he.data.measures.map((m, k) => ({
     name: m.name, key: several() ? `${key}-${k}` : key, values: m.curves[key] || [], hue: he.hue(k), dash: several() ? he.dash(k) : "", main: true, ...(extra ? extra(m, k) : {}),
@@ -128,7 +128,7 @@
     const plateaus = several() || !first.modes ? [] : first.modes.plateaus || [];
     return linked({
       name: "gess", title: he.separate()[0].toUpperCase() + he.separate().slice(1), under: "gESS", y: { log: true, most: 4 * Math.max(...he.data.measures.map((m) => m.n)) }, series, levels, height: several() ? 360 : null,
-      spans: plateaus.map((one) => ({ from: one.finest, to: one.coarsest, label: groups(one.count) })),
+      spans: plateaus.map((one) => ({ from: he.inReadersUnit(one.finest), to: he.inReadersUnit(one.coarsest), label: groups(one.count) })),
       caption: limitText(),
     });
   }
@@ -138,7 +138,7 @@
   function limitText() {
     const [first] = he.data.measures, parts = [];
     if (!several() && first.modes && first.modes.sentence) parts.push(first.modes.sentence);
-    if (!several() && known(first.resolution_limit)) parts.push(he.said(`Below ${he.inUnit(first.resolution_limit, he.data.scales.unit)} there are too few atoms, and gESS mostly counts them.`));
+    if (!several() && known(first.resolution_limit)) parts.push(he.said(`Below ${he.scaleWhole(first.resolution_limit)} there are too few atoms, and gESS mostly counts them.`));
     return parts.join(" ");
   }
 
@@ -255,19 +255,19 @@
   };
 
   function comparisonCharts(one) {
-    const x = { ...scaleAxis(), values: one.scales }, dots = one.scales.length <= 40, charts = [];
+    const x = scaleAxis(one.scales), title = tipTitle(one.scales), dots = one.scales.length <= 40, charts = [];
     if (has(one.statistics)) {
-      const at = known(one.clearest) ? one.scales[one.clearest] : null, where = at === null ? "" : ` Clearest at ${he.inUnit(at, he.data.scales.unit)}, where it is largest.`;
+      const at = known(one.clearest) ? one.scales[one.clearest] : null, where = at === null ? "" : ` Clearest at ${he.scaleWhole(at)}, where it is largest.`;
       charts.push(he.chart({
         name: "clearness", title: "How clear the difference is", under: "in standard deviations of chance", height: 280, x, y: { log: false },
-        series: [{ name: "above chance", values: one.statistics, hue: 1, main: true, dots }], marks: at === null ? [] : [{ at, label: "clearest" }],
+        series: [{ name: "above chance", values: one.statistics, hue: 1, main: true, dots }], tipTitle: title, marks: at === null ? [] : [{ at: he.inReadersUnit(at), label: "clearest" }],
         levels: [{ value: 0, label: "what chance gives on average" }],
         tip: (i) => [["standard deviations", he.number(one.statistics[i])], ["p-value", pvalue(one, i)]],
         caption: `The largest distance over all scales, in standard deviations of ${known(one.draws) ? he.count(one.draws) : "random"} relabellings, makes the p-value: ${one.said || `p = ${he.number(one.pvalue, 2)}`}.${where}`,
       }));
     }
     charts.push(he.chart({
-      name: "comparison", title: "Distance between the clouds", under: "squared MMD", height: 280, x, y: { log: true, deepest: 1e8 },
+      name: "comparison", title: "Distance between the clouds", under: "squared MMD", height: 280, x, tipTitle: title, y: { log: true, deepest: 1e8 },
       series: [{ name: "squared MMD", values: one.mmd2, hue: 0, main: true, dots }],
       tip: (i) => [["squared MMD", he.number(one.mmd2[i])], ...(has(one.pvalues) ? [["p-value", pvalue(one, i)]] : [])],
     }));

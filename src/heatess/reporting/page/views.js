@@ -74,10 +74,9 @@
       draw();
     };
     const say = () => {
-      const here = he.scaleText(he.state.index), frame = he.frameFor(view, he.state.index);
-      const at = frame ? he.inUnit(frame.at, he.data.scales.unit) : "";
+      const scale = he.scaleWhole(he.scaleNow()), frame = he.frameFor(view, he.state.index);
+      const at = frame ? he.scaleText(frame.at) : "";
       canvas.setAttribute("aria-label", `${SHAPES[shape]}: ${he.count(view.shown)} ${he.said("atoms")} of ${measure.name}${frame ? `, with the density smoothed at ${at}` : ""}.`);
-      const scale = `${here.angle}${here.km ? ` (${here.km})` : ""}`;
       const ruler = painter.ruler ? `The ${painter.ruler} is the scale, ${scale}: ${he.said("atoms")} much closer than that count as one.` : `${he.said("Atoms")} much closer than ${scale} count as one.`;
       const flat = `Mollweide's map: equal areas are equal. ${frameWords(view)}${view.graticule === "sky" ? " East is to the left." : ""}`;
       const told = painter.flat ? flat : brief ? "" : `${wordsOf(view)} ${ruler}${shading(view, frame, at)} ${frameWords(view)}`;
@@ -105,7 +104,7 @@
   function shading(view, frame, at) {
     if (frame) return ` Shading: density smoothed at ${at}${frame.at === he.data.scales.values[he.state.index] ? "" : ", the nearest that this page holds"}.`;
     if (!view.density) return view.no_density ? ` ${view.no_density}` : "";
-    const ends = [view.density.frames[0], view.density.frames[view.density.frames.length - 1]].map((one) => he.inUnit(he.data.scales.values[one.scale], he.data.scales.unit));
+    const ends = [view.density.frames[0], view.density.frames[view.density.frames.length - 1]].map((one) => he.scaleText(he.data.scales.values[one.scale]));
     return ` The density is shaded from ${ends[0]} to ${ends[1]}.`;
   }
 
