@@ -100,7 +100,7 @@ def test_merging_prints_saves_and_draws_like_profile(run, shards, cloud):
     result = done(run("merge", *states, "--angles", "10,40", "--csv", "out.csv", "-o", "all.npz"))
     gess = he.heat_profile(points, log_weights=logs, angles=[10]).gess[0]
     assert f"At 10 deg they count as {gess:.3g} separate ones" in result.stdout
-    assert f"wrote all.npz: 900 atoms on Sphere(2), degrees up to {DEFAULT_DEGREE}" in result.stderr
+    assert f"wrote all.npz: 900 points on Sphere(2), degrees up to {DEFAULT_DEGREE}" in result.stderr
     assert len(Path("out.csv").read_text().splitlines()) == 3
     assert done(run("merge", "all.npz", "--times", "0.1", "--csv", "-")).stdout.startswith("times,angles")
     assert run("merge", "all.npz", "-q", "--fail-under", "gess@20deg=5").exit_code == 0

@@ -92,7 +92,7 @@ def test_inspect_tells_columns_and_meaning_and_computes_nothing(run, monkeypatch
     assert lines[5] == ["weight", "1", "1", "1"]
     assert "59 points from lon, lat (degrees); weights from weight; 1 row without a number dropped" in result.stdout
     assert "space: Sphere(2)\nknown: " in result.stdout
-    assert "atoms: 59, ordinary ESS 59\ndefault scales: 60 angles from " in result.stdout
+    assert "points: 59, ordinary ESS 59\ndefault scales: 60 angles from " in result.stdout
     assert list(Path().iterdir()) == [Path("a.csv")]
 
 

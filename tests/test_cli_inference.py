@@ -41,7 +41,7 @@ def test_test_says_what_the_library_says(run, files):
     found = he.uniformity_test(even)
     result = run("test", "even.csv")
     assert result.exit_code == 0, result.stderr
-    assert f"p = {found.pvalue:.2g} by the limit law" in result.stdout
+    assert f"p = {found.pvalue:.2g} by the limit for many points" in result.stdout
     assert result.stdout.startswith("No departure of the points from uniform was found")
     assert json.loads(run("test", "even.csv", "--json", "-").stdout)["pvalue"] == pytest.approx(found.pvalue, rel=1e-9)
     rows = list(csv.DictReader(run("test", "even.csv", "--csv", "-").stdout.splitlines()))
@@ -55,7 +55,7 @@ def test_test_of_modes_with_weights_fixed_and_of_importance(run, files):
     found = he.uniformity_test(four, weights_are="importance", draws=99, rng=4)
     result = run("test", "four.csv", "--draws", "99", "--seed", "4")
     assert result.stdout.startswith(
-        f"The law that the importance weights aim at is not uniform: p = {found.pvalue:.2g}"
+        f"The distribution that the importance weights aim at is not uniform: p = {found.pvalue:.2g}"
     )
     assert "by 99 random signs of the points" in result.stdout
 
@@ -74,7 +74,7 @@ def test_a_classical_statistic(run, files):
         (("test", "even.csv", "--draws", "5"), 3, "draws must be a whole number >= 19"),
         (("test", "even.csv", "--draws", "0"), 3, "draws must be a whole number >= 19"),
         (("thin", "four.csv", "--size", "20", "-o", "few.csv"), 2, "--angle, --time or --resolution"),
-        (("thin", "four.csv", "--angle", "20", "-o", "few.csv"), 2, "--size N atoms, or --error X"),
+        (("thin", "four.csv", "--angle", "20", "-o", "few.csv"), 2, "--size N points, or --error X"),
         (("thin", "four.csv", "--angle", "20", "--size", "5", "--error", "0.1", "-o", "few.csv"), 2, "only one of"),
         (("thin", "four.csv", "--angle", "20", "--time", "1", "--size", "5", "-o", "few.csv"), 2, "only one of"),
         (("thin", "four.csv", "--angle", "20", "--size", "5", "-o", "-"), 2, ".csv or .npz"),
@@ -151,7 +151,7 @@ def test_profile_with_bands(run, files):
     words = ("profile", "four.csv", "--angles", "10,20,40", "--band", "--weights-are", "fixed")
     result = run(*words)
     assert result.exit_code == 0, result.stderr
-    assert "The law behind the sample" in result.stdout
+    assert "The distribution behind the sample" in result.stdout
     row = result.stdout.rsplit("95 %", 1)[1].splitlines()[1].split()
     ends = (found.places.estimate[0], found.places.lower[0], found.places.upper[0])
     assert [float(cell) for cell in row[1:4]] == pytest.approx([float(value) for value in ends], rel=1e-3)

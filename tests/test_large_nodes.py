@@ -371,4 +371,4 @@ def test_a_report_says_that_there_are_too_many_nodes_to_show(monkeypatch):
     for space in (graph, he.Mesh(*meshes.icosphere(2)), he.PointCloud(he.samplers.uniform(300, rng=0))):
         view = views.view_of(he.Measure([0, 1, 2], space=space), np.array([1.0]))
         assert view["kind"] == "none"
-        assert view["why"] == f"{space!r} has more nodes than the 100 that a page can show."
+        assert view["why"].endswith("more than the 100 that a page can show.")

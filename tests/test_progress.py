@@ -94,7 +94,7 @@ def test_whatever_takes_long_is_told_before_it_begins(space, method, capsys, mon
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     points = drawn(space, 300, np.random.default_rng(0))
     he.heat_profile(points, space=space, times=[1e-3], method=method, progress=True)
-    assert f"heatess: 300 atoms on {space!r}: about 0 s" in capsys.readouterr().err
+    assert f"heatess: 300 points on {space!r}: about 0 s" in capsys.readouterr().err
 
 
 def test_a_bar_of_pairs_moves_often():

@@ -5,14 +5,19 @@ from __future__ import annotations
 import builtins
 import inspect
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import generated
+from docutils import nodes
 from pygments.lexers.special import TextLexer
 
 from heatess import Plateaus
 from heatess.base.results import Result
+
+#: Characters of the description of a page: at least, and at most.
+SHORTEST, LONGEST = 40, 160
 
 MARK = re.compile(r"<!-- generated: (\w+) -->")
 
@@ -58,11 +63,24 @@ def tell_file(settings: dict[str, Any], name: str) -> None:
     builtins.__file__ = str(Path(settings["examples_dirs"][0]) / Path(name).name)  # type: ignore[attr-defined]
 
 
+def describe(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Give a page the description that search engines show: what follows "The answer:", else its first sentences."""
+    if doctree is None:
+        return
+    texts = [" ".join(node.astext().split()) for node in doctree.findall(nodes.paragraph)]
+    answers = [text.partition("The answer:")[2].strip() for text in texts if "The answer:" in text]
+    text = next((text for text in answers + texts if len(text) > SHORTEST), "")
+    if text:
+        shown = text if len(text) <= LONGEST else f"{text[: text.rfind(' ', 0, LONGEST)]} ..."
+        context["metatags"] = f'{context.get("metatags", "")}<meta name="description" content="{escape(shown)}" />'
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect all of it."""
     app.add_lexer("csv", TextLexer)
     app.connect("builder-inited", write_placeholder, priority=100)
     app.connect("autodoc-process-signature", without_private)
     app.connect("source-read", insert_generated)
+    app.connect("html-page-context", describe)
     app.connect("autodoc-process-docstring", as_markup, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,7 @@
 """Draw the pictures of docs/explanation/idea.md: python docs/figures/make.py
 
 Everything is in the plane, where a footprint is a round blur: its standard deviation is alpha / 2, so that two discs of
-radius alpha / 2 touch when their atoms are alpha apart.
+radius alpha / 2 touch when their points are alpha apart.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ BLUE, ORANGE, GREY = "#1f5f99", "#c8590a", "#666666"
 
 
 def gess(points: np.ndarray, alpha: float) -> float:
-    """GESS of equal atoms in the plane at the scale alpha."""
+    """GESS of equal points in the plane at the scale alpha."""
     return he.gess(points, space=PLANE, time=alpha**2 / 8)
 
 
 def groups() -> np.ndarray:
-    """36 atoms: three groups 10 apart, of four subgroups 1 apart, of three atoms 0.1 apart."""
+    """36 points: three groups 10 apart, of four subgroups 1 apart, of three points 0.1 apart."""
     triangle = np.exp(2j * np.pi * (np.arange(3) + 0.25) / 3) / np.sqrt(3)
     square = np.exp(2j * np.pi * (np.arange(4) + 0.5) / 4) / np.sqrt(2)
     places = (10 * triangle[:, None, None] + square[None, :, None] + 0.1 * triangle[None, None, :]).ravel()
@@ -34,7 +34,7 @@ def groups() -> np.ndarray:
 
 
 def two_clouds() -> tuple[np.ndarray, np.ndarray]:
-    """36 atoms spread over a square of 6 x 6, and 36 in four small heaps."""
+    """36 points spread over a square of 6 x 6, and 36 in four small heaps."""
     rng = np.random.default_rng(4)
     grid = np.stack(np.meshgrid(np.arange(6), np.arange(6)), axis=-1).reshape(-1, 2) + 0.5
     heaps = np.array([[1.2, 1.3], [4.7, 1.0], [1.5, 4.8], [4.4, 4.3]]).repeat(9, axis=0)
@@ -42,15 +42,15 @@ def two_clouds() -> tuple[np.ndarray, np.ndarray]:
 
 
 def copies() -> tuple[np.ndarray, np.ndarray]:
-    """Ten atoms, and thirty near-copies of the first one."""
+    """Ten points, and thirty near-copies of the first one."""
     rng = np.random.default_rng(1)
-    atoms = np.column_stack([0.6 + 1.2 * (np.arange(10) % 5), 1.5 + 2.4 * (np.arange(10) // 5)])
-    atoms = atoms + rng.uniform(-0.25, 0.25, size=(10, 2))
-    return atoms, atoms[0] + rng.normal(scale=0.03, size=(30, 2))
+    points = np.column_stack([0.6 + 1.2 * (np.arange(10) % 5), 1.5 + 2.4 * (np.arange(10) // 5)])
+    points = points + rng.uniform(-0.25, 0.25, size=(10, 2))
+    return points, points[0] + rng.normal(scale=0.03, size=(30, 2))
 
 
 def draw_same_ess() -> Figure:
-    """Two clouds of 36 equal atoms."""
+    """Two clouds of 36 equal points."""
     figure, axes = panels(2, 3.6)
     for ax, points in zip(axes, two_clouds(), strict=True):
         discs(ax, points, 0.5)
@@ -79,7 +79,7 @@ def draw_plateaus() -> Figure:
     alphas = np.geomspace(0.01, 300, 200)
     profile = he.heat_profile(groups(), space=PLANE, times=alphas**2 / 8)
     ax.loglog(alphas, profile.gess, color=BLUE, linewidth=2)
-    names = (("36 atoms", 0.013, 36), ("12 subgroups", 0.7, 12), ("3 groups", 7, 3), ("1 blur", 80, 1))
+    names = (("36 points", 0.013, 36), ("12 subgroups", 0.7, 12), ("3 groups", 7, 3), ("1 blur", 80, 1))
     for name, x, count in names:
         ax.axhline(count, color=GREY, linewidth=0.6, linestyle=":")
         ax.annotate(name, (x, count), xytext=(0, 4), textcoords="offset points", color=ORANGE)
@@ -91,15 +91,15 @@ def draw_plateaus() -> Figure:
 
 
 def draw_copies() -> Figure:
-    """ESS and gESS while near-copies of one atom are added."""
+    """ESS and gESS while near-copies of one point are added."""
     figure, (left, right) = panels(2, 3.4)
-    atoms, more = copies()
-    discs(left, np.vstack([atoms, more]), 0.6)
+    points, more = copies()
+    discs(left, np.vstack([points, more]), 0.6)
     left.annotate("30 near-copies", more.mean(axis=0), xytext=(8, -26), textcoords="offset points", color=ORANGE)
-    left.set(xlim=(-0.2, 6.2), ylim=(0.2, 5.2), title="10 atoms and 30 near-copies")
+    left.set(xlim=(-0.2, 6.2), ylim=(0.2, 5.2), title="10 points and 30 near-copies")
     counts = np.arange(31)
     right.plot(counts, 10 + counts, "--", color=GREY, label="ESS")
-    right.plot(counts, [gess(np.vstack([atoms, more[:k]]), 0.6) for k in counts], color=BLUE, label="gESS")
+    right.plot(counts, [gess(np.vstack([points, more[:k]]), 0.6) for k in counts], color=BLUE, label="gESS")
     right.plot(counts, [merged_ess(k) for k in counts], ":", color=ORANGE, linewidth=2, label="ESS, copies merged")
     right.set(xlabel="near-copies added", xticks=[0, 10, 20, 30], yticks=[0, 20, 40], ylim=(0, 42), aspect="auto")
     right.legend(frameon=False, fontsize=9)
@@ -107,7 +107,7 @@ def draw_copies() -> Figure:
 
 
 def merged_ess(copies: int) -> float:
-    """ESS of ten atoms, the first of which has the weight of its near-copies too."""
+    """ESS of ten points, the first of which has the weight of its near-copies too."""
     return he.baselines.ess(np.r_[1 + copies, np.ones(9)])
 
 
@@ -122,7 +122,7 @@ def panels(count: int, height: float) -> tuple[Figure, Any]:
 
 
 def discs(ax: Any, points: np.ndarray, alpha: float) -> None:
-    """Atoms, each with the disc of radius alpha / 2."""
+    """Points, each with the disc of radius alpha / 2."""
     for point in points:
         ax.add_patch(Circle(tuple(point), alpha / 2, facecolor=BLUE, alpha=0.15, linewidth=0))
     ax.plot(*points.T, ".", color=ORANGE, markersize=3)

@@ -25,14 +25,14 @@ table = pd.read_csv(here / "data" / "torsions_2xhe.csv")
 torus = he.Torus(2, units="deg")
 angles = table[["phi", "psi"]].to_numpy()
 glycine = (table["residue"] == "GLY").to_numpy()
-law = he.density(angles[~glycine], space=torus)
-print(law)
+found = he.density(angles[~glycine], space=torus)
+print(found)
 
 # %%
 # The smallest regions with 50 and 90 per cent of it, as shares of all pairs of angles. Another protein of the same size
 # would have somewhat others. Of larger shares the region consists of islands around single residues.
 
-regions = law.region([0.5, 0.9])
+regions = found.region([0.5, 0.9])
 for level, area, error in zip(regions.level, regions.area, regions.area_error, strict=True):
     print(f"{100 * level:.0f} % of residues in {100 * area:.1f} % of the torus (+- {100 * error:.1f})")
 
@@ -40,13 +40,13 @@ for level, area, error in zip(regions.level, regions.area, regions.area_error, s
 # Left: the density and the edges of the regions. Right: how the scale was chosen; the shaded scales are as good within
 # one standard error.
 
-usual = law.region(0.9)
+usual = found.region(0.9)
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-law.plot(left)
+found.plot(left)
 left.scatter(*angles[glycine].T, s=8, color=he.plot.COLORS[1], label="glycine")
 left.set(xlabel="phi (degrees)", ylabel="psi (degrees)", title="residues without glycine")
 left.legend(fontsize="small")
-law.plot_cv(right)
+found.plot_cv(right)
 right.set_title("cross-validation")
 plt.show()
 

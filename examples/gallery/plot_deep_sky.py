@@ -3,7 +3,7 @@ Do star clusters and galaxies share the sky?
 ============================================
 
 The New General Catalogue lists both. Open clusters belong to the disc of the Milky Way; galaxies lie beyond it, and are
-hidden behind its dust. Are the two spread over the sky by the same law, and at which angle does one see it best?
+hidden behind its dust. Are the two spread over the sky in the same way, and at which angle does one see it best?
 
 Data: OpenNGC (CC BY-SA 4.0), from the package pyongc.
 """
@@ -50,7 +50,7 @@ for ax, name, measure in zip(axes, ("open clusters", "galaxies"), (clusters, gal
 plt.show()
 
 # %%
-# The part of the sky that each kind occupies, at 10 degrees, with 95 % bands for the law behind the catalogue:
+# The part of the sky that each kind occupies, at 10 degrees, with 95 % bands for the distribution behind the catalogue:
 
 for name, measure in (("open clusters", clusters), ("galaxies", galaxies)):
     volume = he.population_profile(measure, angles=[10]).volume

@@ -22,13 +22,13 @@ unit = images / np.linalg.norm(images, axis=1, keepdims=True)
 
 # %%
 # In many dimensions the scale is given as a resolution: images closer than 20 degrees are not told apart. The number of
-# images differs a little from digit to digit, so look at the law behind them: ``places``, with 95 % bands.
+# images differs a little from digit to digit, so look at the distribution behind them: ``places``, with 95 % bands.
 
-laws = [he.population_profile(unit[digit == which], resolutions=[20]) for which in range(10)]
-places = np.array([law.places.estimate[0] for law in laws])
-low, high = (np.array([getattr(law.places, end)[0] for law in laws]) for end in ("lower", "upper"))
-for which, law in enumerate(laws):
-    print(f"{which}: {places[which]:6.1f} ways ({low[which]:.1f} to {high[which]:.1f}) in {law.n} images")
+profiles = [he.population_profile(unit[digit == which], resolutions=[20]) for which in range(10)]
+places = np.array([one.places.estimate[0] for one in profiles])
+low, high = (np.array([getattr(one.places, end)[0] for one in profiles]) for end in ("lower", "upper"))
+for which, one in enumerate(profiles):
+    print(f"{which}: {places[which]:6.1f} ways ({low[which]:.1f} to {high[which]:.1f}) in {one.n} images")
 
 # %%
 # The most typical image of each digit has the most company: the largest overlap with all others.

@@ -34,8 +34,8 @@ energy = he.Measure(quakes.points, log_weights=1.5 * np.log(10) * table["mag"].t
 print(f"by energy: ESS {energy.ess:.1f}, gESS at 1 degree {he.gess(energy, angle=1):.1f}")
 
 # %%
-# The test whether shallow and deep quakes come from one law, at all scales together. Aftershocks depend on each other,
-# which makes p-values too small.
+# The test whether shallow and deep quakes come from one distribution, at all scales together. Aftershocks depend on
+# each other, which makes p-values too small.
 
 found = he.compare(quakes.points[~deep], quakes.points[deep], names=("shallow", "deep"), rng=0)
 print(found.verdict)

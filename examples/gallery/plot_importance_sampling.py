@@ -1,6 +1,6 @@
 """
-How good is importance sampling from the wrong law?
-===================================================
+How good is importance sampling from the wrong distribution?
+============================================================
 
 The target has two sharp modes at opposite poles; particles are drawn uniformly over the sphere and weighted. How many
 particles does the target really have, at the scale at which one looks? This is an experiment of the paper by You and
@@ -8,7 +8,7 @@ Cho; data are simulated.
 """
 
 # %%
-# 400 uniform particles, and log-weights of a mixture of two von Mises-Fisher laws of concentration 18.
+# 400 uniform particles, and log-weights of a mixture of two von Mises-Fisher distributions of concentration 18.
 
 import matplotlib.pyplot as plt
 import numpy as np

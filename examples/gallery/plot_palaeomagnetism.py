@@ -34,7 +34,7 @@ print("directions:", directions.plateaus().sentence)
 print("axes:      ", axes.plateaus().sentence)
 
 # %%
-# The reversal test: turn the reversed sites by half a turn. Do both groups then come from one law?
+# The reversal test: turn the reversed sites by half a turn. Do both groups then come from one distribution?
 
 up = sites.points[:, 2] < 0
 test = he.two_sample_test(sites.points[up], -sites.points[~up], angles=[5, 10, 20, 40], rng=0)

@@ -23,15 +23,15 @@ import heatess as he
 
 table = pd.read_csv(Path(find_spec("hvsampledata").submodule_search_locations[0]) / "_data" / "earthquakes.csv")
 quakes = he.read(table, kind="draws")
-law = he.density(quakes)
-print(law)
+found = he.density(quakes)
+print(found)
 
 # %%
 # The smallest region with 90 % of the density holds less of the quakes to come: quakes are dense along the trench and
 # sparse elsewhere, and no one scale fits both. A calibrated region holds what it promises. Each quake is left out in
 # turn to find that.
 
-plain, calibrated = law.region(0.9), law.region(0.9, calibrated=True)
+plain, calibrated = found.region(0.9), found.region(0.9, calibrated=True)
 for name, region in (("of the density", plain), ("calibrated", calibrated)):
     area, error = region.area_in("km2") / 1e6, region.area_error / region.area
     print(f"{name}: {area:.2f} million km^2, uncertain by {100 * error:.0f} %, holds {100 * region.held:.0f} %")
@@ -43,7 +43,8 @@ half = he.density(quakes[::2]).region(0.9, calibrated=True)
 print(f"the region of every second quake holds {100 * half.contains(quakes[1::2]).mean():.0f} % of the others")
 
 # %%
-# Both, on a grid of a tenth of a degree. `law.contours()` has the same edges as GeoJSON, which every map program reads.
+# Both, on a grid of a tenth of a degree. `found.contours()` has the same edges as GeoJSON, which every map program
+# reads.
 
 lon, lat = np.meshgrid(np.arange(table["lon"].min() - 1, table["lon"].max() + 1, 0.1), np.arange(-14, 13, 0.1))
 where = he.from_lonlat(lon.ravel(), lat.ravel(), units="deg")

@@ -28,8 +28,8 @@ hours = (universal + table["lon"].to_numpy() / 15) % 24
 day = he.Circle(units="deg")
 
 # %%
-# One p-value over all scales and over the degrees 1, 2, 3. Nothing is random: the law of the statistic is known. The
-# classical tests of Rayleigh and Watson are there too.
+# One p-value over all scales and over the degrees 1, 2, 3. Nothing is random: the distribution of the statistic is
+# known. The classical tests of Rayleigh and Watson are there too.
 
 test = he.uniformity_test(15 * hours, space=day)
 print(test)

@@ -33,9 +33,9 @@ print(profile)
 
 glycine = (table["residue"] == "GLY").to_numpy()
 for name, rows in (("glycine", glycine), ("others", ~glycine)):
-    law = he.population_profile(residues.points[rows], space=torus, angles=[20])
-    low, high = 100 * law.volume.lower[0], 100 * law.volume.upper[0]
-    print(f"{name}: {100 * law.volume.estimate[0]:.1f} % of the torus at 20 degrees ({low:.1f} to {high:.1f} %)")
+    behind = he.population_profile(residues.points[rows], space=torus, angles=[20])
+    low, high = 100 * behind.volume.lower[0], 100 * behind.volume.upper[0]
+    print(f"{name}: {100 * behind.volume.estimate[0]:.1f} % of the torus at 20 degrees ({low:.1f} to {high:.1f} %)")
 
 # %%
 # Left: the density, smoothed by heat of 20 degrees. Right: the number of shapes that can be told apart.

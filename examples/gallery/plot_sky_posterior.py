@@ -33,16 +33,16 @@ draws = he.Measure(np.cos(angle)[:, None] * baseline + np.sin(angle)[:, None] * 
 # %%
 # The scale follows from the draws alone. Areas agree with what ligo.skymap computes from the map that is written below.
 
-law = he.density(draws)
-regions = law.region([0.5, 0.9])
-print(law)
+found = he.density(draws)
+regions = found.region([0.5, 0.9])
+print(found)
 for level, area, error in zip(regions.level, regions.area_in("deg2"), regions.area_error / regions.area, strict=True):
     print(f"{100 * level:.0f} %: {area:.0f} square degrees, uncertain by {100 * error:.0f} %")
 
 # %%
 # A multi-order map: fine pixels where the mass is, coarse ones elsewhere.
 
-path = law.save(Path(tempfile.mkdtemp()) / "posterior.fits")
+path = found.save(Path(tempfile.mkdtemp()) / "posterior.fits")
 pixels = he.read(path)
 print(f"{pixels.n:,} pixels in {path.stat().st_size / 1e6:.1f} MB")
 
@@ -50,8 +50,8 @@ print(f"{pixels.n:,} pixels in {path.stat().st_size / 1e6:.1f} MB")
 # The whole sky, and the half of it where the source is.
 
 fig = plt.figure(figsize=(11, 4.4), layout="constrained")
-law.plot(fig.add_subplot(121, projection="mollweide"))
-law.plot(fig.add_subplot(122), projection="globe")
+found.plot(fig.add_subplot(121, projection="mollweide"))
+found.plot(fig.add_subplot(122), projection="globe")
 plt.show()
 
 # %%

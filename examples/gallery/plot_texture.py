@@ -31,7 +31,7 @@ grains = Rotation.concatenate(grains)
 cubes = he.Rotations(symmetry="O")
 
 # %%
-# Without symmetry the same grains look like many more orientations, of which most differ in nothing that can be seen.
+# Without symmetry the same grains look like many more orientations, but most of these cannot be told apart by looking.
 
 for angle in (5, 10, 20):
     plain, up_to_turns = he.gess(grains, angle=angle), he.gess(grains, space=cubes, angle=angle)

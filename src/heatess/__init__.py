@@ -3,11 +3,11 @@
 Main job
     heat_profile    gESS, occupied volume, divergence and MMD at many scales
     gess            the geometric effective sample size at one scale
-    gess_ratio      gESS against the same atoms equally weighted: a resampling trigger
-    potential       the overlap of all atoms with each of them, or with other points; the smoothed density
+    gess_ratio      gESS against the same points equally weighted: a resampling trigger
+    potential       the overlap of all points with each of them, or with other places; the smoothed density
     density         where the mass is: a density at the scale that the data support, its regions and draws
     Measure         points and weights, checked once, taken in place of points by every function
-    Known           what a measure knows about its atoms: kind, frame, cells, chains, labels
+    Known           what a measure knows about its points: kind, frame, cells, chains, labels
     read            a Measure from a file: CSV, NumPy, Parquet, JSON, FITS, HDF5, NetCDF, star, meshes
     from_lonlat, from_spherical, from_decinc, from_euler    unit vectors and quaternions from angles
     from_healpix    a Measure from a HEALPix map held as an array
@@ -17,9 +17,9 @@ Main job
     Accumulator     the same for data in parts: shards, streams, machines
 
 Inference
-    population_profile  the law behind the sample: places, volume, divergence, MMD with confidence bands
+    population_profile  the distribution behind the sample: places, volume, divergence, MMD with confidence bands
     uniformity_test     whether points are uniform: one p-value over scales, and the classical statistics
-    two_sample_test     whether two samples come from one law
+    two_sample_test     whether two samples come from one distribution
     k_sample_test       whether several samples do, and which two differ most
     goodness_of_fit     whether a sample comes from a given or a fitted distribution
     compare             both profiles, how far apart they are, and the verdict
@@ -28,8 +28,8 @@ Inference
     HeatProfile.plateaus  how many modes there are, and at which scales
     maximum_entropy     the structure that moments of degree 1, 2, ... explain, on circles and spheres
     pareto_k            the tail index of importance weights
-    redundancy, gradient    what single atoms do for gESS
-    thin                fewer atoms with new weights, and a certificate of what that changes
+    redundancy, gradient    what single points do for gESS
+    thin                fewer points with new weights, and a certificate of what that changes
     chain_ess           effective number of draws of a Markov chain, at many scales
     ResamplingCriterion     gess_ratio as particle filters of other packages take it
 
@@ -51,7 +51,7 @@ Modules
     samplers        uniform, von Mises-Fisher, girdle, tetrahedral, Fibonacci, mixtures
     baselines       ESS, perplexity ESS, Leinster-Cobbold diversity, uniformity loss, cap discrepancy
     plot            curves, and maps of the sphere
-    asymptotics     small-time, merging, low-frequency and large-time laws
+    asymptotics     small-time, merging, low-frequency and large-time formulas
 """
 
 from importlib import import_module

@@ -86,18 +86,18 @@ def uniformity_loss(
         loss = log( sum_{i != j} w_i w_j exp(-t |x_i - x_j|^2) / sum_{i != j} w_i w_j ),  t = *exponent*.
 
     For equal weights this is the mean over pairs of different rows, as in the authors' code. Copies of a point are
-    different rows. Up to 4096 atoms, and above three dimensions, all pairs are summed. For more atoms on S^1, S^2 and
+    different rows. Up to 4096 points, and above three dimensions, all pairs are summed. For more points on S^1, S^2 and
     S^3 the time is linear in n, because the Gaussian of the chord is a sum over levels (I is the Bessel function),
 
         exp(-t |x - y|^2) = sum_l c_l N_l P_l(x . y),   c_l = exp(-2t) Gamma(p/2) t^(1 - p/2) I_{p/2 - 1 + l}(2t),
 
-    so that the sum over all i and j is sum_l c_l B_l, with B_l the energies of `power_spectrum`. For the uniform law it
-    is c_0: log c_0 is what the loss tends to for ever more and ever more even points.
+    so that the sum over all i and j is sum_l c_l B_l, with B_l the energies of `power_spectrum`. For the uniform
+    distribution it is c_0: log c_0 is what the loss tends to for ever more and ever more even points.
 
     Parameters
     ----------
     points, weights, log_weights, space
-        As for `heat_profile`, on a sphere or circle; at least two atoms with a positive weight.
+        As for `heat_profile`, on a sphere or circle; at least two points with a positive weight.
     exponent : float
         t, positive and at most 150. The authors use 2.
 

@@ -52,7 +52,7 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
 def draw_spectrum(spectrum: PowerSpectrum, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw the energy per mode, B_l / N_l, against the degree l >= 1.
 
-    The reference line is 1 / ESS, the value of equal independent uniform atoms at every degree. Levels without energy
+    The reference line is 1 / ESS, the value of equal independent uniform points at every degree. Levels without energy
     are marked at the bottom of the Axes. Parameters are as in `draw_profile`.
 
     >>> import heatess as he
@@ -79,9 +79,9 @@ def sky(
 ) -> Axes:
     """Draw a cloud on the sphere S^2 as a map of the whole, smoothed at one scale, and return the Axes.
 
-    The projection is Mollweide's, which keeps areas. Colours are the density over that of the uniform law, on a
-    logarithmic scale. Of sky coordinates, as a Measure that was read from columns ra and dec has them, right ascension
-    increases to the left.
+    The projection is Mollweide's, which keeps areas. Colours are the density over that of the uniform distribution, on
+    a logarithmic scale. Of sky coordinates, as a Measure that was read from columns ra and dec has them, right
+    ascension increases to the left.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def sky(
     ax : matplotlib Axes, optional
         Where to draw: an Axes made with projection="mollweide". Default: one on a new Figure.
     atoms : bool
-        Whether to draw atoms, at most 5,000 of them, as dots whose area is the weight.
+        Whether to draw points, at most 5,000 of them, as dots whose area is the weight.
 
     Examples
     --------

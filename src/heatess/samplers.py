@@ -27,7 +27,7 @@ _MOST = 10**10
 
 
 def uniform(n: int, dim: int = 2, *, space: Space | None = None, rng: Rng) -> Any:
-    """Independent uniform points on S^dim, shape (n, dim + 1), or on any *space* that has a uniform law.
+    """Independent uniform points on S^dim, shape (n, dim + 1), or on any *space* that has a uniform distribution.
 
     On a space they come in the form that it takes points in: quaternions of rotations, a tuple for a product.
 
@@ -42,7 +42,7 @@ def uniform(n: int, dim: int = 2, *, space: Space | None = None, rng: Rng) -> An
 
 
 def von_mises_fisher(n: int, mean: ArrayLike, kappa: float, *, rng: Rng) -> FloatArray:
-    """Independent draws from the von Mises-Fisher law, density proportional to exp(kappa mean . x).
+    """Independent draws from the von Mises-Fisher distribution, density proportional to exp(kappa mean . x).
 
     *mean* is a unit vector of any dimension, shape (d,); d = 2 is the circle. *kappa*, the concentration, is zero
     (uniform) or more, and draws are accurate beyond 10^6: Wood's rejection sampler, in a form without cancellation.

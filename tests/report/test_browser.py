@@ -108,11 +108,18 @@ def test_the_slider_moves_marker_readings_and_density(report, opened):
         index = start + step
         assert page.get_attribute("[data-chart=gess] .marker", "data-marker") == str(index)
         angle = data["scales"]["values"][index]
-        assert page.inner_text(".scalebar .now").startswith(f"{angle:.3g}°")
+        km = data["scales"]["km"][index]
+        assert page.inner_text(".scalebar .now").split() == [
+            f"{float(f'{km:.3g}') if km < 1000 else round(km):,g}",
+            "km",
+            f"{angle:.3g}°",
+        ]
         assert float(page.inner_text(".answer .big")) == pytest.approx(
             data["measures"][0]["curves"]["gess"][index], rel=6e-3
         )
-        assert page.get_attribute(SLIDER, "aria-valuetext").startswith(f"{angle:.3g} degrees, ")
+        spoken = page.get_attribute(SLIDER, "aria-valuetext")
+        assert "kilometres, " in spoken
+        assert f" {angle:.3g} degrees. " in spoken
     assert one.picture() != before
     frames = [frame["scale"] for frame in data["measures"][0]["view"]["density"]["frames"]]
     assert (

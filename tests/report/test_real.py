@@ -136,6 +136,6 @@ def test_a_plane_is_shaded_up_to_its_own_highest_density(browser, tmp_path):
     try:
         ends = one.page.locator(".ramp span").all_inner_texts()
         assert 1 / (6 * np.pi) / 3 < float(ends[1]) < 1 / (6 * np.pi)
-        assert one.page.get_by_text("300 points on Euclidean(2), equal weights.").count()
+        assert one.page.get_by_text("300 points in the plane, equal weights.").count()
     finally:
         one.close()

@@ -149,8 +149,8 @@ def test_two_measures_are_compared_and_the_p_value_is_that_of_compare(tmp_path):
     found = he.compare(wide, narrow, angles=[10, 20, 40, 80], names=("wide", "narrow"), rng=2)
     assert data["comparison"]["pvalue"] == found.pvalue
     assert data["comparison"]["mmd2"] == pytest.approx(found.mmd2)
-    assert data["verdict"]["headline"] == f"{found.verdict}."
-    assert data["verdict"]["headline"].startswith("wide and narrow differ (p <= 0.002)")
+    assert data["verdict"]["headline"] == f"{found.verdict}.".replace("<=", "≤")
+    assert data["verdict"]["headline"].startswith("wide and narrow differ (p ≤ 0.002)")
     assert [measure["name"] for measure in data["measures"]] == ["wide", "narrow"]
     assert data["comparison"]["clearest"] == data["scales"]["start"] == found.test.clearest
     assert data["comparison"]["said"] == "p ≤ 0.002"

@@ -37,21 +37,21 @@ def heat_profile(
 ) -> HeatProfile:
     """The heat-kernel entropy profile and geometric effective sample size at every scale.
 
-    For weights w_i summing to one and the heat overlap s_t of two atoms,
+    For weights w_i summing to one and the heat overlap s_t of two points,
 
         gESS(t) = 1 / sum_ij w_i w_j s_t(x_i, x_j),    A(t) = sum_ij w_i w_j k_2t(x_i, x_j).
 
     Parameters
     ----------
     points : array-like, shape (n, d)
-        Atoms; unit vectors unless *space* says otherwise.
+        Points; unit vectors unless *space* says otherwise.
     weights, log_weights : array-like, shape (n,), optional
         At most one of them; neither need be normalised. Default: equal weights. Of a data frame, a column's name.
     space : Space, optional
         The manifold. Default: the unit sphere of the array's dimension.
     angles, times, resolutions : array-like, optional
         At most one of them: alpha = sqrt(8 t) in degrees; diffusion times; or the distance in degrees at which two
-        atoms overlap by 1/e (the choice for more than ten dimensions). Default: 60 scales that fit the cloud, see
+        points overlap by 1/e (the choice for more than ten dimensions). Default: 60 scales that fit the cloud, see
         `heatess.fitting.fitting_scales`.
     rtol : float
         Relative accuracy wanted; what was reached for `gess` is in the result's `error`. There is a `PrecisionWarning`
@@ -61,7 +61,7 @@ def heat_profile(
         Force an engine. All agree to *rtol*.
     pairs, rng : int, and Generator or int, optional
         Estimate from about this many random pairs instead, where all pairs would take hours: unbiased in 1 / gESS.
-        `error` then includes three standard errors, and what atoms and close pairs too rare to be drawn could add; the
+        `error` then includes three standard errors, and what points and close pairs too rare to be drawn could add; the
         truth lies outside in less than 1 case of 190. Not for meshes, point clouds and graphs, whose time is linear in
         n anyway. The randomness is that of *rng*.
     progress : bool
@@ -114,9 +114,9 @@ def gess(
 ) -> float:
     """Geometric effective sample size at one scale: give exactly one of *angle*, *time*, *resolution*.
 
-    It is the number of atoms that can be told apart, from 1 to the ordinary ESS. Parameters are as for `heat_profile`.
+    It is the number of points that can be told apart, from 1 to the ordinary ESS. Parameters are as for `heat_profile`.
 
-    Two atoms 15 degrees apart, seen at 5 degrees and at 60:
+    Two points 15 degrees apart, seen at 5 degrees and at 60:
 
     >>> import heatess as he
     >>> pair = [[1, 0, 0], [np.cos(np.radians(15)), np.sin(np.radians(15)), 0]]
@@ -148,11 +148,11 @@ def gess_ratio(
     rtol: float = 1e-8,
     progress: bool = False,
 ) -> float:
-    """GESS of the weighted atoms over gESS of the same atoms equally weighted: a resampling trigger.
+    """GESS of the weighted points over gESS of the same points equally weighted: a resampling trigger.
 
     Resample when it falls below a half, say. Unlike gESS / n it is about one again after resampling.
 
-    It cannot fall below 1 / gESS of the equally weighted atoms, its value with all weight on one of them. There is a
+    It cannot fall below 1 / gESS of the equally weighted points, its value with all weight on one of them. There is a
     `CalibrationWarning` where that floor is above a half: the scale is then too wide beside the cloud to tell anything.
 
     >>> import heatess as he

@@ -33,7 +33,7 @@ def potential(
     rtol: float = 1e-8,
     progress: bool = False,
 ) -> FloatArray:
-    """The overlap of all atoms with each of some points, or the smoothed density there.
+    """The overlap of all points with each of some points, or the smoothed density there.
 
         kind="overlap":  f_t(y) = sum_j w_j s_t(y, x_j),    so that  sum_i w_i f_t(x_i) = 1 / gESS(t),
         kind="density":  p_t(y) = sum_j w_j k_t(y, x_j),    the density of the heat with respect to normalised volume.
@@ -46,17 +46,17 @@ def potential(
     points, weights, log_weights, space, progress
         As for `heat_profile`.
     at : array-like, optional
-        Points y of the same space, one for each entry of the result. Default: the atoms themselves.
+        Points y of the same space, one for each entry of the result. Default: the points themselves.
     angle, time, resolution : float
         Exactly one of them: the scale.
     kind : {"overlap", "density"}
         What to sum.
     rtol : float
-        Absolute accuracy of the overlap potential as a share of its mean over the atoms, 1 / gESS.
+        Absolute accuracy of the overlap potential as a share of its mean over the points, 1 / gESS.
 
     Examples
     --------
-    Two atoms at one place and one far away, seen at 5 degrees:
+    Two points at one place and one far away, seen at 5 degrees:
 
     >>> import heatess as he
     >>> cloud = [[0, 0, 1], [0, 0, 1], [1, 0, 0]]

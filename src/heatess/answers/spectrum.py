@@ -34,9 +34,9 @@ class PowerSpectrum(Result):
     eigenvalues, multiplicities : ndarray
         lambda_l, and N_l as floating-point numbers, inf where they overflow.
     energies : ndarray
-        B_l, and zero for the uniform law; on a homogeneous space at most N_l, which a single atom reaches.
+        B_l, and zero for the uniform distribution; on a homogeneous space at most N_l, which a single point reaches.
     ess, n, space : float, int, Space
-        As for `HeatProfile`; equal independent atoms have B_l near N_l / n.
+        As for `HeatProfile`; equal independent points have B_l near N_l / n.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def power_spectrum(
 ) -> PowerSpectrum:
     """The energy of a weighted cloud in each level of the Laplacian.
 
-    On the sphere in R^p, B_1 = p R^2 is Rayleigh's statistic and B_2 Bingham's, both per atom. The energies add up to
+    On the sphere in R^p, B_1 = p R^2 is Rayleigh's statistic and B_2 Bingham's, both per point. The energies add up to
     the profile: mmd2(t) = sum_{l >= 1} exp(-2 lambda_l t) B_l.
 
     Parameters

@@ -50,7 +50,7 @@ class InputTypeError(InputError, TypeError):
 class KindError(InputError):
     """An answer that data of this kind do not have: a p-value or a band of what is no set of independent draws.
 
-    So it is for importance weights that a few atoms decide.
+    So it is for importance weights that a few points decide.
 
     >>> import heatess as he
     >>> sky = he.from_healpix(range(12), order="ring")

@@ -56,7 +56,7 @@ class Known:
     chains : int or None
         The number of Markov chains.
     labels : ndarray of str, or None
-        The name of each atom.
+        The name of each point.
     units : str or None
         The unit in which the file has its angles, "deg", "rad" or "hours".
     source : str
@@ -64,7 +64,7 @@ class Known:
     doubt : str
         Why the kind cannot be told, where the data hint at one: a question to the user. Empty if they do not.
     thinned : bool
-        Whether the atoms were chosen by `thin`, so that they are no draws any more.
+        Whether the points were chosen by `thin`, so that they are no draws any more.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Known:
         return replace(self, **changed) if changed else self
 
     def rows(self, rows: Any, n: int) -> Known:
-        """The same for some of *n* atoms: an index array, a mask or a slice.
+        """The same for some of *n* points: an index array, a mask or a slice.
 
         >>> Known(kind="chains", chains=2).rows([0, 1, 4], 6).chain_labels(3)
         array([0, 0, 1])
@@ -123,7 +123,7 @@ class Known:
         return replace(self, labels=labels, chain_of=of, chains=count, doubt=doubt)
 
     def chain_labels(self, n: int) -> IntArray:
-        """The chain of each of *n* atoms, a number.
+        """The chain of each of *n* points, a number.
 
         >>> Known(kind="chains", chains=2).chain_labels(4)
         array([0, 0, 1, 1])
@@ -135,11 +135,11 @@ class Known:
 
     @property
     def of_all(self) -> Known:
-        """What is known of all atoms together, without what each of them has of its own."""
+        """What is known of all points together, without what each of them has of its own."""
         return replace(self, labels=None, chain_of=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, of what is known of all atoms together.
+        """Plain values, of what is known of all points together.
 
         >>> Known(kind="cells", frame="galactic", cell=1.83).to_dict()["cell"]
         1.83

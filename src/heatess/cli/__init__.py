@@ -201,7 +201,7 @@ Examples:
 def compare(files: tuple[str, ...], **given: Any) -> None:
     """Profile several files at the same scales, and print gESS side by side.
 
-    For two files it also says how likely such a difference is by chance.
+    For two files it also says how often chance alone would make them differ as much.
     """
     from . import commands
 
@@ -222,7 +222,7 @@ Examples:
 @options.scales
 @options.statistic
 @options.weights_are
-@options.chance("Random draws. [none where the limit law is good, else 999]")
+@options.chance("Random draws. [none where the limit for many points is good, else 999]")
 @options.results
 @options.force
 @options.verbosity
@@ -247,7 +247,7 @@ Examples:
 @options.file
 @options.thinned
 @options.force
-@click.option("--size", type=click.IntRange(1), metavar="N", help="How many atoms to keep.")
+@click.option("--size", type=click.IntRange(1), metavar="N", help="How many points to keep.")
 @click.option("--error", type=click.FloatRange(0, min_open=True), metavar="X", help="Or: how much gESS may change.")
 @options.one_scale
 @options.accuracy
@@ -292,7 +292,7 @@ Examples:
 """
 
 
-@main.command(epilog=_ALIKE, short_help="List near duplicates: rows that say what others say too.")
+@main.command(epilog=_ALIKE, short_help="List near duplicates: rows that are close to many others.")
 @options.file
 @options.one_scale
 @click.option("--top", type=click.IntRange(1), default=20, metavar="N", help="How many rows to print. [20]")
@@ -302,7 +302,7 @@ Examples:
 @options.reading
 @options.verbosity
 def redundancy(file: str, **given: Any) -> None:
-    """List the rows of FILE that say what others say too: near duplicates, at one scale.
+    """List near duplicates: rows of FILE that are close to many others, at one scale.
 
     The redundancy of a row is 0 if it is by itself and near 1 among many. Of rows nearer to each
     other than the scale, the most redundant is printed, with its nearest neighbour.

@@ -1,4 +1,4 @@
-"""The work of `heatess redundancy`: which rows say what others say too, and what is nearest to them."""
+"""The work of `heatess redundancy`: which rows are close to many others, and what is nearest to them."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def inspect(file: str, options: Options) -> None:
     if origin is not None and origin.written not in ("", read_as):
         click.echo(f"angles: {origin.written} in the file, read as {read_as}")
     click.echo(f"known: {known_in_words(measure.known)}")
-    click.echo(f"atoms: {measure.n:,}, ordinary ESS {plain(measure.ess)}")
+    click.echo(f"points: {measure.n:,}, ordinary ESS {plain(measure.ess)}")
     scales = fitting_scales(measure)
     kind = "resolution" if scales.resolutions is not None else "angle" if measure.space.angular else "time"
     values, unit = getattr(scales, f"{kind}s"), ""
@@ -362,4 +362,4 @@ def _write(state: Accumulator, options: Options, seen: Any = None) -> None:
         raise click.ClickException(f"{out} was changed while this ran, and stays so; to add to it, run this again")
     with writing(out):
         state.save(out, replace=options["force"] or seen is not None)
-    note(options, f"wrote {out}: {state.n:,} atoms on {state.space!r}, degrees up to {state.max_degree}")
+    note(options, f"wrote {out}: {state.n:,} points on {state.space!r}, degrees up to {state.max_degree}")

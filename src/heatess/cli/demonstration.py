@@ -1,4 +1,4 @@
-"""The resampling example: ordinary ESS jumps although resampling only copies atoms; gESS does not."""
+"""The resampling example: ordinary ESS jumps although resampling only copies particles; gESS does not."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FILES = ("profile.png", "report.html", "profile.csv", "profile.json")
 
 #: Colatitude shown in the picture, in degrees; 99.7 % of the target lies within it.
 _CAP = 45
-#: A longitude with few atoms, where the circles have their labels.
+#: A longitude with few particles, where the circles have their labels.
 _EMPTY = math.radians(168)
 
 
@@ -52,7 +52,7 @@ class Demo:
 
     @property
     def distinct(self) -> int:
-        """Number of different atoms after resampling."""
+        """Number of different particles after resampling."""
         return int(np.count_nonzero(self.copies))
 
 
@@ -77,7 +77,7 @@ def resampling() -> Demo:
 
 
 def systematic(weights: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
-    """How often systematic resampling draws each atom: one uniform offset, then n equal steps.
+    """How often systematic resampling draws each particle: one uniform offset, then n equal steps.
 
     >>> systematic(np.array([0.5, 0.25, 0.25]), 4, np.random.default_rng(0))
     array([2, 1, 1])
@@ -89,10 +89,10 @@ def systematic(weights: FloatArray, n: int, rng: np.random.Generator) -> IntArra
 
 def story(demo: Demo) -> str:
     """The text of the demo: what it shows, a table before and after resampling, and why."""
-    rows = [["", "atoms", "distinct", "ESS", *(f"gESS {angle} deg" for angle in ANGLES)]]
+    rows = [["", "particles", "distinct", "ESS", *(f"gESS {angle} deg" for angle in ANGLES)]]
     for name, profile, distinct in (("before", demo.before, COUNT), ("after", demo.after, demo.distinct)):
         gess = [plain(profile.at(angle=angle).gess) for angle in ANGLES]
-        rows.append([f"{name} resampling", f"{profile.n:,}", f"{distinct:,}", plain(profile.ess), *gess])
+        rows.append([name, f"{profile.n:,}", f"{distinct:,}", plain(profile.ess), *gess])
     before, after = (plain(profile.at(angle=ANGLES[0]).gess) for profile in (demo.before, demo.after))
     point = (
         f"Resampling raised ESS from {plain(demo.before.ess)} to {plain(demo.after.ess)}. Distinguishable particles: "
@@ -134,7 +134,7 @@ def page(demo: Demo) -> str:
     profiles["after resampling"] = (demo.after, after)
     return page_of(
         profiles,
-        title="Resampling deceives ordinary ESS, but not gESS",
+        title=f"Resampling raised ESS from {plain(demo.before.ess)} to {plain(demo.after.ess)}, but not gESS",
         no_comparison="the second sample was drawn from the first, so that they are not independent",
         provenance={"Command": "heatess demo", "Version": f"heatess {__version__}"},
     )
@@ -154,7 +154,7 @@ def picture(demo: Demo) -> Any:
 
 
 def _draw_cap(ax: Axes, points: FloatArray, shares: FloatArray, color: str, note: str) -> None:
-    """Draw atoms around the pole in Lambert's equal-area projection; marker area is proportional to weight."""
+    """Draw particles around the pole in Lambert's equal-area projection; marker area is proportional to weight."""
     from matplotlib.patches import Circle
 
     look: dict[str, Any] = {"color": GREY, "fontsize": 8, "bbox": {"color": "white", "pad": 0.6}, "zorder": 0.9}
@@ -162,7 +162,7 @@ def _draw_cap(ax: Axes, points: FloatArray, shares: FloatArray, color: str, note
         radius = 2 * math.sin(math.radians(colatitude) / 2)
         ax.add_patch(Circle((0, 0), radius, fill=False, color="#c8c8c8", linewidth=0.8, zorder=0.7))
         x, y = radius * math.cos(_EMPTY), radius * math.sin(_EMPTY)
-        ax.text(x, y, f"{colatitude}°", ha="center", va="center", **look)  # below the atoms, so that none is hidden
+        ax.text(x, y, f"{colatitude}°", ha="center", va="center", **look)  # below the particles, so that none is hidden
     shown = (points[:, 2] > math.cos(math.radians(_CAP))) & (shares > 0)
     x, y, z = points[shown].T
     stretch = np.sqrt(2 / (1 + z))

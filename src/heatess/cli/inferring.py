@@ -89,15 +89,17 @@ def _p(pvalue: float) -> str:
 
 def _test_in_words(found: UniformityTest) -> str:
     """A sentence, a table of scales and one of low degrees."""
-    how = {"limit": "by the limit law", "monte carlo": f"by {found.draws:,} draws of uniform points with these weights"}
+    draws = f"by {found.draws:,} draws of uniform points with these weights"
+    how = {"limit": "by the limit for many points", "monte carlo": draws}
     blocks = f"{found.blocks:,} blocks of draws" if found.blocks else "the points"
     by = how.get(found.method, f"by {found.draws:,} random signs of {blocks}")
-    subject = "the law that the importance weights aim at" if found.weights_are == "importance" else "the points"
+    aimed = found.weights_are == "importance"
+    subject = "the distribution that the importance weights aim at" if aimed else "the points"
     if found.pvalue > SIGNIFICANT:
         verdict = f"No departure of {subject} from uniform was found"
         end = "; that is not proof that there is none."
     else:
-        verdict, end = f"{subject[0].upper()}{subject[1:]} {'is' if 'law' in subject else 'are'} not uniform", "."
+        verdict, end = f"{subject[0].upper()}{subject[1:]} {'is' if aimed else 'are'} not uniform", "."
     sentence = f"{verdict}: {found.pvalue_in_words()} {by}{end}"
     if found.name != "heat":
         row = [found.name, number(found.statistic), number(float(found.expected[0]))]
@@ -138,11 +140,11 @@ def _drawn(found: Any, title: str, draft: Path) -> None:
 
 
 def thin(file: str, options: Options) -> None:
-    """Keep some atoms, write them with their new weights, and say what that changes."""
+    """Keep some points, write them with their new weights, and say what that changes."""
     refuse_together(options, ("quiet", "verbose"), ("size", "error"))
     out: Path = options["out"]
     if not options["size"] and not options["error"]:
-        raise usage("say how far to go: --size N atoms, or --error X, the share by which gESS may change")
+        raise usage("say how far to go: --size N points, or --error X, the share by which gESS may change")
     scale_given(options, "say at which scale nothing must change")
     keep_apart([file], options)
     table = open_table(file)
@@ -189,7 +191,7 @@ def _thinned_in_words(found: Thinned) -> str:
 
 
 def banded(measure: Measure, profile: HeatProfile, options: Options) -> PopulationProfile | None:
-    """Estimates for the law behind the sample at the scales of a profile; None, with a note, for what is no sample."""
+    """The distribution behind the sample, at the scales of a profile; None, with a note, for what is no sample."""
     how = {"weights_are": options["weights_are"], **_how(options)}
     try:
         with warnings_printed():
@@ -200,7 +202,7 @@ def banded(measure: Measure, profile: HeatProfile, options: Options) -> Populati
 
 
 def band_table(profile: HeatProfile, found: PopulationProfile) -> str:
-    """Places and volume of the law at the scales of the table, with the ends of their bands."""
+    """Places and volume of the distribution at the scales of the table, with the ends of their bands."""
     level = f"{100 * found.level:g} %"
     unit = "deg" if found.space.angular else ""
     rows = [["angle" if unit else "distance", "places", "from", "to"], [unit, "", level, level]]
@@ -214,13 +216,13 @@ def band_table(profile: HeatProfile, found: PopulationProfile) -> str:
         for band, estimate, factor in quantities:
             cells += [number(factor * float(part[row])) for part in (estimate, band.lower, band.upper)]
         rows.append(cells)
-    head = "The law behind the sample, for independent draws"
+    head = "The distribution behind the sample, for independent draws"
     if found.withheld is not None:
         head += f" (no bands: {in_options(found.withheld)})"
     text = f"{head}:\n\n{columns(rows)}"
     if math.isfinite(found.resolution_limit):
         at = f"{found.resolution_limit:.3g}{f' {unit}' if unit else ''}"
-        text += f"\n\nBelow {at} gESS counts atoms rather than places: there the law fills more than the ESS of places."
+        text += f"\n\nBelow {at} you have too few points: there gESS counts the points themselves."
     return text
 
 
@@ -232,7 +234,7 @@ def compared(measures: Mapping[str, Measure], options: Options, scales: dict[str
     if draws is None:
         draws = 500 if total <= QUICK else 99 if total <= LONG else 0
         if not draws:
-            note(options, f"{total:,} atoms are many to resample, so the two are not tested; --draws 99 does it")
+            note(options, f"{total:,} points are many to resample, so the two are not tested; --draws 99 does it")
     if not draws:
         return None
     how = {"weights_are": options["weights_are"], "draws": draws, "rng": options["seed"], "rtol": options["rtol"]}

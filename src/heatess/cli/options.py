@@ -396,7 +396,7 @@ def directory(name: str, help: str) -> Callable[[F], F]:
     """The option for the directory that is written, by default *name*."""
     kind = click.Path(file_okay=False, path_type=Path)
     return _all(
-        click.option("--out", type=kind, default=Path(name), show_default=True, help=help),
+        click.option("-o", "--out", type=kind, default=Path(name), show_default=True, help=help),
         click.option("--force", is_flag=True, help="Replace files there that this command did not write."),
     )
 

@@ -59,12 +59,12 @@ def density(
     ----------
     points, weights, log_weights, space
         As for `heat_profile`. Or an `Accumulator`, whose coefficients are all that a density needs; or a dask array or
-        data frame, whose partitions are accumulated where they are. They keep no atoms, so there are no standard
-        errors, no draws, and nothing that leaves atoms out.
+        data frame, whose partitions are accumulated where they are. They keep no points, so there are no standard
+        errors, no draws, and nothing that leaves points out.
     angle, time, resolution : float, optional
         At most one of them: the scale.
     rtol : float
-        Accuracy of the density, as a share of its mean over the atoms.
+        Accuracy of the density, as a share of its mean over the points.
     progress : bool
         Say on stderr, after three seconds, for how long it has been at work.
 

@@ -77,17 +77,17 @@ class Region(Result):
     accuracy : float or ndarray
         Standard error of `area` from the places where the density was looked at; zero on nodes.
     area_error : float or ndarray
-        Standard error of `area` from the sample being finite: a tenth of the atoms left out in turn, and what the range
-        of scales that are as good within one standard error adds.
+        Standard error of `area` from the sample being finite: a tenth of the points left out in turn, and what the
+        range of scales that are as good within one standard error adds.
     held : float or ndarray
-        The share of the distribution behind the sample that the region holds, estimated by leaving each atom out. If it
-        is far below `level`, one scale does not fit all of the cloud, and the region is too small: ask for a calibrated
-        one. nan where there are no atoms, but sums over parts.
+        The share of the distribution behind the sample that the region holds, estimated by leaving each point out. If
+        it is far below `level`, one scale does not fit all of the cloud, and the region is too small: ask for a
+        calibrated one. nan where there are no points, but sums over parts.
     calibrated : bool
         Whether `threshold` was chosen so that `held` is the level.
     density, angle : Density, float
         The density whose region it is, and its scale: a coarser one than that of the density that was asked, where a
-        calibrated region must hold atoms that no other is near to.
+        calibrated region must hold points that no other is near to.
 
     Examples
     --------

@@ -103,12 +103,12 @@ class Density(Result):
 
     @property
     def n(self) -> int:
-        """Number of atoms."""
+        """Number of points."""
         return self.measure.n
 
     @property
     def ess(self) -> float:
-        """Ordinary effective sample size of the atoms."""
+        """Ordinary effective sample size of the points."""
         return self.measure.ess
 
     @cached_property
@@ -125,11 +125,11 @@ class Density(Result):
 
     @property
     def in_parts(self) -> bool:
-        """Whether it is made of sums over parts, without atoms."""
+        """Whether it is made of sums over parts, without points."""
         return isinstance(self.measure, Sums)
 
     def atoms(self, what: str) -> Measure:
-        """The atoms, which *what* needs; an `InputError` where there are only sums over parts.
+        """The points, which *what* needs; an `InputError` where there are only sums over parts.
 
         >>> import heatess as he
         >>> he.density([[0, 0, 1]], angle=20).atoms("a map of them").n
@@ -154,9 +154,9 @@ class Density(Result):
     def at(self, points: Any, *, error: bool = False) -> Any:
         """The density at each of some points: against uniform, or per unit of volume where that is infinite.
 
-        With *error* a pair of arrays: the density, and its standard error by the jackknife, atoms left out in turn. It
-        says how far the smoothed density of the sample is from the smoothed density of the law; what smoothing itself
-        takes from peaks is not in it.
+        With *error* a pair of arrays: the density, and its standard error by the jackknife, points left out in turn. It
+        says how far the smoothed density of the sample is from the smoothed density of the distribution; what smoothing
+        itself takes from peaks is not in it.
 
         >>> import heatess as he
         >>> law = he.density(he.samplers.uniform(1000, rng=0), angle=40)
@@ -217,7 +217,7 @@ class Density(Result):
     def sample(self, n: int, *, rng: np.random.Generator | int | None = None) -> NDArray[Any]:
         """*n* independent draws from the density, as checked points; nodes, by their number, on meshes and graphs.
 
-        An atom is drawn by its weight, and heat takes it from there for time t: at a distance by inverting its
+        A point is drawn by its weight, and heat takes it from there for time t: at a distance by inverting its
         distribution function, in a random direction. On nodes they are drawn from the density there.
 
         >>> import heatess as he
@@ -240,7 +240,7 @@ class Density(Result):
 
         That is a share of the density, as of a map. Where parts of a cloud are narrow and others wide, no one scale
         fits, and it holds much less of the distribution behind the sample, see `Region.held`. A *calibrated* region
-        does hold that share of it: its threshold is the quantile of the densities at the atoms, each left out.
+        does hold that share of it: its threshold is the quantile of the densities at the points, each left out.
 
         On S^2 the density is looked at on a spiral of points a tenth of the scale apart, on nodes at each of them, and
         elsewhere at 20,000 of its own draws; `accuracy` says what that leaves open, `area_error` what the sample does.

@@ -63,7 +63,7 @@ def draw_spectrum(spectrum: Any, ax: Axes | None = None, **style: Any) -> Axes:
         ax.plot(vanished, bottom, transform=ax.get_xaxis_transform(), color=line.get_color(), **look)
     level = 1 / spectrum.ess
     ax.set_ylim(*_padded([level, *energies[visible]], ax, number))
-    name = f"independent atoms: 1/ESS = {level:.3g}"
+    name = f"independent points: 1/ESS = {level:.3g}"
     ax.axhline(level, color=line.get_color(), gid=f"heatess-level-{number}", label=name, **LEVEL)
     ax.legend(loc="upper right", fontsize="small", frameon=False)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -85,7 +85,7 @@ def run(
     order = np.argsort(times, kind="stable")
     steps, seconds = plan(Question(measure, times[order], rtol, mmd2), method, engines)
     if seconds > WORTH_A_WORD:
-        announce(f"{measure.n:,} atoms on {measure.space!r}: about {in_time(seconds)}")
+        announce(f"{measure.n:,} points on {measure.space!r}: about {in_time(seconds)}")
     answers = [step.offer.run(step.part, progress) for step in steps]
     sums = HeatSums.joined([answer.sums for answer in answers])[np.argsort(order)]
     spectrum = answers[-1].spectrum

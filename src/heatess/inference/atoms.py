@@ -71,7 +71,7 @@ class Gradient(Result):
         >>> slope = he.gradient(he.samplers.fibonacci(50), angle=20)
         >>> ax = slope.plot()
         >>> ax.get_xlabel()
-        'atoms, from the largest gradient to the smallest'
+        'points, from the largest gradient to the smallest'
         """
         from .drawing.atoms import draw_gradient
 
@@ -98,7 +98,7 @@ def redundancy(
     rtol: float = 1e-8,
     progress: bool = False,
 ) -> FloatArray:
-    """How much of what an atom says others say too: 0 for an atom by itself, near 1 for one among many.
+    """Share of the overlap at each point that comes from the others: 0 for a point by itself, near 1 among many.
 
         redundancy_i = 1 - w_i / sum_j w_j s_t(x_i, x_j)
 
@@ -111,7 +111,7 @@ def redundancy(
     angle, time, resolution : float
         Exactly one of them: the scale.
     rtol : float
-        Absolute accuracy of the sum as a share of its mean over the atoms, 1 / gESS. For atoms with too little weight
+        Absolute accuracy of the sum as a share of its mean over the points, 1 / gESS. For points with too little weight
         for that it is summed again over pairs if they are few, which is good to about 1e-12; where even that leaves a
         redundancy uncertain by 1e-4, a `PrecisionWarning` says so.
     progress : bool
@@ -120,11 +120,11 @@ def redundancy(
     Returns
     -------
     ndarray, shape (n,)
-        From 0 to 1; 1 for an atom of zero weight.
+        From 0 to 1; 1 for a point of zero weight.
 
     Examples
     --------
-    Two atoms at one place and one far away:
+    Two points at one place and one far away:
 
     >>> redundancy([[0, 0, 1], [0, 0, 1], [1, 0, 0]], angle=5).round(6)
     array([0.5, 0.5, 0. ])
@@ -207,7 +207,7 @@ def gradient(
 
     Examples
     --------
-    Of three atoms, two are close together: less weight for them would help, and to move them apart:
+    Of three points, two are close together: less weight for them would help, and to move them apart:
 
     >>> close = [[0, 0, 1], [0, 0.6, 0.8], [1, 0, 0]]
     >>> found = gradient(close, angle=45)

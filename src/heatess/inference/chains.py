@@ -41,7 +41,7 @@ class ChainEss(OverScales):
     Attributes
     ----------
     ess : ndarray
-        Effective number of draws: so many independent ones would tell as much of the law at that scale.
+        Effective number of draws: so many independent ones would tell as much of the distribution at that scale.
     autocorrelation_times : ndarray
         Integrated autocorrelation time, n / ess: that many draws are worth one.
     rhat : ndarray

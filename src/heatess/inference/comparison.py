@@ -46,7 +46,8 @@ class Comparison(Result):
         How much of both is the same at each scale, from 0 to 1: 1 - MMD^2 / (A_a + A_b), with A the power of each. This
         is 1 for equal measures, 0 for those that do not overlap, and defined on spaces of infinite volume too.
     test : TwoSampleTest or None
-        The test whether both come from one law, at these scales; None for data that are no draws, see `no_test`.
+        The test whether both come from one distribution, at these scales; None for data that are no draws, see
+        `no_test`.
     no_test : str
         Why there is no test; empty if there is one.
     names : tuple of two str
@@ -59,7 +60,7 @@ class Comparison(Result):
     >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
     >>> found = he.compare(wide, narrow, names=("before", "after"), angles=[10, 20, 40], rng=2)
     >>> print(found.verdict)
-    before and after differ (p <= 0.002), most clearly at 20 degrees; before fills 7.9 places there and after 1.7
+    before and after differ (p <= 0.002), most clearly at 20 degrees; their distributions fill 7.9 and 1.7 places there
     """
 
     profiles: tuple[HeatProfile, HeatProfile]
@@ -96,10 +97,10 @@ class Comparison(Result):
 
     @property
     def places(self) -> tuple[FloatArray, FloatArray]:
-        """How many footprints of heat the laws behind a and b fill at each scale: k_2t(x, x) / A of the law.
+        """How many places the distributions behind a and b fill at each scale: k_2t(x, x) / A of each.
 
         From 1 / gESS = 1 / ESS + (1 - 1 / ESS) / places, which holds on the average for fixed weights; inf where no two
-        atoms overlap, and nan on meshes, point clouds and graphs, where footprints differ from place to place.
+        points overlap, and nan on meshes, point clouds and graphs, where footprints differ from place to place.
         """
         one, other = (_places(profile) for profile in self.profiles)
         return one, other
@@ -120,7 +121,8 @@ class Comparison(Result):
             sentence += f", most clearly at {test.scale_in_words(test.clearest)}"
         counts = [float(places[test.clearest]) for places in self.places]
         known = all(1 <= count < profile.ess for count, profile in zip(counts, self.profiles, strict=True))
-        return f"{sentence}; {a} fills {_count(counts[0])} there and {b} {_number(counts[1])}" if known else sentence
+        one, other = map(_number, counts)
+        return f"{sentence}; their distributions fill {one} and {other} places there" if known else sentence
 
     def _distance(self) -> str:
         """How much both share at three scales, from the finest to the coarsest."""
@@ -177,7 +179,7 @@ def compare(
 
     The result's `verdict` says it in one sentence. The p-value is that of `two_sample_test`, where all parameters but
     *names* are explained; *names* are what the sentence and the plot call the two samples. Maps and grids, trajectories
-    and complete lists, and importance weights that rest on a few atoms, have no p-value: of them it says how much they
+    and complete lists, and importance weights that rest on a few points, have no p-value: of them it says how much they
     share at fine, middle and coarse scales, and `no_test` says why.
 
     Returns
@@ -192,7 +194,7 @@ def compare(
     >>> narrow = he.samplers.von_mises_fisher(300, [0, 0, 1], 20, rng=1)
     >>> found = he.compare(wide, narrow, angles=[10, 20, 40, 80], names=("before", "after"), rng=2)
     >>> print(found.verdict)
-    before and after differ (p <= 0.002), most clearly at 20 degrees; before fills 8.1 places there and after 2.7
+    before and after differ (p <= 0.002), most clearly at 20 degrees; their distributions fill 8.1 and 2.7 places there
     """
     called = _checked_names(names)
     one, other = measures_of(a, b, space, weights, log_weights, called)
@@ -255,10 +257,6 @@ def _places(profile: HeatProfile) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = (1 - 1 / profile.ess) / gap
     return np.where(gap > 1e-12 / profile.gess, found, math.inf)
-
-
-def _count(value: float) -> str:
-    return f"{_number(value)} places" if _number(value) != "1" else "1 place"
 
 
 def _number(value: float) -> str:

@@ -54,7 +54,7 @@ class GoodnessOfFit(OverScales):
     fitted : bool
         Whether the distribution was fitted to the sample, and to each simulated one.
     n, ess, draws, space : int, float, int, Space
-        Number of atoms, ordinary effective sample size, number of simulated samples, and the manifold.
+        Number of points, ordinary effective sample size, number of simulated samples, and the manifold.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def goodness_of_fit(
     weights, log_weights, space, angles, times, resolutions
         As for `heat_profile`. Scales that are not given depend on the distribution and on n.
     fit : callable, optional
-        *fit(points)* gives the law of the family that fits these points, itself a function of n and rng.
+        *fit(points)* gives the distribution of the family that fits these points, itself a function of n and rng.
     weights_are : {"fixed"}, optional
         Say that weights that differ are independent of the points.
     chains : int or array-like, optional

@@ -55,7 +55,7 @@ class KSampleTest(OverScales):
     times, angles, resolutions : ndarray, shape (scales,)
         The scales, as in `HeatProfile`.
     n, ess : tuple
-        Number of atoms, and ordinary effective sample size, of each sample.
+        Number of points, and ordinary effective sample size, of each sample.
     draws, space : int, Space
         Number of permutations, and the manifold.
 

@@ -56,13 +56,13 @@ class MaximumEntropy(Result):
         KL(p_L || p_(L-1)) / total: the part of the structure that is new in degree L; nan where there is none.
     bic : ndarray
         (coefficients) log ESS - 2 ESS KL_L from the moments of the cloud without smoothing; nan where there
-        are fewer than ten draws (ESS) for each coefficient, or all atoms are at a few places. It is 0 for the uniform
-        law.
+        are fewer than ten draws (ESS) for each coefficient, or all points are at a few places. It is 0 for the uniform
+        distribution.
     total, beyond : float
         KL(p_t || uniform) of the smoothed cloud, and the share of it that is beyond the last degree.
     order : int or None
-        The degree of least `bic`, 0 for the uniform law; None if `bic` is nan at all degrees, so that nothing can be
-        selected.
+        The degree of least `bic`, 0 for the uniform distribution; None if `bic` is nan at all degrees, so that nothing
+        can be selected.
     coefficients, normalisers : tuple of ndarray, tuple of float
         For each degree theta, the factors of the real orthonormal harmonics of degrees 1 to L, and psi.
     time, ess, n, space : float, float, int, Space
@@ -100,7 +100,7 @@ class MaximumEntropy(Result):
     _drawing: ClassVar[str] = ".drawing.entropy:draw_shares"
 
     def density(self, points: Any, degree: int | None = None) -> FloatArray:
-        """Density of the law of that degree, by default the last, with respect to normalised volume.
+        """Density of the distribution of that degree, by default the last, with respect to normalised volume.
 
         >>> import heatess as he
         >>> cloud = he.samplers.von_mises_fisher(500, [0, 0, 1], 10.0, rng=0)
@@ -145,7 +145,8 @@ def maximum_entropy(
 ) -> MaximumEntropy:
     """How much of the structure of a cloud is explained by its moments of degree 1, 2, ...: circles and spheres S^2.
 
-    The law of largest entropy with the moments exp(-lambda_l t) a_lm of the smoothed cloud p_t up to degree L is
+    The distribution of largest entropy with the moments exp(-lambda_l t) a_lm of the smoothed cloud p_t up to degree L
+    is
 
         p_L = exp(theta . Y - psi),    KL(p_L || uniform) = theta . m - psi,
 
@@ -171,7 +172,7 @@ def maximum_entropy(
     ------
     PrecisionError
         If the scale is too fine for a grid, or the coefficients of a degree are not determined in double precision, as
-        for few atoms, or many in a small part of the space, at fine scales. The message says which max_degree or scale
+        for few points, or many in a small part of the space, at fine scales. The message says which max_degree or scale
         does.
 
     Examples

@@ -52,7 +52,7 @@ def mmd2(
         MMD^2(t) = integral of (p_t - q_t)^2 = sum over modes of exp(-2 lambda t) |a_k - b_k|^2,
 
     with p_t and q_t the densities of the two after the time t, with respect to normalised volume, and a_k, b_k their
-    coefficients. It falls with t. To the uniform law it is `HeatProfile.mmd2`.
+    coefficients. It falls with t. To the uniform distribution it is `HeatProfile.mmd2`.
 
     Weight that both have at the same place is taken away first, so that equal measures are exactly 0 apart, and nearly
     equal ones are as certain as what they differ by. On spaces with a transform (S^1, S^2, S^3, RP^2, RP^3, rotations,
@@ -63,7 +63,7 @@ def mmd2(
     Parameters
     ----------
     a, b : array-like or Measure
-        Points, or a `Measure` each. They need not have the same number of atoms.
+        Points, or a `Measure` each. They need not have the same number of points.
     weights, log_weights : pair, optional
         Weights of *a* and of *b*, (wa, wb), as for `heat_profile`; None in place of one of them for equal weights.
     space : Space, optional

@@ -98,7 +98,7 @@ def modes(
 ) -> Modes:
     """The modes of a cloud, wide and narrow ones, and the mode of each point.
 
-    Each atom is smoothed by the heat kernel at a width of its own, at which about m draws are within it, more closely
+    Each point is smoothed by the heat kernel at a width of its own, at which about m draws are within it, more closely
     where the cloud is dense: the density is
 
         f(y) = sum_j w_j k_2t_j(y, x_j),    se(y)^2 = sum_j w_j^2 (k_2t_j(y, x_j) - f(y))^2.

@@ -19,7 +19,7 @@ PRIOR_WEIGHT, PRIOR = 10, 0.5
 
 
 def pareto_k(log_weights: ArrayLike | None = None, *, weights: ArrayLike | None = None) -> float:
-    """Tail index k of importance weights: the law of the largest is fitted by a generalised Pareto law.
+    """Tail index k of importance weights: a generalised Pareto distribution is fitted to the largest ones.
 
         P(w > u + x | w > u) = (1 + k x / sigma)^(-1 / k)
 

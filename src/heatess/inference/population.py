@@ -38,33 +38,33 @@ DOUBT = 1e-3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PopulationProfile(scales.OverScales):
-    """Estimates for the law behind a sample at every scale, with confidence bands; see `population_profile`.
+    """Estimates for the distribution behind a sample at every scale, with confidence bands; see `population_profile`.
 
     Attributes
     ----------
     times, angles, resolutions : ndarray
         Scales, as in `HeatProfile`.
     places : Band
-        k_2t(x, x) / A: how many heat footprints the law fills. Not clipped: where chance makes the estimate of A
-        smaller than one, it is above k_2t(x, x) and above its band, and it is inf where that of A is not positive.
+        k_2t(x, x) / A: how many heat footprints the distribution fills. Not clipped: where chance makes the estimate of
+        A smaller than one, it is above k_2t(x, x) and above its band, and it is inf where that of A is not positive.
         The repr and the command line tell `possible_places`, which are not.
     volume, divergence : Band
         Occupied volume fraction 1 / A and Renyi-2 divergence log A, with the estimate of A clipped to A >= 1.
     mmd2 : Band
-        A - 1, the squared MMD of the law to uniform. The estimate is unbiased, and so may be negative. On spaces of
-        infinite volume these three are nan.
+        A - 1, the squared MMD of the distribution to uniform. The estimate is unbiased, and so may be negative. On
+        spaces of infinite volume these three are nan.
     level : float
         Confidence level of all bands.
     ess, n : float, int
-        Ordinary effective sample size, 1 / sum w_i^2, and number of atoms.
+        Ordinary effective sample size, 1 / sum w_i^2, and number of points.
     pareto_k : float
         Tail index of the weights, see `pareto_k`; nan if they are equal or too few for a tail.
     weights_are : {"fixed", "importance"}
         Where the weights come from.
     resolution_limit : float
         The scale sqrt(8 t), in degrees or in the unit of distance, at which `places` equals ESS. At finer scales gESS
-        tells of the sample, at coarser ones of the law. It is nan if this lies outside the scales: all of them are
-        below the limit if `places` is above ESS at all, and above it if below.
+        tells of the sample, at coarser ones of the distribution. It is nan if this lies outside the scales: all of them
+        are below the limit if `places` is above ESS at all, and above it if below.
     withheld : str or None
         Why there are no bands; lower and upper ends are then nan. None if there are.
     space : Space
@@ -165,7 +165,7 @@ class PopulationProfile(scales.OverScales):
         return f"PopulationProfile({facts}: {count}, places {found}{limit}; {note})"
 
     def possible_places(self) -> FloatArray:
-        """The estimate of `places` as it is told in words: at most the k_2t(x, x) of a uniform law.
+        """The estimate of `places` as it is told in words: at most the k_2t(x, x) of a uniform distribution.
 
         >>> import heatess as he
         >>> even = he.population_profile(he.samplers.fibonacci(200), angles=[20])
@@ -201,16 +201,17 @@ def population_profile(
     rng: np.random.Generator | int | None = None,
     progress: bool = False,
 ) -> PopulationProfile:
-    """Estimates for the law that a sample was drawn from, at every scale, with confidence bands.
+    """Estimates for the distribution that a sample was drawn from, at every scale, with confidence bands.
 
-    `heat_profile` describes the atoms. If they are independent draws, the power A_hat of the sample is larger than the
-    power A of the law, because every atom overlaps with itself. With S = sum w_i^2 = 1 / ESS and k0 = k_2t(x, x),
+    `heat_profile` describes the points. If they are independent draws, the power A_hat of the sample is larger than the
+    power A of the distribution, because every point overlaps with itself. With
+    S = sum w_i^2 = 1 / ESS and k0 = k_2t(x, x),
 
         A_U = (A_hat - S k0) / (1 - S),       places = k0 / A,
 
     A_U is unbiased for weights that do not depend on the points. Importance weights do; for them the bias that is left
-    is removed by the jackknife, which leaves out each atom in turn. `places` counts the heat footprints that the law
-    fills, whatever the number of atoms. For fixed weights
+    is removed by the jackknife, which leaves out each point in turn. `places` counts the heat footprints that the
+    distribution fills, whatever the number of points. For fixed weights
 
         1 / gESS = 1 / ESS + (1 - 1 / ESS) / places
 
@@ -223,9 +224,9 @@ def population_profile(
     thinned first, and maps, grids, trajectories and complete lists are refused with a `KindError`.
 
     Bands are withheld, with the reason in `withheld`, where simulations showed them to be wrong: for fixed weights
-    with an ESS below 10, and for importance weights if fewer than 25 atoms carry their variance, (sum w^2)^2 / sum
+    with an ESS below 10, and for importance weights if fewer than 25 points carry their variance, (sum w^2)^2 / sum
     w^4, or if `pareto_k` is above 0.7. There is a `CalibrationWarning` for an ESS below 25, for importance weights with
-    fewer than 50 atoms that carry their variance or with k above 0.5, and if more than 5 % of the atoms are exact
+    fewer than 50 points that carry their variance or with k above 0.5, and if more than 5 % of the points are exact
     copies of others, as they are after resampling: copies are not independent draws.
 
     The time is linear in n where `heat_profile` is: with a transform, in flat space of up to three dimensions, and at
@@ -241,8 +242,8 @@ def population_profile(
         Confidence level, from 0.5 to 0.999.
     weights_are : {"fixed", "importance"}, optional
         "fixed": deterministic, or drawn independently of the points. "importance": functions of the points, such as
-        target over proposal density; the law is then the target. Default: importance, or fixed if all but zeros are
-        equal.
+        target over proposal density; the distribution is then the target. Default: importance, or fixed if all but
+        zeros are equal.
     chains : int or array-like, shape (n,), optional
         As for `uniformity_test`.
     rtol : float
@@ -260,7 +261,7 @@ def population_profile(
 
     Examples
     --------
-    A von Mises-Fisher law with kappa = 10 fills 14.1 places at 10 degrees, known to about 10 % from 400 draws:
+    A von Mises-Fisher distribution with kappa = 10 fills 14.1 places at 10 degrees, known to about 10 % from 400 draws:
 
     >>> import heatess as he
     >>> cloud = he.samplers.von_mises_fisher(400, [0, 0, 1], 10.0, rng=1)

@@ -28,7 +28,7 @@ class Summary(Result):
     Attributes
     ----------
     n, resultant_length, bingham_energy : int, float, float
-        Number of atoms, R = |sum w x| and B_2; the last two are nan off spheres.
+        Number of points, R = |sum w x| and B_2; the last two are nan off spheres.
     ess, perplexity_ess : float
         1 / sum w^2 and exp(entropy of w).
     angles, unit : tuple of float, str

@@ -41,7 +41,7 @@ CLOSE, RAISES = 1.05, 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Thinned(Result):
-    """Some of the atoms with new weights, and what that changes; see `thin`.
+    """Some of the points with new weights, and what that changes; see `thin`.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Thinned(Result):
     measure : Measure
         The thinned measure, for any function that takes points.
     n, size : int
-        Numbers of atoms before and after.
+        Numbers of points before and after.
     time, space : float, Space
         The scale, and the manifold.
 
@@ -92,7 +92,7 @@ class Thinned(Result):
 
     @property
     def size(self) -> int:
-        """Number of atoms kept."""
+        """Number of points kept."""
         return len(self.indices)
 
     @property
@@ -131,7 +131,7 @@ def thin(
 ) -> Thinned:
     """A smaller weighted set that is the same at one scale and above, with a certificate of what it changes.
 
-    Of the atoms, some are kept and weighted anew so that MMD_t between the two measures is small. With A the power,
+    Of the points, some are kept and weighted anew so that MMD_t between the two measures is small. With A the power,
     A = k_2t(x, x) / gESS, the triangle inequality gives
 
         |sqrt A_P - sqrt A_Q| <= MMD_t,    so    |log gESS_P - log gESS_Q| <= 2 log(1 + MMD_t / sqrt(min(A_P, A_Q))).
@@ -139,30 +139,30 @@ def thin(
     `bound` is the largest of the right side over the scale given and all coarser ones, rounded up. On spaces of
     infinite volume, and on meshes, point clouds and graphs, it is for the scale given alone.
 
-    Atoms are chosen by kernel herding, then improved in at most 15 rounds: the best non-negative weights, and new atoms
-    by matching pursuit in place of those that get none. Nothing is random. Time and memory are linear in n wherever
-    `potential` is. Beyond 8,192 atoms, or eight for each that is kept, only so many of them, evenly spaced by weight,
-    may be chosen; all of them count in the MMD.
+    Points are chosen by kernel herding, then improved in at most 15 rounds: the best non-negative weights, and new
+    points by matching pursuit in place of those that get none. Nothing is random. Time and memory are linear in n
+    wherever `potential` is. Beyond 8,192 points, or eight for each that is kept, only so many of them, evenly spaced by
+    weight, may be chosen; all of them count in the MMD.
 
     Parameters
     ----------
     points, weights, log_weights, space
         As for `heat_profile`.
     size : int
-        Keep at most so many atoms, up to 6,000. Fewer are kept where more would not help. If there are no more distinct
-        ones than this, all are kept, their duplicates merged, and nothing changes.
+        The largest number of points to keep, up to 6,000. Fewer are kept where more would not help. If there are no
+        more distinct ones than this, all are kept, their duplicates merged, and nothing changes.
     error : float
         In place of *size*: keep few, such that gESS changes by a factor of at most 1 + *error*, as `bound` certifies.
     angle, time, resolution : float
         Exactly one of them: the finest scale that matters.
     rtol : float
-        Accuracy of the sums that atoms are chosen by and that the certificate is made of, which counts it in.
+        Accuracy of the sums that points are chosen by and that the certificate is made of, which counts it in.
     progress : bool
         Say on stderr, after three seconds, for how long it has been at work.
 
     Examples
     --------
-    Three thousand atoms in four modes, seen at 20 degrees and above, are as good as forty:
+    Three thousand points in four modes, seen at 20 degrees and above, are as good as forty:
 
     >>> import heatess as he
     >>> cloud = he.samplers.tetrahedral(3000, 140.0, rng=1)

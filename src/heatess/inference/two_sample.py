@@ -36,7 +36,7 @@ MOST_DRAWS = 10**6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TwoSampleTest(OverScales):
-    """The test whether two weighted samples come from one law, see `two_sample_test`.
+    """The test whether two weighted samples come from one distribution, see `two_sample_test`.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class TwoSampleTest(OverScales):
     times, angles, resolutions : ndarray
         The scales, as in `HeatProfile`.
     n, ess : tuple of two
-        Number of atoms, and ordinary effective sample size, of a and b.
+        Number of points, and ordinary effective sample size, of a and b.
     blocks : tuple of two
         Number of blocks in which draws of Markov chains were kept together; 0 for independent draws.
     draws, weights_are : int, str
@@ -160,7 +160,7 @@ def two_sample_test(
     rng: np.random.Generator | int | None = None,
     progress: bool = False,
 ) -> TwoSampleTest:
-    """Test whether two weighted samples come from one law: one p-value over all scales.
+    """Test whether two weighted samples come from one distribution: one p-value over all scales.
 
     At each scale the two are MMD(t) apart, as `mmd` says. The statistic is the largest MMD(t) over scales, each less
     the mean and over the standard deviation of those of resampled samples:
@@ -173,7 +173,7 @@ def two_sample_test(
     independent of the points) the points of both samples are permuted over the weights, which is exact for any number
     of points. *Importance* weights are functions of the points, so points cannot change places. Then the influence
     w_i / (1 - w_i) of each point on its own sample gets a random sign: that is right for large samples, and refused
-    with a `KindError` where fewer than 25 atoms carry the variance of the weights of either, (sum w^2)^2 / sum w^4, or
+    with a `KindError` where fewer than 25 points carry the variance of the weights of either, (sum w^2)^2 / sum w^4, or
     where `pareto_k` is above 0.7. If the weights of one sample are importance weights, both are resampled so.
 
     Points must be independent draws, or those of Markov chains, in their order. Blocks of up to three autocorrelation
@@ -189,7 +189,7 @@ def two_sample_test(
     Parameters
     ----------
     a, b : array-like or Measure
-        Points, or a `Measure` each. Atoms of zero weight are left out.
+        Points, or a `Measure` each. Points of zero weight are left out.
     weights, log_weights : pair, optional
         Weights of *a* and of *b*, (wa, wb), as for `heat_profile`; None in place of one of them for equal weights.
     space : Space, optional

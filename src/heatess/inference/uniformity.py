@@ -56,12 +56,13 @@ class UniformityTest(scales.OverScales):
     ----------
     pvalue : float
         One p-value over all scales and low degrees, or that of the statistic that was asked for. p-values of the limit
-        law below 1e-300 are given as that: none is zero. It is computed to ten digits, but is the law of infinitely
-        many points; `pvalue_in_words` says what may be claimed.
+        distribution below 1e-300 are given as that: none is zero. It is computed to ten digits, but is the distribution
+        of infinitely many points; `pvalue_in_words` says what may be claimed.
     times, angles, resolutions : ndarray, shape (scales,)
         The scales; nan for a statistic that has none.
     statistics : ndarray, shape (scales,)
-        T = (A - 1) / sum w^2 = ESS MMD^2 to the uniform law, at each scale; or the statistic that was asked for.
+        T = (A - 1) / sum w^2 = ESS MMD^2 to the uniform distribution, at each scale; or the statistic that was asked
+        for.
     expected : ndarray, shape (scales,)
         Its mean for independent uniform points, k_2t(x, x) - 1; of Markov chains, that of the resampled ones.
     pvalues : ndarray, shape (scales,)
@@ -140,7 +141,7 @@ class UniformityTest(scales.OverScales):
         return float(self.statistics[0] if len(every) == 1 else cauchy(every))
 
     def pvalue_in_words(self) -> str:
-        """The p-value as it may be claimed: the limit law is that of infinitely many points, and not told below 1e-6.
+        """The p-value in words, "p < 1e-6" below that: the limit distribution is that of infinitely many points.
 
         >>> import heatess as he
         >>> he.uniformity_test(he.samplers.von_mises_fisher(300, [0, 0, 1], 1.0, rng=1)).pvalue_in_words()
@@ -185,18 +186,18 @@ def uniformity_test(
 
         T(t) = (A(t) - 1) / sum w^2 = ESS sum_l exp(-2 lambda_l t) B_l,
 
-    with B_l the level energies. For independent uniform points its mean is k_2t(x, x) - 1, and its law tends to that
-    of sum_l exp(-2 lambda_l t) chi2(N_l). Coarse scales see one broad mode, fine scales see small clusters. The
+    with B_l the level energies. For independent uniform points its mean is k_2t(x, x) - 1, and its distribution tends
+    to that of sum_l exp(-2 lambda_l t) chi2(N_l). Coarse scales see one broad mode, fine scales see small clusters. The
     degrees 1 to 4 are tested on their own as well (Rayleigh's and Bingham's statistics, and the next two). The
-    p-values are combined by the mean of cot(pi p), whose law is calibrated, so `pvalue` needs no correction for having
-    looked at many scales.
+    p-values are combined by the mean of cot(pi p), whose distribution is calibrated, so `pvalue` needs no correction
+    for having looked at many scales.
 
     How p-values are found (`method` of the result says which):
 
-    - "limit": from the limit law, with the exact mean and variance for these weights (for a classical *statistic* the
-      limit as it stands in books: Rayleigh's p-value is the tail of a chi-square law at n p R^2). Used from an ESS of
-      50 on, if no weight is too large and at least 30 pairs are expected within one footprint at the finest scale.
-      Nothing is random.
+    - "limit": from the limit distribution, with the exact mean and variance for these weights (for a classical
+      *statistic* the limit as it stands in books: Rayleigh's p-value is the tail of a chi-square distribution at n p
+      R^2). Used from an ESS of 50 on, if no weight is too large and at least 30 pairs are expected within one footprint
+      at the finest scale. Nothing is random.
     - "monte carlo": everywhere else, and if *draws* are given. Uniform points with the same weights are drawn again
       and again; the p-value is exact.
     - "multiplier": for importance weights, see *weights_are*, and for Markov chains, see *chains*.
@@ -224,8 +225,8 @@ def uniformity_test(
         "fixed": the weights are equal, or do not depend on the points. The question is whether the points are
         independent and uniform. "importance": the weights are functions of the points, such as target over proposal.
         The question is then whether the *target* is uniform, and the points themselves need not be. Signs drawn at
-        random for each atom give the law of T around its own mean; it is approximate, and refused with a
-        `KindError` where fewer than 25 atoms carry the variance of the weights, (sum w^2)^2 / sum w^4, or where
+        random for each point give the distribution of T around its own mean; it is approximate, and refused with a
+        `KindError` where fewer than 25 points carry the variance of the weights, (sum w^2)^2 / sum w^4, or where
         `pareto_k` is above 0.7. One transform a draw serves all scales where the space has
         one, in linear time; elsewhere all pairs are summed, each once for all draws. Default: "importance" if weights
         are given and differ, zeros aside, else "fixed".
@@ -235,7 +236,8 @@ def uniformity_test(
         statistics are enlarged by what blocks share with their neighbours; see `two_sample_test`. Nearly independent
         draws are taken for independent ones. Default: the chains that a `Measure` knows.
     draws : int, optional
-        Number of random draws: at least 19. With it, the limit law is not used. Default where draws are needed: 999.
+        Number of random draws: at least 19. With it, the limit distribution is not used. Default where draws are
+        needed: 999.
     rng : numpy.random.Generator or int, optional
         Where chance enters. Give it to be able to repeat a result; without it, draws differ from call to call.
     progress : bool

@@ -43,18 +43,18 @@ class Measure(Tidied):
     points, weights, log_weights, space
         As for `heat_profile`.
     kind : str, optional
-        What the atoms are: "draws" (independent), "weighted draws" (with importance weights), "chains" (the draws of
+        What the points are: "draws" (independent), "weighted draws" (with importance weights), "chains" (the draws of
         Markov chains, in their order), "trajectory", "cells" (of a map or grid) or "complete" (all there are).
         Tests and bands are for draws alone. Default: what *points* say, if they say it.
     frame : str, optional
         Of directions: "icrs", "galactic", "ecliptic", "geographic", "sample". Default: what *points* say.
     labels : sequence of str, or str, optional
-        The name of each atom; of a data frame also the name of a column.
+        The name of each point; of a data frame also the name of a column.
 
     Attributes
     ----------
     space, points : Space, ndarray
-        The manifold, and one atom per row, in the space's own checked form.
+        The manifold, and the points, one per row, in the space's own checked form.
     weights : ndarray, shape (n,)
         Not negative, summing to one.
     known : Known
@@ -73,7 +73,7 @@ class Measure(Tidied):
     >>> round(he.gess(pair, angle=5), 6)
     1.6
 
-    What is known stays with the atoms, whichever of them are taken:
+    What is known stays with the points, whichever of them are taken:
 
     >>> poles = he.Measure([[0, 0, 1], [0, 0, -1], [1, 0, 0]], kind="complete", labels=["north", "south", "zero"])
     >>> poles[poles.points[:, 2] != 0].known.labels
@@ -278,7 +278,7 @@ class Measure(Tidied):
 
     @property
     def n(self) -> int:
-        """Number of atoms, those of zero weight included."""
+        """Number of points, those of zero weight included."""
         return len(self.weights)
 
     @cached_property
@@ -290,11 +290,11 @@ class Measure(Tidied):
 
     @property
     def equally_weighted(self) -> Measure:
-        """The same atoms with equal weights."""
+        """The same points with equal weights."""
         return Measure.trusted(self.space, self.points, even_weights(self.n), self.known)
 
     def support(self) -> Measure:
-        """The same measure without its atoms of zero weight.
+        """The same measure without its points of zero weight.
 
         >>> import heatess as he
         >>> he.Measure([[0, 0, 1], [0, 1, 0]], [1, 0]).support()
@@ -306,7 +306,7 @@ class Measure(Tidied):
         return Measure.trusted(self.space, self.points[kept], self.weights[kept], self.known.rows(kept, self.n))
 
     def coalesced(self) -> Measure:
-        """The same measure with exact duplicates merged and atoms of zero weight dropped.
+        """The same measure with exact duplicates merged and points of zero weight dropped.
 
         >>> import heatess as he
         >>> he.Measure([[0, 0, 1], [0, 0, 1], [0, 1, 0]]).coalesced().weights.round(3)

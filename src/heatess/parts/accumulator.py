@@ -91,7 +91,7 @@ class Accumulator:
     """A weighted cloud seen in parts: add them, merge them, save them, and ask for the profile of the whole.
 
     Weights and log-weights of all parts are on one common scale: give them as they are, not shifted part by part.
-    Memory does not grow with the number of atoms.
+    Memory does not grow with the number of points.
 
     Parameters
     ----------
@@ -131,17 +131,17 @@ class Accumulator:
 
     @property
     def n(self) -> int:
-        """Atoms seen."""
+        """Points seen."""
         return self._sums.n
 
     @property
     def ess(self) -> float:
-        """Ordinary effective sample size of all atoms seen."""
+        """Ordinary effective sample size of all points seen."""
         return self.sums.ess
 
     @property
     def sums(self) -> PartSums:
-        """The sums over all atoms seen; an `InputError` if they have no weight."""
+        """The sums over all points seen; an `InputError` if they have no weight."""
         return self._sums.checked()
 
     def add(
@@ -152,7 +152,7 @@ class Accumulator:
         log_weights: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Self:
-        """Add atoms, and return the accumulator itself. Without weights each atom weighs 1.
+        """Add points, and return the accumulator itself. Without weights each point weighs 1.
 
         *frame* is that of directions, see `Measure`. Those in another frame of the sky than the first ones are turned
         into it, and a `FrameWarning` says so; what cannot be turned is refused.
@@ -201,7 +201,7 @@ class Accumulator:
         resolutions: ArrayLike | None = None,
         rtol: float = 1e-8,
     ) -> HeatProfile:
-        """The heat profile of all atoms seen; refused where the degree does not certify *rtol*.
+        """The heat profile of all points seen; refused where the degree does not certify *rtol*.
 
         >>> import heatess as he
         >>> parts = he.Accumulator(max_degree=160).add(he.samplers.fibonacci(300))

@@ -63,13 +63,13 @@ class HeatProfile(scales.OverScales):
     times, angles : ndarray
         Diffusion times t, and alpha = sqrt(8 t) in degrees (in the unit of distance where distances are not angles).
     resolutions : ndarray
-        Distance at which two atoms overlap by exactly 1/e, in the unit of `angles`; nan where all pairs overlap more.
+        Distance at which two points overlap by exactly 1/e, in the unit of `angles`; nan where all pairs overlap more.
     gess : ndarray
         Geometric effective sample size, 1 / sum_ij w_i w_j s_t(x_i, x_j), in [1, ess].
     volume, divergence : ndarray
         Occupied volume fraction U2 = 1 / A, zero where it underflows, and Renyi-2 divergence from uniform, D2 = log A.
     mmd2 : ndarray
-        A - 1, the squared MMD to the uniform law with kernel k_2t; inf where it overflows.
+        A - 1, the squared MMD to the uniform distribution with kernel k_2t; inf where it overflows.
     dimension : ndarray
         Order-two dimension, - d log gESS / d log alpha, from the exact derivative.
     error : ndarray
@@ -77,7 +77,7 @@ class HeatProfile(scales.OverScales):
         an estimate. A warning says so where `mmd2` is less certain than four times this and 1e-4; chance, with *pairs*,
         moves it by (1 + 1 / mmd2) times this.
     ess, n : float, int
-        Ordinary effective sample size, 1 / sum w_i^2, and number of atoms.
+        Ordinary effective sample size, 1 / sum w_i^2, and number of points.
     space, method : Space, str
         The manifold, and the engines that ran, for instance "spectral" or "local+spectral".
     known : Known
@@ -160,16 +160,16 @@ class HeatProfile(scales.OverScales):
     def plateaus(self) -> Plateaus:
         """The ranges of scales over which the cloud consists of a certain number of modes, from fine to coarse.
 
-        The count is that of the law behind independent draws, 1 / sum of squared shares of the modes, so that unequal
-        modes count as fewer, and single draws do not count as modes. With G = (1 - 1 / ESS) / (1 / gESS - 1 / ESS),
-        D the dimension of the space and d = - d log G / d log alpha,
+        The count is that of the distribution behind independent draws, 1 / sum of squared shares of the modes, so that
+        unequal modes count as fewer, and single draws do not count as modes. With G = (1 - 1 / ESS) / (1 / gESS - 1 /
+        ESS), D the dimension of the space and d = - d log G / d log alpha,
 
             N = G (1 - d / D)^(D/2)
 
         is free of the blur within modes: constant in alpha, if they are Gaussian and far apart. On compact spaces the
         formula is the one that is exact there, for modes that spread like heat. A plateau is a range over which N
         changes no faster than alpha^0.3, at least a factor of 1.4 long, with N up to ESS / 2, where blur within
-        modes is at most four times that of the scale, and the law is not nearly uniform.
+        modes is at most four times that of the scale, and the distribution is not nearly uniform.
 
         On meshes, point clouds and hyperbolic spaces the flat formula is an approximation. Where modes are of very
         different width, scales finer than the widest show the narrow ones alone, against the whole: two of four modes

@@ -57,9 +57,9 @@ def report(
 ) -> Path:
     """Write a report on one or several measures: one HTML file that needs no network and no other file.
 
-    It shows the verdict in words, the curves of the profile, the atoms and their smoothed density as they are seen at
-    each scale, the power spectrum, single atoms, tables, methods and caveats. Two measures are tested for a difference.
-    What is not defined on a space, or would take long, is left out, and the page says why.
+    It shows the verdict in words, the curves of the profile, the points and their smoothed density as they are seen at
+    each scale, the power spectrum, single points, tables, methods and caveats. Two measures are tested for a
+    difference. What is not defined on a space, or would take long, is left out, and the page says why.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def page_of(
     if comparison is not None and comparison.no_test:
         comparison = replace(comparison, no_test=spelled(comparison.no_test))
     with _kept_warnings() as heard:
-        profiles = _at_round_scales(profiled, comparison)
+        profiles = _at_round_scales(profiled, comparison, rtol)
         entries = [
             entry_of(name, profile, part, weights_are, rtol)
             for profile, (name, (_, part)) in zip(profiles, profiled.items(), strict=True)
@@ -169,15 +169,15 @@ def page_of(
 
 
 def _at_round_scales(
-    profiled: Mapping[str, tuple[HeatProfile, Measure | None]], comparison: Comparison | None
+    profiled: Mapping[str, tuple[HeatProfile, Measure | None]], comparison: Comparison | None, rtol: float
 ) -> tuple[HeatProfile, ...]:
     """The profiles, with round scales among theirs and that of the verdict on two."""
     about = {"" if part is None else part.about for _, part in profiled.values()}
     exact = None
     if comparison is not None and comparison.test is not None:
         exact = float(comparison.test.times[comparison.test.clearest])
-    profiles = [profile for profile, _ in profiled.values()]
-    return with_round_scales(profiles, about.pop() if len(about) == 1 else "", exact)
+    profiles, measures = zip(*profiled.values(), strict=True)
+    return with_round_scales(profiles, measures, about.pop() if len(about) == 1 else "", exact, rtol)
 
 
 def _computed(

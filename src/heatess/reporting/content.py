@@ -287,7 +287,7 @@ def _comparison(comparison: Comparison, profile: HeatProfile) -> dict[str, Any]:
     told = {
         "scales": scales[order].tolist(),
         "mmd2": comparison.mmd2[order].tolist(),
-        "verdict": f"{comparison.verdict}: {comparison.no_test}." if test is None else comparison.verdict,
+        "verdict": f"{comparison.verdict}: {comparison.no_test}." if test is None else _sentence(comparison.verdict),
     }
     if test is None:
         return told
@@ -303,6 +303,11 @@ def _comparison(comparison: Comparison, profile: HeatProfile) -> dict[str, Any]:
             "clearest": clearest,
         }
     )
+
+
+def _sentence(verdict: str) -> str:
+    """A verdict of the library as a sentence of a page; it begins with the name of a measure, or with "no"."""
+    return f"{'N' if verdict.startswith('no ') else verdict[0]}{verdict[1:]}.".replace("<=", "≤")
 
 
 def finite(value: Any) -> Any:

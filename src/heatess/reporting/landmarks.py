@@ -9,15 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from ..answers.heat_profile import heat_profile
 from ..base.arrays import FloatArray
 from ..base.directions import KM_PER_DEGREE
-from ..base.errors import InputError
+from ..base.errors import CostError, InputError, PrecisionError
+from ..measures.measure import Measure
 from ..profiles.default_scales import COUNT
 from ..profiles.profile import HeatProfile, ProfilePoint
 from .terms import scale_kind, scale_values
 
 #: Round numbers of a decade, buttons at most, and how near a round scale another one is replaced by it.
 ROUND, MOST_BUTTONS, NEAR = (1.0, 2.0, 5.0), 9, 0.03
+
+#: Points up to which round scales are computed that the profile does not hold.
+MOST_POINTS = 100_000
 
 #: How near a scale must be to a round one, by ratio, to get its button where no round one could be computed.
 NEARLY = 0.1
@@ -38,25 +43,51 @@ def sorted_profile(profile: HeatProfile) -> HeatProfile:
 
 
 def with_round_scales(
-    profiles: Sequence[HeatProfile], about: str, exact: float | None = None
+    profiles: Sequence[HeatProfile],
+    measures: Sequence[Measure | None],
+    about: str,
+    exact: float | None = None,
+    rtol: float = 1e-8,
 ) -> tuple[HeatProfile, ...]:
     """Profiles of many scales, with round numbers among them and the time *exact*: numbers that readers think in.
 
-    They are computed, not interpolated, and left out where the profiles do not certify them. A scale that is almost a
-    round one makes room for it.
+    They are computed, not interpolated: from the profiles where these certify them, else from the measures, or left
+    out where there are none. A scale that is almost a round one makes room for it.
     """
     found = tuple(map(sorted_profile, profiles))
     if len(found[0].times) != COUNT:
         return found
     wanted = [{"time": exact}] if exact is not None else []
     wanted += [_asked(found[0], value, about) for value in round_values(found[0], about)]
-    rows = []
+    rows, missing = [], []
     for scale in wanted:
         try:
             rows.append([profile.at(**scale) for profile in found])
         except InputError:
-            continue
+            missing.append(scale)
+    rows += _computed(missing, found, measures, rtol)
     return tuple(_with_rows(profile, [points[k] for points in rows]) for k, profile in enumerate(found))
+
+
+def _computed(
+    wanted: Sequence[dict[str, float]],
+    profiles: Sequence[HeatProfile],
+    measures: Sequence[Measure | None],
+    rtol: float,
+) -> list[list[ProfilePoint]]:
+    """Rows at scales that the profiles do not certify, one for each measure; none if there are many points."""
+    known = [measure for measure in measures if measure is not None and measure.n <= MOST_POINTS]
+    if len(known) < len(profiles) or any(profile.method == "pairs" for profile in profiles):
+        return []
+    rows = []
+    for name in dict.fromkeys(name for scale in wanted for name in scale):
+        values = [scale[name] for scale in wanted if name in scale]
+        try:
+            more = [heat_profile(measure, rtol=rtol, **{f"{name}s": values}) for measure in known]
+        except (InputError, PrecisionError, CostError):
+            continue
+        rows += [[profile.at(**{name: value}) for profile in more] for value in values]
+    return rows
 
 
 def _asked(profile: HeatProfile, value: float, about: str) -> dict[str, float]:

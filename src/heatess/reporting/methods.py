@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.version import __version__
@@ -118,8 +119,8 @@ def _volume() -> str:
     return (
         "The heat of all points together has a density p. A = ∫ p², with respect to normalised volume, is 1 for "
         "the uniform distribution. The occupied volume is 1 / A, the divergence from uniform log A (of order "
-        "two), and A - 1 is the squared maximum mean discrepancy MMD² to the uniform distribution. Room, or at "
-        "most, is 1 / the share that one point covers."
+        'two), and A - 1 is the squared maximum mean discrepancy MMD² to the uniform distribution. "Room for" is '
+        "1 / the share of the space that one point covers."
     )
 
 
@@ -191,9 +192,18 @@ def _missing(entries: Sequence[Entry], no_comparison: str, spelled: Callable[[st
     said = []
     for entry in entries:
         who = f"{entry.name}, " if len(entries) > 1 else ""
-        said += [f"{who}{_NAMES.get(name, name)}: {spelled(why)}." for name, why in entry.reasons.items()]
+        names: dict[str, list[str]] = {}
+        for name, why in entry.reasons.items():
+            names.setdefault(spelled(_without_folder(why, entry)), []).append(_NAMES.get(name, name))
+        said += [f"{who}{'; '.join(called)}: {why}." for why, called in names.items()]
         if not entry.profile.space.compact:
-            said.append(f"{who}volume, divergence and MMD²: the volume of {entry.profile.space!r} is infinite.")
+            said.append(f"{who}volume, divergence and MMD²: the volume of the space is infinite.")
     if no_comparison:
         said.append(f"Test of two samples: {no_comparison}.")
     return " ".join(text[:1].upper() + text[1:] for text in said)
+
+
+def _without_folder(why: str, entry: Entry) -> str:
+    """A reason that names the file, but not where it is on this machine: reports are forwarded."""
+    origin = entry.measure.origin if entry.measure is not None else None
+    return why.replace(origin.source, Path(origin.source).name) if origin is not None and origin.source else why

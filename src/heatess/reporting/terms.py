@@ -14,7 +14,7 @@ from ..drawing.axes import plain
 from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION
 from ..profiles.profile import HeatProfile
-from ..spaces.base import Space
+from ..spaces.base import GESS_ONLY, Space
 
 #: What points are called, one and many, by what the columns were, and else by the form of points.
 _NOUNS = {
@@ -39,6 +39,9 @@ _QUAKES = re.compile(r"mag|magnitude|mag_?value|depth(_?km)?|energy|moment", re.
 
 #: The whole that a sample lies in, by what the columns were.
 _WHOLES = {"earth": "the Earth", "sky": "the sky"}
+
+#: Spaces by their class, where they have a plain name.
+_SPACES = {"Torus": "the torus", "Rotations": "the space of rotations", "Mesh": "the surface", "Graph": "the graph"}
 
 
 def nouns(measure: Measure | None, space: Space, about: str, kind: str | None = None) -> tuple[str, str]:
@@ -70,11 +73,39 @@ def whole(about: str, space: Space) -> str:
 
     >>> from heatess import Sphere, Torus
     >>> whole("", Sphere(2)), whole("earth", Sphere(2)), whole("", Torus(2))
-    ('the sphere', 'the Earth', 'the space')
+    ('the sphere', 'the Earth', 'the torus')
     """
     if about in _WHOLES and space.dim == 2 and space.directional:
         return _WHOLES[about]
-    return "the sphere" if space.directional and space.dim == 2 else "the space"
+    if space.directional:
+        return {1: "the circle", 2: "the sphere"}.get(space.dim, "the space")
+    return _SPACES.get(type(space).__name__, "the space")
+
+
+def where(space: Space) -> str:
+    """Where points are, after their number; spaces without a plain name are named as in Python.
+
+    >>> from heatess import Euclidean, Rotations, Sphere, Torus
+    >>> [where(space) for space in (Sphere(1), Sphere(2), Sphere(383), Torus(2), Euclidean(2), Rotations())]
+    [' on the circle', ' on the sphere', ' with 384 coordinates', ' of 2 angles each', ' in the plane', '']
+    """
+    match type(space).__name__, space.dim:
+        case "Sphere", 1 | 2:
+            return " on the circle" if space.dim == 1 else " on the sphere"
+        case "Sphere", dim:
+            return f" with {dim + 1} coordinates"
+        case "Torus", dim if space.angular:
+            return " on the circle" if dim == 1 else f" of {dim} angles each"
+        case "Euclidean", dim:
+            return {1: " on the line", 2: " in the plane", 3: " in space"}.get(dim, f" with {dim} coordinates")
+        case "Rotations", _:
+            found = re.search(r"symmetry='(.*?)'", repr(space))
+            return f" of bodies with the symmetry {found[1]}" if found else ""
+        case "Mesh" | "Graph" | "PointCloud" as name, _ if space.modes is not None:
+            nodes = f"{space.modes.node_count:,}"
+            told = {"Mesh": f"a surface with {nodes} vertices", "Graph": f"a graph with {nodes} nodes"}
+            return f" on {told.get(name, f'a surface that {nodes} points stand for')}"
+    return f" on {repr(space).removesuffix(GESS_ONLY)}"
 
 
 def scale_kind(profile: HeatProfile) -> str:
@@ -139,9 +170,11 @@ def area(share: float, about: str) -> str:
 def count(value: float) -> str:
     """A count of points: whole from ten on, two digits below; a power of ten where it is huge.
 
-    >>> [count(value) for value in (313.4, 40.45, 6.375, 1.04, 3e12)]
-    ['313', '40', '6.4', '1', 'about 10^12']
+    >>> [count(value) for value in (7_851_952, 313.4, 40.45, 6.375, 1.04, 3e12)]
+    ['7,850,000', '313', '40', '6.4', '1', 'about 10^12']
     """
     if value >= 1e9:
         return f"about 10^{math.floor(math.log10(value))}"
+    if value >= 1e6:
+        return f"{float(f'{value:.3g}'):,.0f}"
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"

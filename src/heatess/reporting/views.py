@@ -45,7 +45,7 @@ def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS
     """The view of a measure: what the page draws, for scales at these *times* in increasing order."""
     modes = measure.space.modes
     if modes is not None and modes.node_count > MOST_NODES:
-        why = f"{measure.space!r} has more nodes than the {MOST_NODES:,} that a page can show."
+        why = f"There are {modes.node_count:,} nodes, more than the {MOST_NODES:,} that a page can show."
         return {"kind": "none", "why": why, "note": why, "of": measure.n, "footprint": None, "density": None}
     drawing = measure.space.drawing
     if drawing is None:
@@ -207,7 +207,7 @@ def _density(
 
 def _histogram(measure: Measure, times: FloatArray) -> dict[str, Any]:
     """Distances of atoms drawn by weight, and the overlap at each distance."""
-    why = f"Points of {measure.space!r} cannot be drawn as they are; their distances are shown instead."
+    why = "These points have too many coordinates for a picture; their distances are shown instead."
     base: dict[str, Any] = {"why": why, "of": measure.n, "note": why, "footprint": None, "density": None}
     shares = np.cumsum(measure.weights)
     picked = np.searchsorted(shares, shares[-1] * (np.arange(WITNESSES) + 0.5) / WITNESSES)

@@ -12,8 +12,7 @@ from ..drawing.axes import plain
 from ..inference.policy import HIGH_K, MOST_K, NO_DRAWS
 from ..measures.measure import Measure
 from ..profiles.profile import HeatProfile
-from ..spaces.base import GESS_ONLY
-from .terms import area, count, length_in_words, nouns, percent, scale_in_words, whole
+from .terms import area, count, length_in_words, nouns, percent, scale_in_words, where, whole
 
 CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable points."
 
@@ -43,7 +42,7 @@ class Told(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """Whether all weights are."""
+        """Whether all weights are equal."""
         return math.isclose(self.profile.ess, self.profile.n, rel_tol=1e-9)
 
     @property
@@ -82,13 +81,20 @@ def sentences(known: Told) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
-def _read(known: Told) -> str:
+def _read_file(known: Told) -> str:
     origin = known.measure.origin if known.measure is not None else None
-    if origin is not None:
-        return f"Read from {Path(origin.source).name or origin.source}: {origin.description}."
+    if origin is None:
+        return ""
+    return f"Read from {Path(origin.source).name or origin.source}: {origin.description}."
+
+
+def _read(known: Told) -> str:
+    if found := _read_file(known):
+        return found
     weights = "equal weights" if known.equal else "unequal weights"
     told = f"; {known.profile.known.words}" if known.profile.known.words else ""
-    return f"{known.profile.n:,} points on {repr(known.profile.space).removesuffix(GESS_ONLY)}, {weights}{told}."
+    many = known.nouns[1]
+    return f"{known.profile.n:,} {many}{where(known.profile.space)}, {weights}{told}."
 
 
 def _of_possible(known: Told) -> str:
@@ -133,8 +139,8 @@ def _ordinary(known: Told) -> str:
     at, many = scale_in_words(profile, known.row, known.about), known.nouns[1]
     number = f", the number of {many}" if known.equal else ""
     return (
-        f"Ordinary ESS would say {plain(ess)}{number}. It sees only weights, so that {many} closer together than {at} "
-        "count as different ones."
+        f"Ordinary ESS would say {plain(ess)}{number}. It sees only weights, and counts {many} closer together than "
+        f"{at} as different ones."
     )
 
 
@@ -184,13 +190,16 @@ def warnings(known: Told) -> list[str]:
 def joint_headline(knowns: list[Told], verdict: str | None) -> str:
     """The sentence on several measures."""
     if verdict:
+        verdict = verdict.replace("<=", "≤")
         return f"N{verdict[1:]}" if verdict.startswith("no ") else verdict  # which else begins with a name
     first = knowns[0]
     at = scale_in_words(first.profile, first.row, first.about)
     said = ", ".join(f"{known.name} {count(float(known.profile.gess[known.row]))}" for known in knowns)
     many = {known.nouns[1] for known in knowns}
     cells = all(known.profile.known.kind == "cells" for known in knowns)
-    return f"Separate {'places' if cells else many.pop() if len(many) == 1 else 'points'} at {at}: {said}"
+    ess = [known.profile.ess for known in knowns]
+    ordinary = f" (ordinary ESS: {', '.join(map(plain, ess))})" if max(ess) > MISLEADS * min(ess) else ""
+    return f"Separate {'places' if cells else many.pop() if len(many) == 1 else 'points'} at {at}: {said}{ordinary}"
 
 
 def verdict_of(knowns: list[Told], difference: str | None, notes: list[str]) -> dict[str, Any]:
@@ -218,7 +227,7 @@ def said_at(knowns: list[Told], difference: str | None) -> tuple[str, list[str]]
     if len(knowns) == 1:
         return f"{headline(knowns[0])}.", sentences(knowns[0])
     told = [f"{known.name}: {headline(known)}." for known in knowns]
-    told += [f"{known.name}: {text}" for known in knowns for text in (_read(known), _modes(known)) if text]
+    told += [f"{known.name}: {text}" for known in knowns for text in (_read_file(known), _modes(known)) if text]
     return f"{joint_headline(knowns, difference)}.", told
 
 

@@ -137,7 +137,7 @@ class Space(Tidied):
 
     @abstractmethod
     def check(self, points: Any) -> NDArray[Any]:
-        """Points in standard form, one atom per row, or an `InputError` that names the row."""
+        """Points in standard form, one per row, or an `InputError` that names the row."""
 
     @abstractmethod
     def distance(self, x: Any, y: Any) -> FloatArray:
@@ -215,7 +215,7 @@ class Space(Tidied):
 
     @property
     def has_resolutions(self) -> bool:
-        """Whether a resolution, the distance at which two atoms overlap by 1/e, is defined."""
+        """Whether a resolution, the distance at which two points overlap by 1/e, is defined."""
         return self.series is not None or type(self).times_of_resolutions is not Space.times_of_resolutions
 
     def times_of_resolutions(self, distances: FloatArray) -> FloatArray:

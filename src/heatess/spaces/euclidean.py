@@ -22,7 +22,7 @@ class Euclidean(Space):
     """Flat space R^dim: vectors, straight-line distance in their own unit.
 
     The overlap is s_t(x, y) = exp(-|x - y|^2 / 8t), so the resolution, where it is 1/e, is sqrt(8t) exactly.
-    The spectrum is continuous and the volume infinite: there is no uniform law to compare with, hence gESS is
+    The spectrum is continuous and the volume infinite: there is no uniform distribution to compare with, hence gESS is
     defined while `volume`, `divergence` and `mmd2` are nan. Distances are no angles: give `resolutions` (in the
     unit of the coordinates) or `times`.
 

@@ -40,8 +40,8 @@ class Hyperbolic(Space):
 
     A point is (x_0, x_1, ..., x_dim) with -x_0^2 + x_1^2 + ... + x_dim^2 = -1 and x_0 > 0, the time coordinate
     first; the distance is arccosh(x_0 y_0 - x_1 y_1 - ...), in units of the radius of curvature. The spectrum is
-    continuous, from (dim - 1)^2 / 4 up, and the volume infinite: there is no uniform law to compare with, hence
-    gESS is defined while `volume`, `divergence` and `mmd2` are nan. Distances are no angles: give `resolutions`
+    continuous, from (dim - 1)^2 / 4 up, and the volume infinite: there is no uniform distribution to compare with,
+    hence gESS is defined while `volume`, `divergence` and `mmd2` are nan. Distances are no angles: give `resolutions`
     (distances) or `times`. Heat never bridges large hyperbolic distances: as t grows the resolution tends to a
     limit, 2.69 in H^3 and 4.71 in H^2, so larger ones have no time.
 

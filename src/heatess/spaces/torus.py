@@ -56,7 +56,7 @@ class Torus(Space):
     and one degree is one degree along any one of them; with other periods scales are given as `resolutions`
     or `times`, in the unit of the coordinates.
 
-    A resolution is the distance at which two atoms overlap by 1/e when they differ in one coordinate only:
+    A resolution is the distance at which two points overlap by 1/e when they differ in one coordinate only:
     the one of largest period.
 
     Parameters
@@ -254,7 +254,7 @@ class Torus(Space):
     # Resolutions: along the coordinate of largest period.
 
     def times_of_resolutions(self, distances: FloatArray) -> FloatArray:
-        """The times at which two atoms that far apart along the longest coordinate overlap by 1/e."""
+        """The times at which two points that far apart along the longest coordinate overlap by 1/e."""
         period = float(self._lengths.max())
         if (distances > period / 2).any():
             raise InputError(

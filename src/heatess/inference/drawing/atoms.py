@@ -41,7 +41,7 @@ def draw_gradient(found: Gradient, ax: Axes | None = None, *, quantity: str = "w
     ax = new_axes(ax)
     marks = {"marker": "o", "markersize": 3} if len(values) <= 60 else {}
     draw_line(ax, np.arange(1.0, len(values) + 1), np.sort(values)[::-1], **{**marks, **style})
-    ax.set(xlabel="atoms, from the largest gradient to the smallest", ylabel=name)
+    ax.set(xlabel="points, from the largest gradient to the smallest", ylabel=name)
     if quantity == "weights" and not drawn(ax, "heatess-zero"):
         ax.axhline(0.0, color=GREY, gid="heatess-zero", **{**LEVEL, "linestyle": (0, (1, 2))})
     return ax

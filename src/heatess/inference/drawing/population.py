@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..band import Band
     from ..population import PopulationProfile
 
-_NAMES: dict[str, tuple[str, bool]] = {"places": ("places (heat footprints of the law)", True)} | {
+_NAMES: dict[str, tuple[str, bool]] = {"places": ("places (heat footprints of the distribution)", True)} | {
     name: (QUANTITIES[name].label, QUANTITIES[name].logarithmic) for name in ("volume", "divergence", "mmd2")
 }
 

@@ -43,7 +43,7 @@ def draw_thinned(thinned: Thinned, ax: Axes | None = None) -> Axes:
             linewidth=0,
             label=f"certified: within a factor {factor:.4g}",
         )
-    draw_line(ax, scale[shown], before[shown], label=f"all {thinned.n:,} atoms")
+    draw_line(ax, scale[shown], before[shown], label=f"all {thinned.n:,} points")
     draw_line(ax, scale[shown], after[shown], label=f"the {thinned.size:,} kept")
     ax.set(xscale="log", yscale="log", xlabel=name, ylabel="gESS (distinguishable points)")
     ax.set_ylim(0.9, 1.4 * min(factor, 3.0) * max(float(before.max()), float(after.max()), 1.0))

@@ -71,6 +71,6 @@ def draw_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     if len(test.times) > 1 and math.isfinite(place):
         look: dict[str, Any] = {"linestyle": (0, (1, 2)), "linewidth": 1.2, "color": axes.GREY}
         ax.axvline(place, label=f"clearest difference, {test.scale_in_words(test.clearest)}", **look)
-    ax.set_title(f"p = {test.pvalue:.2g} for one law behind both", fontsize="medium")
+    ax.set_title(f"p = {test.pvalue:.2g} for one distribution behind both", fontsize="medium")
     ax.legend(loc="lower left", fontsize="small", frameon=False)
     return ax

@@ -56,7 +56,7 @@ const heatess = {};
       const front = Number((value / 10 ** exponent).toPrecision(Math.min(digits, 2)));
       return front === 1 ? `10${superscript(exponent)}` : `${front} × 10${superscript(exponent)}`.replace("-", "−");
     }
-    const rounded = size >= 10 ** digits ? Math.round(value) : Number(value.toPrecision(digits));
+    const rounded = size >= 1e6 ? Number(value.toPrecision(3)) : size >= 10 ** digits ? Math.round(value) : Number(value.toPrecision(digits));
     const places = size >= 10 ** digits ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
     return rounded.toLocaleString("en", { maximumFractionDigits: Math.min(places, 12) }).replace("-", "−");
   };

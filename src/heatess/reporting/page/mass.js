@@ -28,7 +28,7 @@
     const title = calibrated ? "Calibrated regions: each holds its share of the distribution" : "The smallest regions that hold a share of the mass";
     return element("div", {}, element("div", { class: "sideways", tabindex: 0, role: "region", "aria-label": title }, element("table", { class: "data" }, element("caption", {}, title),
       element("thead", {}, element("tr", {}, columns.map(({ label, unit }) => element("th", { scope: "col" }, label + (unit ? ` (${unit})` : ""))))),
-      element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell, j) => element(j ? "td" : "th", { scope: j ? null : "row", class: typeof cell === "string" ? "text" : null }, typeof cell === "string" ? cell : he.number(cell)))))))), note ? element("p", { class: "note" }, he.said(note.replace(/point/g, "atom"))) : null);
+      element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell, j) => element(j ? "td" : "th", { scope: j ? null : "row" }, typeof cell === "string" ? cell : he.number(cell)))))))), note ? element("p", { class: "note" }, he.said(note.replace(/point/g, "atom"))) : null);
   }
 
   function crossValidation({ curve, unit }) {

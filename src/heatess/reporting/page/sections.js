@@ -156,7 +156,7 @@
     const volume = overlay("volume"), dimension = overlay("dimension"), mmd2 = overlay("mmd2");
     if (volume.length) charts.push(linked({ name: "volume", title: "Occupied share of the space", y: { log: true, deepest: 1e8, to: 1 }, series: volume, height: 240, legendUnder: true }));
     if (dimension.length) charts.push(linked({ name: "dimension", title: "Dimension", under: "how fast gESS falls with the scale", y: { log: false, from: 0, reach: 0.5 }, series: dimension, height: 240, legendUnder: true }));
-    if (mmd2.length) {
+    if (mmd2.some((one) => one.values.some((value) => known(value) && value > 0))) {
       const [first] = he.data.measures, none = !several() && first.curves.mmd2_null;
       if (none) {
         mmd2[0].name = "this cloud";
@@ -284,7 +284,7 @@
     const own = given.length ? given : he.data.measures.map((m) => m.table).filter(Boolean);
     const tables = own.length ? own : he.data.measures.map(fromCurves);
     const nodes = tables.map((table, k) => dataTable(table, table.caption || table.name || (he.data.measures.length === tables.length ? he.data.measures[k].name : "All scales")));
-    return he.part("table", "All numbers", null, element("details", { open: true }, element("summary", {}, "Table, one row a scale"), element("div", { class: "stack" }, nodes)), he.downloads());
+    return he.part("table", "All numbers", null, element("details", { open: true }, element("summary", {}, "One row per scale"), element("div", { class: "stack" }, nodes)), he.downloads());
   };
 
   function fromCurves(measure) {

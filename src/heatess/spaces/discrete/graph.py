@@ -23,8 +23,8 @@ from .nodes import NodeSpace, refuse_components
 class Graph(NodeSpace):
     """A connected graph with the combinatorial Laplacian D - W and the counting measure; points are node indices.
 
-    With D - W (D the degrees, W the edge weights) equal weights on all nodes are exactly the uniform law, the heat
-    kernel of a Cartesian product of graphs is the product of their heat kernels, and a grid of spacing h with edge
+    With D - W (D the degrees, W the edge weights) equal weights on all nodes are exactly the uniform distribution, the
+    heat kernel of a Cartesian product of graphs is the product of their heat kernels, and a grid of spacing h with edge
     weights 1 / h^2 is the manifold it samples. Heat crosses an edge at the rate of its weight: a time means seconds if
     weights are rates per second, and an edge of weight w is 1 / sqrt(w) long, one step at weight 1. The spectrum is
     finite, at most twice the largest degree, so any time down to zero is resolved where all modes fit. A graph is not

@@ -51,7 +51,7 @@ class Mesh(NodeSpace):
     mean of the sixth power of the squared edges of triangles, to the power 1/6: nearly that of the largest of them,
     inside which errors are largest, and the mean squared edge if they are alike. That was above the error of gESS
     in 10,368 trials on spheres, tori and squares, even and very uneven, at vertices and inside faces. MMD^2 is less
-    certain where heat has nearly mixed, or where atoms are balanced; a `PrecisionWarning` then says by how much.
+    certain where heat has nearly mixed, or where points are balanced; a `PrecisionWarning` then says by how much.
     `finest_time` is a quarter of the mean squared edge, or what almost half as many modes as vertices resolve; finer
     scales are refused.
 
@@ -60,7 +60,7 @@ class Mesh(NodeSpace):
 
     Examples
     --------
-    The unit sphere as a coarse mesh, and a hundred atoms on it, against the exact answer:
+    The unit sphere as a coarse mesh, and a hundred points on it, against the exact answer:
 
     >>> import heatess as he
     >>> from scipy.spatial import ConvexHull

@@ -50,9 +50,9 @@ class PointCloud(NodeSpace):
 
     Notes
     -----
-    The profile's `error` is twice a law measured on random samples of spheres and tori, not a bound: h^2 / (30 t)
-    for the mean squared edge h^2 and 1.2 times the mean squared sine of the angle between edges and tangent spaces.
-    Where the sample ends it stops short of the boundary, by an unknown part of an edge, and `error` is larger:
+    The profile's `error` is twice a rule that was measured on random samples of spheres and tori, not a bound: h^2 /
+    (30 t) for the mean squared edge h^2 and 1.2 times the mean squared sine of the angle between edges and tangent
+    spaces. Where the sample ends it stops short of the boundary, by an unknown part of an edge, and `error` is larger:
     h / (10 sqrt(t)) + 1.6 h / volume^(1 / dim) more, and the share of the volume at the ends and in triangles so wide
     that they may span a hole. That is twice what was found on intervals, rectangles, discs, annuli and hemispheres (up
     to 9 % with 300 nodes; see `LocalDelaunay.error`), and far too much if nodes lie on the boundary itself.
@@ -134,7 +134,7 @@ class PointCloud(NodeSpace):
         return np.asarray((mass / (np.bincount(self._label) * mass.sum()))[self._label])
 
     def discretisation_error(self, times: FloatArray) -> FloatArray:
-        """A law measured on samples of spheres and tori; see the notes of the class."""
+        """A rule measured on samples of spheres and tori; see the notes of the class."""
         return self._shape.error(times)
 
     def _places(self, points: NDArray[Any]) -> NDArray[np.intp]:
