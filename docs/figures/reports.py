@@ -92,7 +92,11 @@ def main() -> None:
             page.goto(path.as_uri())
             page.wait_for_timeout(600)
             shot = page.locator(part).screenshot() if part else page.screenshot()
-            picture = Image.open(io.BytesIO(shot)).convert("RGB").quantize(160, dither=Image.Dither.NONE)
+            picture = (
+                Image.open(io.BytesIO(shot))
+                .convert("RGB")
+                .quantize(200, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            )
             picture.save(DOCS / file, optimize=True)
             context.close()
         browser.close()
