@@ -999,3 +999,29 @@ def test_without_pyarrow_the_install_line_is_given(tmp_path, monkeypatch, name):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'heatess\[table\]'$"):
         opened(path)
+
+
+def test_a_header_may_hold_a_mark_that_is_not_between_its_columns(tmp_path):
+    """Loggers of x-io write names such as Roll | Phi | X, between commas; words between spaces became columns."""
+    names = ["Packet number", "Roll | Phi | X (degrees)", "Pitch | Theta | Y (degrees)", "Yaw | Psi | Z (degrees)"]
+    rows = np.random.default_rng(0).uniform(-80, 80, (40, 3)).round(4)
+    text = [",".join(names), *(f"{k},{a},{b},{c}" for k, (a, b, c) in enumerate(rows))]
+    (tmp_path / "euler.csv").write_text("\n".join(text) + "\n")
+    found = he.read(tmp_path / "euler.csv", euler="xyz", columns=names[1:])
+    expected = he.gess(he.from_euler(rows, convention="xyz", units="deg"), angle=20, space=he.Rotations())
+    assert he.gess(found, angle=20) == pytest.approx(expected)
+
+
+def test_places_that_are_all_at_zero_are_no_rows_to_leave_out(tmp_path):
+    (tmp_path / "log.csv").write_text("Counter,Latitude,Longitude\n" + "".join(f"{k},0.0,0.0\n" for k in range(9)))
+    with pytest.raises(he.InputError, match=r"both 0, .* \(9 of 9 rows\); name other columns with columns=, or add"):
+        he.read(tmp_path / "log.csv")
+
+
+def test_angles_of_relion_that_are_zero_in_some_rows_are_asked_about(tmp_path):
+    loop = "data_particles\n\nloop_\n_rlnAngleRot #1\n_rlnAngleTilt #2\n_rlnAnglePsi #3\n"
+    rows = [f"{10 * k} {5 * k} {7 * k}" for k in range(1, 9)]
+    (tmp_path / "a.star").write_text(loop + "\n".join([*rows, "0 0 0", "0 0 0"]) + "\n")
+    with pytest.raises(he.InputError, match=r"are all 0, as where no orientation was found \(2 of 10 rows\)"):
+        he.read(tmp_path / "a.star")
+    assert he.read(tmp_path / "a.star", missing=0, drop_missing=True).n == 8

@@ -165,7 +165,7 @@ def _layout(sample: list[str], mark: str, source: str) -> Layout | None:
     share = counts[width] / counts.total()
     first = next(place for place, (_, fields) in enumerate(rows) if len(fields) == width)
     if _is_header(rows[first][1]):
-        if any(other in text for other in "\t;|" for text in rows[first][1]):
+        if any(_between(other, rows[first][1]) and _between(other, rows[-1][1]) for other in "\t;|"):
             return None
         while mark == " " and first + 1 < len(rows) and _follows(rows[first + 1][1], width):
             first += 1
@@ -176,6 +176,10 @@ def _layout(sample: list[str], mark: str, source: str) -> Layout | None:
     if first or not all(_is_numeric(text) for _, fields in rows for text in fields if len(fields) == width):
         return None
     return _numbered(Layout(mark, [], rows[0][0] - 1, False, share, rows), width, source)
+
+
+def _between(mark: str, fields: list[str]) -> bool:
+    return any(mark in text for text in fields)
 
 
 def _holds_more(text: str) -> bool:

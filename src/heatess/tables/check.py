@@ -99,6 +99,8 @@ def _refuse_nowhere(kind: Kind, columns: Sequence[NDArray[Any]], place: Place, i
         return
     alone = bool((zero.any(axis=1) & ~bad).any())
     remedy = "drop those rows" if alone else f"add {said_missing([0])} to leave those rows out"
+    if bad.all():
+        remedy = "name other columns with columns="
     names = kind.columns if name == "all" else kind.columns[:2]
     found = f"columns {', '.join(names[:-1])} and {names[-1]} are {name} 0" if len(names) > 1 else f"{names[0]} is 0"
     _refuse(bad, f"{found}, as where {why}", f"{remedy}, or add missing='none' if they are right", place)

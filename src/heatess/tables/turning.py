@@ -71,7 +71,7 @@ class Euler(Quaternions):
 
     def __init__(self, columns: Sequence[str], convention: str) -> None:
         super().__init__(columns)
-        self.named, self._axes = convention, euler_axes(convention, "euler=")
+        self.named, self.axes = convention, euler_axes(convention, "euler=")
         self.backwards = convention.lower() == "relion"
 
     @property
@@ -83,8 +83,8 @@ class Euler(Quaternions):
     def convention(self) -> str:
         """The axes, and whether they turn."""
         if self.backwards:
-            return f"{self._axes}, from the image to the particle"
-        return f"{self._axes} {'turning with the body' if self._axes.isupper() else 'about fixed axes'}"
+            return f"{self.axes}, from the image to the particle"
+        return f"{self.axes} {'turning with the body' if self.axes.isupper() else 'about fixed axes'}"
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """Quaternions, the scalar last."""
