@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import heatess as he
 from heatess.base.errors import InputError, MissingExtraError
 from heatess.readers import arrays, arrow, jsons, parquet, text
 from heatess.tables.frames import frame_table
