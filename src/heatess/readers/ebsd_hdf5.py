@@ -87,7 +87,7 @@ def _map(root: Any, file: Path, name: str, label: str, load: Any, scan: str = ""
     phase = lower.get("phase_id", lower.get("phase", ""))
     phases = _phases(data)
     marks = {"ci": -1.0, "is_in_data": 0.0}
-    unindexed = {lower[word]: (mark,) for word, mark in marks.items() if word in lower}
+    unindexed: dict[str, tuple[float, ...]] = {lower[word]: (mark,) for word, mark in marks.items() if word in lower}
     if phase and maker == "orix":
         unindexed[phase] = (-1.0,)
     elif phase and maker != "EDAX":  # where 0 is the only phase of a map

@@ -91,8 +91,8 @@ def _ensembles(root: Any) -> dict[str, Any]:
 
 def _walkers(file: Path, root: Any, name: str, chain: Any) -> Table:
     """The draws of all walkers in turn, as emcee has them; room that was made for further draws is left out."""
-    draws, walkers, width = int(root[name].attrs["iteration"]), *chain.shape[1:]
-    shape = (draws * walkers, width)
+    draws, walkers = int(root[name].attrs["iteration"]), int(chain.shape[1])
+    shape = (draws * walkers, int(chain.shape[2]))
 
     def load() -> NDArray[Any]:
         return _load(file, name, "chain")[:draws].reshape(shape)
