@@ -90,6 +90,25 @@ def test_depth_counts_in_kilometres_beside_distance_on_the_surface(run, rng, uni
     )
 
 
+def test_depths_of_a_known_unit_are_not_taken_in_another(run, rng):
+    lon, lat, depth = quakes(rng)
+    write("a.csv", "lon,lat,depth_m", [lon, lat, depth])  # a few hundred metres, which could be kilometres
+    sentence = refused(run("a.csv", "--space", "earth3d:km", "--angles", "100km"))
+    assert "column depth_m is in m by its name or its file, not in km" in sentence
+    found = run("a.csv", *advised(sentence, "--space earth3d"), "--angles", "100km", "--json", "-")
+    assert gess_of(found) == pytest.approx(by_hand(lon, lat, depth / 1000, 100), rel=1e-8)
+    assert gess_of(run("a.csv", "--space", "earth3d:m", "--angles", "100km", "--json", "-")) == gess_of(found)
+    value = "<{0}><value>{1}</value></{0}>"
+    places = [
+        zip(("longitude", "latitude", "depth"), place, strict=True) for place in zip(lon, lat, depth, strict=True)
+    ]
+    events = "".join(f"<event><origin>{''.join(value.format(*v) for v in place)}</origin></event>" for place in places)
+    Path("a.xml").write_text(f"<quakeml><eventParameters>{events}</eventParameters></quakeml>")
+    sentence = refused(run("a.xml", "--space", "earth3d:km", "--angles", "100km"))
+    found = run("a.xml", *advised(sentence, "--space earth3d"), "--angles", "100km", "--json", "-")
+    assert gess_of(found) == pytest.approx(by_hand(lon, lat, depth / 1000, 100), rel=1e-8)
+
+
 @pytest.mark.parametrize(
     "header", ["lon,lat,depth_km", "Longitude,Latitude,Depth (km)", "lng,lat,depth [km]", "Longitude,Latitude,Depth/km"]
 )

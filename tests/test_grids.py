@@ -671,7 +671,7 @@ def test_inspect_shows_variables_with_their_axes(run):
     assert "a.nc: 6 variables, NetCDF" in text
     assert re.search(r"rain +time 3, level 2, lat 18, lon 24 +\d", text)
     assert "432 cells from lat x lon (18 x 24, 10 x 15 degrees); weight is rest times the area of its cell" in text
-    assert "known: cells of 12.2, a map or grid; frame geographic" in text
+    assert "known: cells of 12.2 degrees, a map or grid; frame geographic" in text
 
 
 def test_thin_writes_the_cells_that_it_keeps(run, tmp_path):

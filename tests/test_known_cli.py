@@ -197,7 +197,7 @@ def test_inspect_says_what_is_known_and_what_is_not(run):
     with open("plain.csv", "w") as stream:
         stream.write("x,y,z\n1,0,0\n0,1,0\n")
     assert (
-        "known: cells of 7.33, a map or grid; frame galactic; no names of rows (--labels)"
+        "known: cells of 7.33 degrees, a map or grid; frame galactic; no names of rows (--labels)"
         in run("inspect", "g.fits").stdout
     )
     assert "known: kind not known (--kind); frame not known (--frame)" in run("inspect", "plain.csv").stdout
@@ -267,3 +267,15 @@ def test_steps_of_measuring_specimens_are_no_draws(run):
     found = run("test", "measurements.txt")
     assert (found.exit_code, "steps of measuring some specimens" in found.stderr) == (3, True)
     assert run("test", "measurements.txt", "--kind", "draws").exit_code == 0
+
+
+@pytest.mark.parametrize(("names", "frame", "place"), [("l,b", "galactic", "the sky"), ("az,alt", None, "the sphere")])
+def test_longitudes_of_the_sky_are_no_places_on_the_earth(run, names, frame, place):
+    with open("a.csv", "w") as stream:
+        stream.write(f"{names}\n120.5,20\n300,-70\n33,5\n")
+    lon, lat = names.split(",")
+    words = ("a.csv", "--lon", lon, "--lat", lat, "--angles")
+    found = run("profile", *words, "60")
+    assert f"{place} has room for" in found.stdout
+    assert run("profile", *words, "100km").exit_code == 2
+    assert he.read("a.csv", columns={"lon": lon, "lat": lat}).known.frame == frame

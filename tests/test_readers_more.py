@@ -439,3 +439,57 @@ def test_draws_of_chains_stay_chains_when_saved_as_advised(tmp_path, monkeypatch
     assert found.known.chains == min(shape[:2])
     one = found.points[found.known.chain_labels(found.n) == 0]
     np.testing.assert_array_equal(one, array[:, 0] if shape[0] == 600 else array[0])
+
+
+IPAC = """\\fixlen = T
+|      ra |     dec |  name |
+|  double |  double |  char |
+|     deg |     deg |       |
+  10.5      -20.25      a
+ 200.125     70.5       b
+"""
+CDS = """Title: two stars
+================================================================================
+Byte-by-byte Description of file: a.dat
+--------------------------------------------------------------------------------
+   Bytes Format Units  Label   Explanations
+--------------------------------------------------------------------------------
+   1-  7 F7.3   deg    RAdeg   Right ascension (J2000)
+   9- 15 F7.3   deg    DEdeg   Declination (J2000)
+--------------------------------------------------------------------------------
+ 10.500 -20.250
+200.125  70.500
+"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.txt", IPAC), ("a.dat", CDS), ("a.mrt", CDS)])
+def test_tables_told_by_places_in_a_line_are_read_from_the_file_that_astropy_makes(tmp_path, monkeypatch, name, text):
+    pytest.importorskip("astropy")
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(text)
+    exec(shlex.split(message(name))[-1], {})
+    found = he.read("a.ecsv")
+    np.testing.assert_allclose(found.points, he.from_lonlat([10.5, 200.125], [-20.25, 70.5], units="deg"), atol=1e-15)
+    assert found.known.frame == "icrs"
+
+
+def test_maps_in_geography_markup_are_no_graphs(tmp_path, monkeypatch):
+    geopandas = pytest.importorskip("geopandas")
+    monkeypatch.chdir(tmp_path)
+    places = geopandas.GeoSeries.from_xy([2.35, 139.69], [48.86, 35.68], crs=4326)
+    geopandas.GeoDataFrame(geometry=places).to_file("a.gml", driver="GML")
+    said = message("a.gml")
+    assert "a.gml is a map in Geography Markup Language" in said
+    exec(shlex.split(said)[-1], {})
+    expected = he.from_lonlat([2.35, 139.69], [48.86, 35.68], units="deg")
+    np.testing.assert_allclose(he.read("a.gpkg").points, expected, atol=1e-9)
+
+
+def test_places_in_front_of_values_without_names_are_read_as_advised(tmp_path):
+    (tmp_path / "a.csv").write_text("-71.1,19.7,760\n-72.3,18.5,350.5\n120,-33,410\n")
+    said = message(tmp_path / "a.csv")
+    assert "say columns={'lon': '0', 'lat': '1'}, units='deg' for longitude and latitude in the first two" in said
+    found = he.read(tmp_path / "a.csv", columns={"lon": "0", "lat": "1"}, units="deg", weights="2")
+    np.testing.assert_allclose(found.points, he.from_lonlat([-71.1, -72.3, 120], [19.7, 18.5, -33], units="deg"))
+    (tmp_path / "b.csv").write_text("19.7,-171.1,760\n18.5,-72.3,350.5\n-33,120,410\n")
+    assert "columns={'lon': '1', 'lat': '0'}, units='deg' for latitude and longitude" in message(tmp_path / "b.csv")

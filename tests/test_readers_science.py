@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import importlib
 import pickle
+import shlex
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -321,6 +323,21 @@ def test_changed_data_are_refused_where_the_file_has_a_checksum(tmp_path, name):
     (tmp_path / name).write_bytes(damaged)
     words = ("cannot be read as FITS", "atasum") if name == "a.fits" else ("is damaged or cut short", "CRC")
     refused(tmp_path / name, *words)
+
+
+def test_a_table_whose_sum_is_old_is_read_after_it_was_written_anew_as_advised(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = {"ra": np.array([10.0, 200.0]), "dec": np.array([5.0, -70.0])}
+    fits.HDUList([fits.PrimaryHDU(), fits.table_to_hdu(astropy_table.Table(place))]).writeto("a.fits", checksum=True)
+    data = bytearray(Path("a.fits").read_bytes())
+    data[-2880:-2872] = np.array([11.0], dtype=">f8").tobytes()
+    Path("a.fits").write_bytes(data)
+    with pytest.raises(he.InputError, match="only the sum of its bytes") as caught:
+        he.read("a.fits")
+    with warnings.catch_warnings(action="ignore"):
+        exec(shlex.split(str(caught.value).partition(", type: ")[2])[-1], {})
+    expected = he.from_lonlat([11, 200], [5, -70], units="deg")
+    np.testing.assert_allclose(he.read("a-new.fits").points, expected, atol=1e-15)
 
 
 # VOTable and ECSV
@@ -699,8 +716,27 @@ def test_a_gifti_surface_keeps_the_numbers_of_its_vertices(tmp_path):
     refused(gifti(tmp_path / "b.gii", values), "no surface", "NIFTI_INTENT_SHAPE", ".surf.gii")
     refused(gifti(tmp_path / "c.gii", surface()[0]), "no surface", "POINTSET")
     (places, *kind), faces = surface()
-    more = (np.vstack([places, [[9, 9, 9]]]).astype("f4"), *kind)
-    refused(gifti(tmp_path / "d.gii", more, faces), "every vertex must belong to a face", "vertex 162")
+    more = (np.vstack([[[9, 9, 9]], places]).astype("f4"), *kind)
+    path = gifti(tmp_path / "d.gii", more, (faces[0] + 1, *faces[1:]), (np.arange(163, dtype="f4"), *values[1:]))
+    with pytest.raises(
+        he.InputError, match=r"row 0 .*: the point is without a face \(1 of 163 rows\); leave such rows"
+    ):
+        he.read(path)
+    with_values = he.read(path, drop_missing=True, weights="sulc")
+    assert "1 row without a face dropped" in with_values.origin.description
+    plain = he.Measure(np.arange(162), depth + 1, space=he.Mesh(places, faces[0]))
+    assert he.gess(with_values, time=0.1) == pytest.approx(he.gess(plain, time=0.1), rel=1e-12)
+
+
+def test_copies_of_a_vertex_count_once_whether_or_not_the_file_has_values(tmp_path):
+    box = trimesh.creation.box()
+    seams = trimesh.Trimesh(box.triangles.reshape(-1, 3), np.arange(36).reshape(-1, 3), process=False)
+    (tmp_path / "plain.ply").write_bytes(seams.export(file_type="ply"))
+    seams.vertex_attributes["height"] = seams.vertices[:, 2].astype("f4")
+    (tmp_path / "values.ply").write_bytes(seams.export(file_type="ply"))
+    plain, valued = (he.read(tmp_path / name) for name in ("plain.ply", "values.ply"))
+    assert plain.n == valued.n == 8
+    assert he.gess(valued, time=1) == pytest.approx(he.gess(plain, time=1), rel=1e-12)
 
 
 def test_surfaces_that_are_none_are_refused(tmp_path):

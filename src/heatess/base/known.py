@@ -152,7 +152,7 @@ class Known:
         """Kind, frame and cells in a few words; empty if nothing is known."""
         kind = "" if self.kind is None else self.kind
         if self.kind == "cells" and self.cell is not None:
-            kind = f"cells of {self.cell:.3g}"
+            kind = f"cells of {self.cell:.3g} degrees"
         if self.kind == "chains" and self.chains is not None:
             kind = "1 chain" if self.chains == 1 else f"{self.chains} chains"
         return ", ".join(filter(None, [kind, self.frame, "thinned" if self.thinned else ""]))

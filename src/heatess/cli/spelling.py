@@ -50,8 +50,11 @@ _CLOSING = {"{": "}", "(": ")", "[": "]", "'": "'", '"': '"'}
 _CALL = re.compile(r"[\w\]]\(")
 _SPACES = re.compile(r": he\.(?:Torus|Circle)\([^)]*units[^)]*\)")
 
-#: A line for the shell that runs Python; its last word may be made of several pieces in quotes.
-_COMMAND = re.compile(r"""(python3? -c (?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\])+)""")
+#: What is left as it is: a line for the shell that runs Python, whose last word may be made of several pieces in
+#: quotes, and the words of another package.
+_COMMAND = re.compile(
+    r"""(python3? -c (?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\])+| cannot be read as .*?\); it may be damaged)""", re.S
+)
 
 #: Python that is left: a function of a package, a method, an index.
 _PYTHON = re.compile(r"(?<![\w./-])(?:(?:numpy|np|he)\.\w|\w+(?:\.\w+)*\.[a-z]\w*\(|array\.T\b|\w+\[(?:None|:))")

@@ -193,7 +193,7 @@ def known_in_words(known: Known) -> str:
     """Kind, frame and names, each as it is known or with the option that says it.
 
     >>> known_in_words(Known(kind="cells", frame="galactic", cell=1.83))
-    'cells of 1.83, a map or grid; frame galactic; no names of rows (--labels)'
+    'cells of 1.83 degrees, a map or grid; frame galactic; no names of rows (--labels)'
     """
     kind = "kind not known (--kind)" if known.kind is None else KINDS[known.kind]
     if known.kind in ("cells", "chains"):

@@ -175,8 +175,8 @@ def warn_below_cell(cell: float | None, angles: FloatArray) -> None:
     if cell is not None and below.any():
         which = f"{int(below.sum())} of {len(angles)} scales are" if len(angles) > 1 else f"the scale {angles[0]:g} is"
         warn(
-            f"{which} below the size of the cells of this map or grid, {cell:.3g}: there every cell counts as one "
-            f"point, and gESS and volume tell of the grid; scales from {cell:.3g} on tell of what it shows",
+            f"{which} below the size of the cells of this map or grid, {cell:.3g} degrees: there every cell counts as "
+            f"one point, and gESS and volume tell of the grid; scales from {cell:.3g} on tell of what it shows",
             ScaleWarning,
         )
 

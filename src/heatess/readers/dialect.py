@@ -17,6 +17,7 @@ from ..tables.units import OTHERS
 from .expansion import WIDEST, refuse_columns
 from .lines import COMMENTS, Dialect, is_number, number, records, text_lines
 from .streams import Source
+from .unread import CDS, IPAC, refuse
 
 #: Lines that are looked at, comments and blank lines not counted.
 _SAMPLE = 60
@@ -58,6 +59,7 @@ def dialect_of(source: Source, path: Path) -> Dialect:
         raise InputError(f"{source.name} {found}; save it as text in UTF-8")
     if not any(line.strip() for line in sample):
         raise InputError(f"{source.name} is empty; it needs a header line such as x,y,z or lon,lat,weight")
+    _refuse_other(sample, source.name)
     refuse_columns(source.name, _widest(sample))
     layout = _best(sample, source.name, path)
     names = [name.strip() for name in layout.names]
@@ -73,6 +75,16 @@ def dialect_of(source: Source, path: Path) -> Dialect:
     odd = encoding == "utf-16" or any(line.endswith("\r") for line in sample)
     texts = text_columns(names, layout.rows)
     return Dialect(source.name, layout.delimiter, names, skip, layout.named, decimal, encoding, units, odd, texts)
+
+
+def _refuse_other(sample: list[str], source: str) -> None:
+    """Refuse tables whose columns are told by their places in a line, as astronomers have them."""
+    if any("byte-by-byte description" in line.lower() for line in sample):
+        refuse(source, CDS)
+    lines = [line.rstrip() for line in sample if line.strip() and not line.startswith("\\")]
+    barred = [line.startswith("|") and line.endswith("|") for line in lines]
+    if barred[:2] == [True, True] and not all(barred) and not any(barred[4:]):
+        refuse(source, IPAC)
 
 
 def _widest(sample: list[str]) -> int:

@@ -6,7 +6,8 @@ import io
 import re
 import warnings
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +24,7 @@ from ..tables.coordinates import is_old, sky_columns
 from ..tables.table import Table
 from .foreign import Lazy, columns, reading, split_label
 from .streams import Source
+from .unread import line_to, new_name
 
 SUFFIXES = (".fits", ".fit", ".fts", ".fits.gz")
 
@@ -33,6 +35,9 @@ PARTS = {"h:m:s": "hours", "d:m:s": "deg"}
 _SERIALIZED = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
 
 _REMEDY = "fetch it again, or check it with astropy.io.fits.info(path)"
+
+#: For files that were changed by programs which left the sum of their bytes as it was.
+_WRITE = "from astropy.io import fits; fits.open({file!r}).writeto({out!r}, checksum=True)"
 
 
 class Field(NamedTuple):
@@ -78,7 +83,7 @@ def table(path: Path) -> Table:
         error = missing_extra("astropy", "sky")
         raise missing_extras(error.needs | _for_maps(path)) from None
     file, label = split_label(path)
-    with reading(file, "FITS", _REMEDY), _stream(file) as stream:
+    with reading(file, "FITS", _REMEDY), _summed(file), _stream(file) as stream:
         warnings.filterwarnings("error", message=".*[Dd]atasum verification failed")
         with fits.open(stream, memmap=isinstance(stream, io.BufferedReader), checksum=True) as extensions:
             extension = _extension(extensions, file, label, fits)
@@ -104,6 +109,21 @@ def table(path: Path) -> Table:
     made = columns(file, found, expected, units=stated, texts=given, converted=converted)
     made.old, made.frames = old, frames
     return made
+
+
+@contextmanager
+def _summed(file: Path) -> Iterator[None]:
+    """Refuse bytes that do not add up to the sum in their header."""
+    from astropy.utils.exceptions import AstropyUserWarning
+
+    try:
+        yield
+    except AstropyUserWarning as error:
+        again = line_to("", _WRITE, file, new_name(file, "-new.fits"))
+        raise InputError(
+            f"{file} cannot be read as FITS ({str(error).strip().rstrip('.')}); it may be damaged or cut short: fetch "
+            f"it again; if its numbers are right, and only the sum of its bytes was not written anew with them, {again}"
+        ) from None
 
 
 def _stream(file: Path) -> IO[bytes]:

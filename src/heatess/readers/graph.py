@@ -13,6 +13,7 @@ from ..tables.graphs import NetworkTable, unique_names
 from ..tables.table import Table
 from .foreign import reading
 from .streams import Source, packed
+from .unread import GEOGRAPHY, refuse
 
 SUFFIXES = packed((".gml", ".graphml"))
 
@@ -29,6 +30,8 @@ def table(path: Path) -> Table:
             data = stream.read()
         if not data.strip():
             raise InputError(f"{path} is empty; write the graph again")
+        if kind == "GML" and data.lstrip().startswith(b"<"):
+            refuse(path, GEOGRAPHY)
         graph = _gml(data, path, networkx) if kind == "GML" else _graphml(data, path, networkx)
         network = network_of(graph)
         if network is None:

@@ -42,7 +42,7 @@ def from_healpix(values: Any, *, order: str, frame: str | None = None) -> Measur
     >>> import heatess as he
     >>> sky = he.from_healpix([3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0], order="ring")
     >>> sky
-    Measure(Sphere(2), n=12, ess=1.6: cells of 58.6)
+    Measure(Sphere(2), n=12, ess=1.6: cells of 58.6 degrees)
     >>> round(he.gess(sky, angle=60), 3)
     1.599
     """

@@ -47,7 +47,7 @@ def table(path: Path) -> Table:
     """The mesh as `space`, and its vertices as the column vertex, with what the file says about each of them.
 
     Vertices at one place become one, as in `Mesh.from_file`. If the file has values for its vertices, its rows are the
-    file's vertices, some of which may then be the same vertex of the mesh; one without a face has none, which is nan.
+    file's vertices; those of one place and the same values are one row, and one without a face is a missing row.
     """
     from ..spaces import Mesh
 
@@ -58,10 +58,10 @@ def table(path: Path) -> Table:
         space = _named(path, Mesh.from_file, path)
         corners = space._vertices
         values = _properties(path) if path.suffix.lower() == ".ply" else {}
-        vertex = np.arange(len(corners))
+        found: dict[str, NDArray[Any]] = {"vertex": np.arange(len(corners))}
         if values:
-            vertex = _matched(values.pop("places"), corners)
-    return _table(path, space, {"vertex": vertex, **values})
+            found = _matched(values.pop("places"), corners, values)
+    return _table(path, space, found)
 
 
 def _refuse_empty(path: Path) -> None:
@@ -91,12 +91,15 @@ def _properties(path: Path) -> dict[str, NDArray[Any]]:
     return {"places": np.column_stack([values[axis] for axis in "xyz"]), **wanted} if wanted else {}
 
 
-def _matched(places: NDArray[Any], corners: NDArray[Any]) -> NDArray[Any]:
-    """The vertex of the mesh at each place; nan where there is none."""
+def _matched(places: NDArray[Any], corners: NDArray[Any], values: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The vertex of the mesh at each place, nan where there is none, beside its values; each such row once."""
     from scipy.spatial import cKDTree
 
     distance, vertex = cKDTree(corners).query(places)
-    return np.where(distance <= 1e-6 * np.ptp(corners, axis=0).max(), vertex, np.nan)
+    on = distance <= 1e-6 * np.ptp(corners, axis=0).max()
+    first = np.unique(np.column_stack([vertex, *values.values()]), axis=0, return_index=True)[1]
+    kept = np.sort(np.union1d(first, np.flatnonzero(~on)))
+    return {name: array[kept] for name, array in {"vertex": np.where(on, vertex, np.nan), **values}.items()}
 
 
 def _gifti(path: Path, make: type[Mesh]) -> Table:
@@ -117,9 +120,15 @@ def _gifti(path: Path, make: type[Mesh]) -> Table:
                 f"{path} holds no surface of one point set and one set of triangles (found {found}); give the surface "
                 f"itself, usually called .surf.gii"
             )
-        space = _named(path, make, places[0].data, faces[0].data)
-        count = len(places[0].data)
-        values = {"vertex": np.arange(count)}
+        count, corners = len(places[0].data), faces[0].data
+        on = np.unique(corners)
+        if not (len(on) < count and on[0] >= 0 and on[-1] < count):  # nothing to leave out, or a fault for Mesh
+            on = np.arange(count)
+        elif corners.dtype.kind in "iu":
+            corners = np.searchsorted(on, corners)
+        space = _named(path, make, places[0].data[on], corners)
+        values: dict[str, NDArray[Any]] = {"vertex": np.full(count, np.nan)}
+        values["vertex"][on] = np.arange(len(on))
         for place, array in enumerate(image.darrays):
             if array.data.shape == (count,):
                 values[array.meta.get("Name") or f"data {place}"] = array.data.astype(np.float64)
@@ -170,4 +179,5 @@ def _refuse_expansion(path: Path) -> None:
 def _table(path: Path, space: Mesh, values: dict[str, NDArray[Any]]) -> Table:
     table = Columns(values, str(path))
     table.space, table.note = space, repr(space)
+    table.missing = "without a face" if np.isnan(values["vertex"]).any() else ""
     return table

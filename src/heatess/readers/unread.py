@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+from ..base.errors import InputError
 from .foreign import split_label
 
 
@@ -78,8 +79,35 @@ _MATRIX = (
     "create_using=n.Graph if abs(m - m.T).max() == 0 else n.DiGraph), {out!r})"
 )
 
+_RASTER = (
+    "import rioxarray as r; r.open_rasterio({file!r}, masked=True)[0].rio.reproject('EPSG:4326').rename(x='lon', "
+    "y='lat').rename('value').to_netcdf({out!r}, engine='h5netcdf')"
+)
+_GRIB = "import xarray as x; x.open_dataset({file!r}, engine='cfgrib').to_netcdf({out!r}, engine='h5netcdf')"
+_TABLE = "from astropy.table import Table; Table.read({{file!r}}, format='ascii.{}').write({{out!r}})"
+_TREE = (
+    "import asdf; from astropy.table import Table; f = asdf.open({file!r}); "
+    "next(v for v in f.tree.values() if isinstance(v, Table)).write({out!r})"
+)
+_SURFACE = "import trimesh; trimesh.load_mesh({file!r}).export({out!r})"
+
+#: Formats that share their suffix with others, and are known by their words.
+GEOGRAPHY = Other(
+    "a map in Geography Markup Language",
+    "geopandas",
+    "import geopandas as g; g.read_file({file!r}).to_file({out!r})",
+    ".gpkg",
+)
+IPAC = Other("a table of IPAC", "astropy", _TABLE.format("ipac"), ".ecsv")
+CDS = Other("a table of the CDS, described byte by byte", "astropy", _TABLE.format("cds"), ".ecsv")
+
 #: Well-known formats by their suffix.
 OTHERS = {
+    **dict.fromkeys((".tif", ".tiff"), Other("a raster", "rioxarray h5netcdf h5py", _RASTER, ".nc", "of its first band")),
+    **dict.fromkeys((".grib", ".grb", ".grib2", ".grb2"), Other("a file of GRIB", "cfgrib h5netcdf h5py", _GRIB, ".nc")),
+    ".mrt": CDS,
+    ".asdf": Other("a file of ASDF", "asdf-astropy", _TREE, ".ecsv", "of its first table"),
+    **dict.fromkeys((".glb", ".gltf", ".dae", ".3mf"), Other("a surface", "'trimesh[easy]'", _SURFACE, ".ply")),
     ".xls": Other("an old Excel workbook", *_SHEET),
     ".ods": Other("an OpenDocument sheet", *_SHEET),
     ".xlsb": Other("a binary Excel workbook", *_SHEET),
@@ -128,7 +156,7 @@ OTHERS = {
     ),
     **dict.fromkeys((".pt", ".pth"), _TENSORS),
     **dict.fromkeys(
-        (".vtk", ".vtu", ".msh"),
+        (".vtk", ".vtu", ".msh", ".mesh", ".inp", ".med", ".xdmf", ".ugrid"),
         Other("a mesh", "meshio", "import meshio; meshio.read({file!r}).write({out!r})", ".obj"),
     ),
     **dict.fromkeys(
@@ -201,8 +229,15 @@ def sentence(path: Path, suffix: str) -> str:
 && python -c "import pandas; pandas.read_stata('survey.dta').to_csv('survey.csv', index=False)"
     """
     other = OTHERS.get(suffix)
-    if other is None:
-        return ""
+    return "" if other is None else _sentence(path, suffix, other)
+
+
+def refuse(path: Path | str, other: Other) -> None:
+    """Refuse a file that is another format than its suffix says."""
+    raise InputError(_sentence(Path(path), "", other))
+
+
+def _sentence(path: Path, suffix: str, other: Other) -> str:
     file, _ = split_label(path)
     if suffix == ".mat" and _is_hdf5(file):
         other = other._replace(

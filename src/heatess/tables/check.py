@@ -319,7 +319,20 @@ def _of_vectors(kind: Kind, array: FloatArray, norms: FloatArray) -> str:
         return _choices(width, [*_as_angles(kind, array), flat])
     if width == 7 and (whole or len(kind.columns) == 7) and _end_in_unit(array):
         return _as_pose([str(column) for column in range(7)] if whole else kind.columns)
-    return _choices(width, _of_many(kind, array, norms, flat))
+    return _choices(width, [*_places_first(kind, array), *_of_many(kind, array, norms, flat)])
+
+
+def _places_first(kind: Kind, array: FloatArray) -> list[str]:
+    """Longitude and latitude in front of other numbers without names, in either order, where they may be degrees."""
+    if kind.columns != ["rows"] or array.shape[1] == 4:
+        return []
+    ends = np.abs(array[:, :2]).max(axis=0)
+    pairs = {"longitude and latitude": ("0", "1"), "latitude and longitude": ("1", "0")}
+    return [
+        f"columns={{'lon': {lon!r}, 'lat': {lat!r}}}, units='deg' for {words} in the first two"
+        for words, (lon, lat) in pairs.items()
+        if 1 < ends[int(lon)] <= 360 and 1 < ends[int(lat)] <= 90 and (ends[int(lon)] > 90 or words.startswith("lon"))
+    ]
 
 
 def _of_many(kind: Kind, array: FloatArray, norms: FloatArray, flat: str) -> list[str]:

@@ -97,8 +97,14 @@ def depth_column(names: Sequence[str]) -> str:
 
 
 def depth_unit(name: str, units: Mapping[str, str], said: str, source: str) -> str:
-    """The unit of a column of depths: as the user *said*, as its name or the file states; asked for if neither does."""
-    unit = said or split_length(name)[1] or _WORDS.get(units.get(name, "").strip().lower(), "")
+    """The unit of a column of depths: as its name or the file states, or the user *said*, who does not say another."""
+    stated = split_length(name)[1] or _WORDS.get(units.get(name, "").strip().lower(), "")
+    if said and stated not in ("", said):
+        raise InputError(
+            f"{source}: column {name} is in {stated} by its name or its file, not in {said}; say space='earth3d', "
+            "which takes it so, whatever the unit of scales"
+        )
+    unit = said or stated
     if not unit:
         raise InputError(
             f"{source}: column {name} may be in kilometres or metres; say space='earth3d:km' or space='earth3d:m'"

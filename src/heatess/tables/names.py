@@ -80,7 +80,7 @@ def _frame(table: Table, kind: Kind) -> str | None:
     )
     if len(stated) > 1:
         raise InputError(f"{table.source}: columns {kind.words} are in different frames, {', '.join(sorted(stated))}")
-    frame = stated.pop() if stated else "fk4" if old else kind.frame
+    frame = stated.pop() if stated else "fk4" if old else _by_name(kind)
     if frame is None or frame in FRAMES:
         return frame
     words = "of the equinox B1950 (FK4)" if frame == "fk4" else "in a frame that is not known here"
@@ -94,6 +94,16 @@ def _frame(table: Table, kind: Kind) -> str | None:
         f"{table.source}: {which} are {words}, up to a degree from those of J2000; say frame='icrs' if they are of "
         f"J2000 after all; {how}"
     )
+
+
+def _by_name(kind: Kind) -> str | None:
+    """The frame of a kind; longitudes and latitudes that are called l and b, or azimuth and altitude, are no places."""
+    names = tuple(name.strip().lower().removesuffix("_deg").removesuffix("_rad") for name in kind.columns)
+    if kind.frame != "geographic" or len(names) != 2:
+        return kind.frame
+    if names == ("l", "b"):
+        return "galactic"
+    return None if names[0] in ("az", "azimuth", "sgl") else kind.frame
 
 
 def _turned(source: str, columns: Sequence[str], text: bool) -> str:

@@ -222,7 +222,7 @@ def _complete(names: list[str], piece: Piece, reading: Reading, meaning: str) ->
         row, count = int(np.argmax(lost)), f"{int(lost.sum()):,} of {len(lost):,} rows"
         name = next(name for name, missing in zip(names, empty, strict=True) if missing[row])
         found = "an entry is no number" if name == "rows" else f"column {name} has no number"
-        if meaning:
+        if meaning and name == names[0]:
             raise InputError(
                 f"{place(row)}: the point is {meaning} ({count}); leave such rows out with drop_missing=True", row=row
             )
@@ -354,8 +354,8 @@ def _origin(
         words += f"; {dropped:,} {rows} {table.missing or 'without a number'} dropped"
     if known.frame is not None and (reading.frame or known.frame != kind.frame):
         words += f"; frame {known.frame}"
-    told = ABOUT.get(known.frame or "") if kind.form == "vectors" else None
-    about = told or table.about or kind.about
+    named = "directions" if kind.frame and known.frame is None else kind.about
+    about = (ABOUT.get(known.frame or "") if known.frame != kind.frame else None) or table.about or named
     return Origin(table.source, words, about, tuple(kind.columns), known.units, meaning.weight, dropped, written)
 
 
