@@ -170,3 +170,26 @@ def test_pictures_are_drawn_where_there_is_one():
         he.density(rng.normal(size=(40, 3)), space=he.Euclidean(3), time=0.1).plot()
     with pytest.raises(he.InputError, match="leave it out"):
         law.plot(projection="globe")
+
+
+def test_a_picture_says_what_its_lines_hold_and_has_the_names_of_its_columns():
+    rng = np.random.default_rng(0)
+    angles = dict(zip(("phi", "psi"), rng.normal([[-60], [-40]], 15, (2, 100)), strict=True))
+    found = he.density(he.read(angles, units="deg"), angle=30)
+    ax = found.plot(levels=(0.9, 0.5, 0.1))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("phi", "psi")
+    assert ax.get_title() == "100 points, smoothed at 30°; lines around 10 %, 50 % and 90 %"
+    assert found.plot(levels=0.9).get_title().endswith("; a line around 90 %")
+    assert found.plot(levels=()).get_title() == "100 points, smoothed at 30°"
+    turns = he.density([[0, 0, 0, 1]], space=he.Rotations(), angle=40).plot().figure
+    assert turns.get_suptitle() == "1 points, smoothed at 40°; lines around 50 % and 90 %"
+    assert sum(bool(part.get_ylabel()) for part in turns.axes) == 1
+
+
+def test_of_many_atoms_those_drawn_are_spread_over_all_rows():
+    """Rows in order, as a sorted table has them."""
+    x = np.sort(np.random.default_rng(0).normal(size=20_000))
+    ax = he.density(np.column_stack([x, x]), space=he.Euclidean(2), time=0.5).plot(levels=(), atoms=True)
+    (drawn,) = (line for line in ax.get_lines() if line.get_gid() == "heatess-atoms")
+    assert len(drawn.get_xdata()) == 5000
+    assert drawn.get_xdata()[-1] > x[19_990]

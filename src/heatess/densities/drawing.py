@@ -58,7 +58,8 @@ def draw(
         ax = (_curve if drawing.layout == "circle" else _square)(density, drawing, cells, ax, edges, atoms)
     unit = "°" if space.angular else ""
     words = f"{density.n:,} points, smoothed at {density.angle:.3g}{unit}"
-    ax.set_title(words, fontsize="medium", color=GREY)
+    lines = "" if drawing is not None and drawing.layout == "circle" else edges.words
+    ax.set_title(words + lines, fontsize="medium", color=GREY)
     return ax
 
 
@@ -71,12 +72,25 @@ def _frame(density: Density, drawing: Drawing) -> Frame:
     return frame._replace(half=frame.half + math.sqrt(8 * density.time))
 
 
+def _some(density: Density) -> FloatArray:
+    """Atoms that are drawn, evenly spread over the rows."""
+    points = density.atoms("a picture with atoms").points
+    return np.asarray(points[:: math.ceil(len(points) / MOST_ATOMS)])
+
+
+def _dots(ax: Axes, x: FloatArray, y: FloatArray) -> None:
+    ax.plot(x, y, ".", color="white", markersize=1.5, alpha=0.6, gid="heatess-atoms")
+
+
 def _unit(density: Density) -> str:
     return "in multiples of the uniform one" if density.space.compact else "per unit of area"
 
 
 class _Edges:
-    """The edges of regions, with the share that each one holds; none without levels."""
+    """The edges of regions, with the share that each one holds; none without levels.
+
+    The title names the shares: labels on lines hide small regions.
+    """
 
     def __init__(self, density: Density, levels: ArrayLike, calibrated: bool) -> None:
         wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64))
@@ -86,6 +100,13 @@ class _Edges:
             found = density.region(wanted, calibrated=calibrated)
             self.names = {float(t): f"{100 * p:g} %" for t, p in zip(found.threshold, found.level, strict=True)}
             self.density = found.density
+
+    @property
+    def words(self) -> str:
+        """What the lines of a picture are; empty if there are none."""
+        shares = [self.names[threshold] for threshold in sorted(self.names, reverse=True)]
+        listed = " and ".join(filter(None, (", ".join(shares[:-1]), shares[-1]))) if shares else ""
+        return f"; {'lines around' if len(shares) > 1 else 'a line around'} {listed}" if shares else ""
 
     def values(self, values: FloatArray, where: NDArray[Any]) -> FloatArray:
         """A grid of values of the density whose regions they are; those that are known are at the points *where*."""
@@ -100,7 +121,6 @@ class _Edges:
         if not self.names:
             return
         drawn = ax.contour(x, y, values, sorted(self.names), colors="white", linewidths=1.2)
-        ax.clabel(drawn, fmt=self.names, fontsize=8)
         drawn.set_gid("heatess-regions")
 
 
@@ -132,9 +152,9 @@ def _globe(density: Density, ax: Axes | None, edges: _Edges, atoms: bool) -> Axe
     where = np.outer(mirror * x[inside], seen.right) + np.outer(y[inside], seen.up) + np.outer(depth, centre)
     ax = _round(density, ax, side, inside, where, edges)
     if atoms:
-        points = density.atoms("a picture with atoms").points[:MOST_ATOMS]
+        points = _some(density)
         points = points[points @ centre > 0]
-        ax.plot(mirror * points @ seen.right, points @ seen.up, ".", color="white", markersize=1.5, alpha=0.6)
+        _dots(ax, mirror * points @ seen.right, points @ seen.up)
     lon, lat = np.degrees(np.arctan2(centre[1], centre[0])), np.degrees(np.arcsin(np.clip(centre[2], -1, 1)))
     ax.set_xlabel(f"seen from above {lon:.0f}° east, {lat:.0f}° north")
     return ax
@@ -150,7 +170,7 @@ def _round(
     least, norm = shades_of(values)
     look: dict[str, Any] = {"cmap": "cividis", "norm": norm, "shading": "nearest", "rasterized": True}
     picture = ax.pcolormesh(side, side, np.maximum(values, least), gid="heatess-density", **look)
-    shade_bar(ax, picture, _unit(density))
+    shade_bar(ax, picture, _unit(density), shrink=0.85)
     edges.draw(ax, side, side, edges.values(values, where))
     ax.set(aspect="equal", xticks=[], yticks=[])
     ax.set_frame_on(False)
@@ -180,9 +200,9 @@ def _disc(density: Density, ax: Axes | None, edges: _Edges, atoms: bool, project
     where = np.column_stack([x[inside] * spread, y[inside] * spread, height])
     ax = _round(density, ax, side, inside, where, edges)
     if atoms:
-        points = density.atoms("a picture with atoms").points[:MOST_ATOMS]
+        points = _some(density)
         points = points[points[:, 2] >= 0]
-        ax.plot(*(points[:, :2] * disc.from_height(points[:, 2:])).T, ".", color="white", markersize=1.5, alpha=0.6)
+        _dots(ax, *(points[:, :2] * disc.from_height(points[:, 2:])).T)
     turn = np.linspace(0, 2 * math.pi, 361)
     ax.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8)
     for name, place in (("x", (1.06, 0.0)), ("y", (0.0, 1.06))):
@@ -205,8 +225,12 @@ def _pole_figures(
     for place, direction in enumerate(directions, 1):
         own = figure.add_subplot(1, 3, place)
         density.pole_figure(direction).plot(own, **how)
+        lines = own.get_title().partition(";")[2]
         own.set_title(f"poles of {' '.join(map(str, direction))}", fontsize="medium", color=GREY)
-    figure.suptitle(f"{density.n:,} points, smoothed at {density.angle:.3g}°", fontsize="medium", color=GREY)
+    for bar in figure.axes[1:-1:2]:
+        bar.set_ylabel("")  # the last one says it for all
+    words = f"{density.n:,} points, smoothed at {density.angle:.3g}°{';' if lines else ''}{lines}"
+    figure.suptitle(words, fontsize="medium", color=GREY)
     first: Axes = figure.axes[0]
     return first
 
@@ -225,20 +249,25 @@ def _curve(density: Density, drawing: Drawing, cells: Cells, ax: Axes | None, ed
 
 
 def _square(density: Density, drawing: Drawing, cells: Cells, ax: Axes | None, edges: _Edges, atoms: bool) -> Axes:
+    from matplotlib.ticker import MultipleLocator
+
     ax = new_axes(ax)
     where = density.space.check(cells.points)
     values = density.at_checked(where)
     x, y = np.unique(cells.points[:, 0]), np.unique(cells.points[:, 1])
     shades = values.reshape(cells.rows, cells.columns)[::-1]
     least, norm = shades_of(shades)
-    look: dict[str, Any] = {"cmap": "cividis", "norm": norm, "shading": "nearest", "rasterized": True}
+    look: dict[str, Any] = {"cmap": "cividis", "norm": norm, "shading": "gouraud", "rasterized": True}
     picture = ax.pcolormesh(x, y, np.maximum(shades, least), gid="heatess-density", **look)
     shade_bar(ax, picture, _unit(density))
     edges.draw(ax, x, y, edges.values(values, where).reshape(cells.rows, cells.columns)[::-1])
     if atoms:
-        some = density.atoms("a picture with atoms").points[:MOST_ATOMS]
-        ax.plot(*np.asarray(some).T, ".", color="white", markersize=1.5, alpha=0.6)
-    ax.set(xlabel=drawing.axes[0], ylabel=drawing.axes[1], aspect="equal")
+        _dots(ax, *_some(density).T)
+    across, up = drawing.named(density.measure.columns)
+    ax.set(xlabel=across, ylabel=up, aspect="equal")
+    if density.space.units == "deg":
+        ax.xaxis.set_major_locator(MultipleLocator(60))
+        ax.yaxis.set_major_locator(MultipleLocator(60))
     return ax
 
 

@@ -163,9 +163,9 @@ class Region(Result):
     def held(self) -> Any:
         """By the density at places of the atoms without the atoms there."""
         if self.density.in_parts:
-            return _shaped(np.full(np.size(self.level), np.nan), np.shape(self.level))
-        inside = self.density.left_out.values >= np.atleast_1d(self.threshold)[:, None]
-        return _shaped(inside.mean(axis=1), np.shape(self.level))
+            return self._filled(np.nan)
+        inside = self.density.left_out.values >= np.asarray(self.threshold)[..., None]
+        return _shaped(inside.mean(axis=-1))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -185,11 +185,11 @@ class Region(Result):
     def area_error(self) -> Any:
         """By the jackknife over groups of atoms, and by the range of scales."""
         if self.density.in_parts:
-            return _shaped(np.full(np.size(self.level), np.nan), np.shape(self.level))
+            return self._filled(np.nan)
         left, places = self.density.left_out, self._places
         measure = left.measure
         if measure.support().n < 2:
-            return _shaped(np.full(np.size(self.level), np.inf), np.shape(self.level))
+            return self._filled(np.inf)
         step = max(1, math.ceil(len(places.volumes) / MOST_PLACES))
         points, volumes = places.points[::step], places.volumes[::step]
         if self.calibrated:
@@ -202,12 +202,16 @@ class Region(Result):
             part = Smoother(measure[rows], self.density.rtol).at(self.density.time, points)
             rest = np.maximum(places.values[::step] - share * part[: len(volumes)], 0.0) / (1 - share)
             others = left.without(rows, share, part[len(volumes) :]) if self.calibrated else None
-            areas.append(_level_set(rest, volumes, np.atleast_1d(self.level), others).area)
+            areas.append(_level_set(rest, volumes, np.asarray(self.level), others).area)
         found = np.array(areas)
         chance = (len(found) - 1) / len(found) * np.square(found - found.mean(axis=0)).sum(axis=0)
         spread = np.sqrt(chance + np.square(self._by_scale(points[: len(volumes)], volumes)))
         # Places that were thinned out have a larger volume each.
-        return _shaped(spread * step, np.shape(self.level))
+        return _shaped(spread * step)
+
+    def _filled(self, value: float) -> Any:
+        """The same number for each level."""
+        return _shaped(np.full(np.shape(self.level), value))
 
     def _by_scale(self, points: NDArray[Any], volumes: FloatArray) -> FloatArray:
         """A quarter of what areas differ by between the ends of the range of scales; nothing where it was given.
@@ -216,13 +220,10 @@ class Region(Result):
         """
         ends = {self.density.scale_lower, self.density.scale_upper}
         if self.calibrated or len(ends) < 2:
-            return np.zeros(np.size(self.level))
-        smoother, unit, levels = (
-            self.density.smoother,
-            self.density.angle**2 / self.density.time,
-            np.atleast_1d(self.level),
-        )
-        areas = [_level_set(smoother.at(end**2 / unit, points), volumes, levels).area for end in ends]
+            return np.zeros(np.shape(self.level))
+        smoother, unit = self.density.smoother, self.density.angle**2 / self.density.time
+        level = np.asarray(self.level)
+        areas = [_level_set(smoother.at(end**2 / unit, points), volumes, level).area for end in ends]
         return np.asarray((areas[1] - areas[0]) / 4)
 
     def __repr__(self) -> str:
@@ -237,20 +238,20 @@ def region(density: Density, level: ArrayLike, calibrated: bool) -> Region:
     levels = numeric_array(level, "level").astype(np.float64)
     if levels.ndim > 1 or not levels.size or not ((levels > 0) & (levels < 1)).all():
         raise InputError(f"level must be one or several shares between 0 and 1, such as 0.9, but is {level!r}")
-    wanted, others = np.atleast_1d(levels), None
+    others = None
     if calibrated:
         refuse_no_draws(density.atoms("a calibrated region"))
-        density = _resolved(density, float(wanted.max()))
+        density = _resolved(density, float(levels.max()))
         others = density.left_out.values
     places = places_of(density, wide=calibrated)
-    whole = _level_set(places.values, places.volumes, wanted, others)
-    accuracy = np.zeros(len(wanted))
+    whole = _level_set(places.values, places.volumes, levels, others)
+    accuracy = np.zeros(levels.shape)
     if not places.exact:
         parts = [slice(k, None, PARTS) for k in range(PARTS)]
-        areas = [_level_set(places.values[part], PARTS * places.volumes[part], wanted, others).area for part in parts]
+        areas = [_level_set(places.values[part], PARTS * places.volumes[part], levels, others).area for part in parts]
         accuracy = np.std(areas, axis=0, ddof=1) / math.sqrt(PARTS)
-    threshold, area, spread = (_shaped(values, levels.shape) for values in (*whole, accuracy))
-    return Region(_shaped(wanted, levels.shape), threshold, area, spread, bool(calibrated), density, places)
+    shares, threshold, area, spread = (_shaped(values) for values in (levels, *whole, accuracy))
+    return Region(shares, threshold, area, spread, bool(calibrated), density, places)
 
 
 def _resolved(density: Density, level: float) -> Density:
@@ -262,9 +263,9 @@ def _resolved(density: Density, level: float) -> Density:
     return density
 
 
-def _shaped(values: FloatArray, shape: tuple[int, ...]) -> Any:
+def _shaped(values: FloatArray) -> Any:
     """A number for one level, else an array."""
-    return values if shape else float(values[0])
+    return values if np.ndim(values) else float(values)
 
 
 def places_of(density: Density, wide: bool = False) -> Places:

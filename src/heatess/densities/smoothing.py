@@ -38,6 +38,8 @@ class Sums:
     coefficients: Coefficients
     low: FloatArray  #: low sums, see `Transform`
 
+    columns = ()  # whose names are not kept
+
     @classmethod
     def of(cls, parts: Accumulator) -> Sums:
         """The state of an accumulator as it is now."""

@@ -277,6 +277,11 @@ class Measure(Tidied):
         return ABOUT.get(self.known.frame or "") or (self.origin.about if self.origin is not None else "")
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the points were read from; none if they were not read."""
+        return self.origin.columns if self.origin is not None else ()
+
+    @property
     def n(self) -> int:
         """Number of points, those of zero weight included."""
         return len(self.weights)

@@ -17,7 +17,7 @@ from ..spaces.drawing import Drawing, Patch, frame_of, sphere_cells
 from .pictures import shades
 from .quantities import OrReason, Reasons, is_few
 from .terms import area, length_in_words
-from .views import attitude_of, axes_of, coded, patch_of
+from .views import attitude_of, coded, patch_of
 
 #: Shares of the mass whose regions are told.
 LEVELS = (0.5, 0.9)
@@ -128,7 +128,7 @@ def _map(found: Density, regions: Region, measure: Measure) -> dict[str, Any] | 
     told: dict[str, Any] = {
         "levels": [{"label": f"{100 * level:g} %", "log": math.log10(threshold)} for level, threshold in named],
         "relative": found.space.compact,
-        "axes": axes_of(measure, drawing),
+        "axes": drawing.named(measure.columns),
     }
     if drawing.layout == "circle":
         cells = drawing.cells(width, frame_of(drawing, drawing.places(measure.points), measure.weights))

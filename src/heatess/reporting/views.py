@@ -73,7 +73,7 @@ def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS
         "box": frame.half.tolist(),
         "unit": drawing.unit,
         "sizes": coded(np.ceil(255 * (weights / weights.max())), "u1"),
-        "axes": axes_of(measure, drawing),
+        "axes": drawing.named(measure.columns),
         "periodic": drawing.periodic,
         "footprint": drawing.footprint,
         "graticule": None,
@@ -122,13 +122,6 @@ def chosen_rows(n: int, most: int = MOST_ATOMS) -> NDArray[np.int64]:
 def quantised(places: FloatArray, middle: FloatArray, extent: float) -> NDArray[np.int16]:
     """Coordinates in steps of extent / 32767 about the middle."""
     return np.clip(np.rint((places - middle) * (FULL / extent)), -FULL, FULL).astype(np.int16)
-
-
-def axes_of(measure: Measure, drawing: Drawing) -> list[str]:
-    """Names of the columns that were read, where each is a coordinate of the picture."""
-    columns = measure.origin.columns if measure.origin is not None else ()
-    named = drawing.kind in ("square", "flat", "solid") and drawing.part is None and len(columns) == drawing.dims
-    return list(columns) if named else list(drawing.axes)
 
 
 def _note(measure: Measure, drawing: Drawing, shown: int) -> str:

@@ -6,7 +6,7 @@ A space without one is not drawn itself: a report shows the distances of its ato
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -92,6 +92,11 @@ class Drawing:
     def dims(self) -> int:
         """Number of coordinates in the picture."""
         return len(self.axes)
+
+    def named(self, columns: Sequence[str]) -> list[str]:
+        """Names of the axes: those of the columns that were read, where each is a coordinate of the picture."""
+        own = self.kind in ("square", "flat", "solid") and self.part is None and len(columns) == self.dims
+        return list(columns if own else self.axes)
 
 
 def frame_of(drawing: Drawing, places: FloatArray, weights: FloatArray) -> Frame:
