@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import heatess as he
+import meshes
 from report.test_content import cloud, data_in
 
 ANGLES = np.geomspace(4, 100, 12)
@@ -237,3 +238,34 @@ def test_what_cannot_be_reported_is_refused(arguments, how, message, tmp_path, m
     with pytest.raises(he.InputError, match=re.escape(message)):
         he.report(*arguments, **how)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_surface_has_buttons_for_round_scales_too(tmp_path):
+    mesh = he.Mesh(*meshes.icosphere(2))
+    data = told(he.Measure(np.arange(0, 60), space=mesh), tmp_path, angles=None)
+    scales = data["scales"]
+    named = [scales["values"][row] for row in scales["buttons"]]
+    assert len(named) > 1
+    assert {f"{value:.6g}".strip("0.") for value in named} <= {"1", "2", "5"}
+    exact = he.heat_profile(np.arange(0, 60), space=mesh, times=np.square(named) / 8).gess
+    np.testing.assert_allclose([data["measures"][0]["curves"]["gess"][row] for row in scales["buttons"]], exact)
+
+
+def test_a_report_that_is_forwarded_does_not_say_where_the_file_was(tmp_path):
+    path = np.cumsum(np.full((300, 2), 0.1), axis=0)  # each row close to the next: no draws
+    rows = "\n".join(["lon,lat", *(f"{lon},{lat}" for lon, lat in path)])
+    measure = from_table(rows, tmp_path, name="track.csv")
+    data = told(measure, tmp_path)
+    missing = next(part["text"] for part in data["methods"] if part["title"].startswith("What is not shown"))
+    assert "track.csv" in missing
+    assert str(tmp_path) not in str(data)
+
+
+def test_several_clouds_without_a_test_are_told_with_their_ess(tmp_path):
+    points = he.samplers.uniform(200, rng=0)
+    uneven = he.Measure(points, log_weights=6 * points[:, 2])
+    profiles = {
+        name: he.heat_profile(one, angles=ANGLES) for name, one in {"a": he.Measure(points), "b": uneven}.items()
+    }
+    data = data_in(he.report(profiles, tmp_path / "page.html"))
+    assert f"(ordinary ESS: 200, {uneven.ess:.3g})" in data["verdict"]["headline"]
