@@ -412,10 +412,10 @@ Examples:
 """
 
 
-@main.command(epilog=_SHOWING, short_help="Show an example: resampling deceives ESS, but not gESS.")
+@main.command(epilog=_SHOWING, short_help="Show an example: resampling raises ESS, but not gESS.")
 @options.directory("heatess-demo", "Directory for the report, the picture and the tables.")
 def demo(out: Path, force: bool) -> None:
-    """Show that resampling deceives ordinary ESS, but not gESS.
+    """Show that resampling raises ordinary ESS, but not gESS.
 
     Run again, it replaces the files that it wrote, and no others.
     """

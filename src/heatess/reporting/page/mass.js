@@ -32,7 +32,7 @@
   }
 
   function crossValidation({ curve, unit }) {
-    if (!curve) return null;
+    if (!curve || !curve.values.some(he.known)) return null;
     const earth = unit === "deg" && he.onEarth(), shown = (value) => (earth ? he.inReadersUnit(value) : value), named = earth ? "km" : unit;
     return he.chart({
       name: "cv", title: "Cross-validated error", under: "squared error, less that of uniform", height: 220,
