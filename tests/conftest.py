@@ -30,14 +30,14 @@ collect_ignore = [] if find_spec("flint") else [f"certainty/{name}.py" for name 
 @pytest.fixture(autouse=True)
 def options_and_no_python_on_the_command_line(monkeypatch) -> Generator[None, None, None]:
     """Whatever a command complains about in any test, it does so in words of the command line."""
-    spelled, wrong = heatess.cli.in_options, []
+    typed, wrong = heatess.cli.typed, []
 
-    def checked(message: str, *rest: object) -> str:
-        text = spelled(message, *rest)
+    def checked(message: str | BaseException, *rest: object) -> str:
+        text = typed(message, *rest)
         wrong.extend([text] if python_in(text) else [])
         return text
 
-    monkeypatch.setattr(heatess.cli, "in_options", checked)
+    monkeypatch.setattr(heatess.cli, "typed", checked)
     yield
     assert not wrong
 

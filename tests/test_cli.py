@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import heatess as he
+from heatess.base.errors import Message
 from heatess.cli import main, reading
-from heatess.cli.spelling import in_options
+from heatess.cli.messages import typed as in_options
 from heatess.readers import read
 
 
@@ -367,39 +368,40 @@ def test_the_same_fault_names_arguments_in_python_and_options_here(run, tmp_path
 
 
 def test_names_of_files_and_columns_are_not_taken_for_arguments():
-    message = (
-        "a/units=rad/rtol=1.csv and weights=3/b.csv: choose with columns={'lon': 'lon (deg)', 'lat': 'b'}, rtol=1e-08."
-    )
-    expected = "a/units=rad/rtol=1.csv and weights=3/b.csv: choose with --lon 'lon (deg)' --lat b --rtol 1e-08."
-    assert in_options(message) == expected
+    names = "a/units=rad/rtol=1.csv and weights=3/b.csv"
+    message = f"{names}: choose with `columns={{'lon': 'lon (deg)', 'lat': 'b'}}, rtol=1e-08`."
+    assert in_options(Message(message)) == f"{names}: choose with --lon 'lon (deg)' --lat b --rtol 1e-08."
 
 
 @pytest.mark.parametrize(
     ("python", "typed"),
     [
-        ("columns={'ra': 'a', 'dec': 'b'}", "--ra a --dec b"),
-        ("columns={'dec': 'a', 'inc': 'b'}", "--dec a --inc b"),
-        ("columns={'colat': 'a', 'azimuth': 'b'}", "--colat a --lon b"),
-        ("columns={'qx': 'a', 'qy': 'b', 'qz': 'c', 'qw': 'd'}", "--quat a,b,c,d"),
-        ("columns=('a', 'b')", "--columns a,b"),
-        ("columns='v'", "--columns v"),
-        ("space='pose:R' takes both", "--space pose:R takes both"),
-        ("say space='torus', columns=('a', 'b'), and units='rad'", "say --space torus --columns a,b, and --units rad"),
-        ("drop_missing=True", "--drop-missing"),
-        ("normalize=True?", "--normalize?"),
-        ("log_weights='w', or", "--log-weights w, or"),
-        ("resolutions= or times=", "--resolutions or --times"),
+        ("`columns={'ra': 'a', 'dec': 'b'}`", "--ra a --dec b"),
+        ("`columns={'dec': 'a', 'inc': 'b'}`", "--dec a --inc b"),
+        ("`columns={'colat': 'a', 'azimuth': 'b'}`", "--colat a --lon b"),
+        ("`columns={'qx': 'a', 'qy': 'b', 'qz': 'c', 'qw': 'd'}`", "--quat a,b,c,d"),
+        ("`columns=('a', 'b')`", "--columns a,b"),
+        ("`columns='v'`", "--columns v"),
+        ("`space='pose:R'` takes both", "--space pose:R takes both"),
+        (
+            "say `space='torus', columns=('a', 'b')`, and `units='rad'`",
+            "say --space torus --columns a,b, and --units rad",
+        ),
+        ("`drop_missing=True`", "--drop-missing"),
+        ("`normalize=True`?", "--normalize?"),
+        ("`log_weights='w'`, or", "--log-weights w, or"),
+        ("`resolutions=` or `times=`", "--resolutions or --times"),
     ],
 )
 def test_arguments_are_spelled_as_options(python, typed):
-    assert in_options(python) == typed
+    assert in_options(Message(python)) == typed
 
 
 def test_arguments_without_an_option_are_said_to_be_for_python(run, table, monkeypatch):
     def expensive(*args, **kwargs):
         raise he.CostError(
-            "rtol=1e-08 takes long; call heat_profile: with pairs=1_000_000 and rng= it estimates, with "
-            "method='pairwise' it takes its time"
+            "`rtol=1e-08` takes long; call `heat_profile`: with `pairs=1_000_000` and `rng=` it estimates, with "
+            "`method='pairwise'` it takes its time"
         )
 
     monkeypatch.setattr(reading, "heat_profile", expensive)

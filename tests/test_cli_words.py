@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import heatess as he
+from heatess.base.errors import Message
 from heatess.cli import main
-from heatess.cli.spelling import in_options
+from heatess.cli.messages import typed as in_options
 from heatess.readers.unread import OTHERS, sentence
 from plain_words import python_in
 
@@ -184,8 +185,10 @@ def test_options_that_are_advised_are_options_of_that_command(run):
 
 def test_an_option_is_known_by_its_name(monkeypatch):
     """A new option needs no entry anywhere."""
-    message = "say kind='draws', area=False, chains=4, select={'time': 0}, names=('a', 'b c'), pairs=9 or log_it=True"
-    assert in_options("say flavour='plain'") == "say flavour='plain' in Python"
+    message = (
+        "say `kind='draws', area=False, chains=4, select={'time': 0}, names=('a', 'b c')`, `pairs=9` or `log_it=True`"
+    )
+    assert in_options(Message("say `flavour='plain'`")) == "say flavour='plain' in Python"
     command = click.Command(
         "profile",
         params=[
@@ -194,57 +197,59 @@ def test_an_option_is_known_by_its_name(monkeypatch):
         ],
     )
     monkeypatch.setitem(main.commands, "profile", command)
-    from heatess.cli import spelling
+    from heatess.cli import messages
 
-    spelling._options.cache_clear()
+    messages._options.cache_clear()
     try:
-        assert in_options("say flavour='plain'", command) == "say --flavour plain"
+        assert in_options(Message("say `flavour='plain'`"), command) == "say --flavour plain"
         expected = (
             "say --kind draws --no-area --chains 4 --select time=0 --names 'a,b c', pairs=9 in Python or --log-it"
         )
-        assert in_options(message, command) == expected
+        assert in_options(Message(message), command) == expected
     finally:
-        spelling._options.cache_clear()
+        messages._options.cache_clear()
 
 
 @pytest.mark.parametrize(
     ("python", "typed"),
     [
-        ("on Torus(2, units='deg') add units='rad'", "on Torus(2, units='deg') add --units rad"),
+        ("on Torus(2, units='deg') add `units='rad'`", "on Torus(2, units='deg') add --units rad"),
         ("write f(path, units='deg') again", "write f(path, units='deg') again"),
         (
-            "as in he.from_lonlat(lon, lat, units='deg').T, or",
+            "as in `he.from_lonlat(lon, lat, units='deg').T`, or",
             "as in he.from_lonlat(lon, lat, units='deg').T in Python, or",
         ),
-        ("give space='pose:0.5', units='hours'", "give --space pose:0.5 --units hours"),
+        ("give `space='pose:0.5', units='hours'`", "give --space pose:0.5 --units hours"),
         ("year=2024/part.csv does not exist", "year=2024/part.csv does not exist"),
-        ("a larger rtol, or max_degree=3", "a larger --rtol, or --max-degree 3"),
+        ("a larger `rtol`, or `max_degree=3`", "a larger --rtol, or --max-degree 3"),
         ("column log_weights is 3, rtol.csv too", "column log_weights is 3, rtol.csv too"),
         ("heat_profile.csv has no columns", "heat_profile.csv has no columns"),
-        ("write it with numpy.save", "write it with numpy.save in Python"),
-        ("take x[:, 0], in Python", "take x[:, 0], in Python"),
+        ("write it with `numpy.save`", "write it with numpy.save in Python"),
+        ("take `x[:, 0]`, in Python", "take x[:, 0], in Python"),
     ],
 )
 def test_arguments_calls_and_paths(python, typed):
-    assert in_options(python) == typed
+    assert in_options(Message(python)) == typed
 
 
 @pytest.mark.parametrize("suffix", OTHERS)
 def test_a_line_to_type_is_left_as_it_is(suffix):
     said = sentence(Path("my data.x" + suffix), suffix)
     line = said.partition(", type: ")[2]
-    printed = in_options(said)
+    printed = in_options(Message(said))
     assert printed.endswith(f", type: {line}")
     assert shlex.split(line)
     assert python_in(printed.removesuffix(line)) is None
 
 
 def test_what_stands_around_a_line_to_type_is_spelled_in_options():
-    message = """give units='deg', or type: pip install a && python -c "a.b('c', units='deg')[None]"; or units='rad'"""
+    message = (
+        """give `units='deg'`, or type: pip install a && python -c "a.b('c', units='deg')[None]"; or `units='rad'`"""
+    )
     expected = """give --units deg, or type: pip install a && python -c "a.b('c', units='deg')[None]"; or --units rad"""
-    assert in_options(message) == expected
-    quoted = """type: python -c 'a.b("c", kind='"'"'x'"'"')' (kind='draws')"""
-    assert in_options(quoted) == quoted.replace("(kind='draws')", "(--kind draws)")
+    assert in_options(Message(message)) == expected
+    quoted = """type: python -c 'a.b("c", kind='"'"'x'"'"')' (`kind='draws'`)"""
+    assert in_options(Message(quoted)) == quoted.replace("`kind='draws'`", "--kind draws")
 
 
 def test_the_words_of_another_package_are_left_as_they_are():
@@ -253,7 +258,7 @@ def test_the_words_of_another_package_are_left_as_they_are():
 
 
 def test_a_command_of_one_scale_has_options_for_one_scale():
-    message = "give resolutions= instead of angles=20"
+    message = Message("give `resolutions=` instead of `angles=20`")
     assert in_options(message, main.commands["thin"]) == "give --resolution instead of --angle 20"
     assert in_options(message, main.commands["profile"]) == "give --resolutions instead of --angles 20"
 

@@ -14,8 +14,9 @@ from click.testing import CliRunner, Result
 from scipy.spatial.transform import Rotation
 
 import heatess as he
+from heatess.base.errors import Message
 from heatess.cli import main
-from heatess.cli.spelling import in_options
+from heatess.cli.messages import typed
 
 N = 60
 
@@ -513,14 +514,15 @@ def test_catalogues_of_vizier_are_recognised(run, rng):
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ("say columns={'lon': \"a'b\", 'lat': '{c}'}, units='deg'", "say --lon 'a'\"'\"'b' --lat '{c}' --units deg"),
-        ("say columns=('a)', 'b'); then", "say --columns 'a),b'; then"),
-        ("say units='deg': he.Torus(2, units=...)", "say --units deg"),
+        ("say `columns={'lon': \"a'b\", 'lat': '{c}'}, units='deg'`", "say --lon 'a'\"'\"'b' --lat '{c}' --units deg"),
+        ("say `columns=('a)', 'b')`; then", "say --columns 'a),b'; then"),
+        ("use `he.Torus(2, units='deg')`", "use --units deg"),
+        ("a`b.csv: say `columns='c`d'`", "a`b.csv: say --columns 'c`d'"),
         ("weights=3/b.csv and units=rad.csv", "weights=3/b.csv and units=rad.csv"),
     ],
 )
 def test_arguments_become_options_whatever_the_names_hold(message, expected):
-    assert in_options(message) == expected
+    assert typed(Message(message)) == expected
 
 
 # Text and JSON.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 
 import numpy as np
 import pytest
@@ -81,24 +82,86 @@ def test_arguments_stand_in_one_order(function):
     assert names == [*first, *special, *last]
 
 
+#: What functions need beside points.
+NEEDED = {
+    "gess_ratio": {"weights": np.ones(6)},
+    "goodness_of_fit": {"law": lambda n, rng: he.samplers.uniform(n, rng=rng)},
+    "report": {"path": "report.html"},
+    "thin": {"size": 2},
+}
+
+
+def called(function, bad, good):
+    """*function* of bad points, and good ones where it takes several samples."""
+    names = inspect.signature(function).parameters
+    how = {name: 5.0 for name in ("angle", "angles") if name in names} | NEEDED.get(function.__name__, {})
+    if "b" in names:
+        return function(good, bad, **how)
+    return function([good, bad] if "samples" in names else bad, **how)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_every_function_of_points_tells_the_row(function):
+    with pytest.raises(he.InputError, match="row 3") as caught:
+        called(function, BAD, BALL)
+    assert caught.value.row == 3
+
+
+QUATERNIONS = np.eye(4)[[0, 1, 2, 0, 1, 2]] * [[1], [1], [1], [2], [1], [1]]
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: he.gess(BAD, angle=5),
-        lambda: he.mmd2(BALL, BAD, angles=5),
+        lambda: he.mmd2(BAD, BALL, angles=5),
         lambda: he.two_sample_test(BAD, BALL),
-        lambda: he.compare(BALL, BAD),
+        lambda: he.compare(BAD, BALL),
+        lambda: he.k_sample_test({"a": BALL, "b": BALL, "c": BAD}),
         lambda: he.potential(BALL, at=BAD, angle=5),
+        lambda: he.density(BALL, angle=20).at(BAD),
+        lambda: he.density(BALL, angle=20).region(0.5).contains(BAD),
         lambda: he.gess((BALL, BAD), space=he.Product(he.Sphere(2), he.Sphere(2)), time=0.1),
+        lambda: he.gess(BAD, space=he.Projective(2), angle=5),
+        lambda: he.gess(QUATERNIONS, space=he.Rotations(), angle=5),
+        lambda: he.gess([0, 1, 2, 9, 1, 1], space=he.Graph(1 - np.eye(3)), time=1),
+        lambda: he.gess([1.0, 2.0, 3.0, np.nan, 1.0, 1.0], space=he.Circle(), angle=5),
+        lambda: he.gess([0.0, 0.0, 0.0, 900.0, 0.0, 0.0], space=he.Circle(), angle=5),
+        lambda: he.gess(np.where(np.arange(6) == 3, np.inf, 1.0)[:, None] * BALL, space=he.Euclidean(3), time=1),
         lambda: he.Accumulator(max_degree=5).add(BAD),
+        lambda: he.Accumulator(max_degree=5).add(BALL, [1, 1, 1, -1, 1, 1]),
         lambda: he.Measure({"x": BAD[:, 0], "y": BAD[:, 1], "z": BAD[:, 2]}),
-        lambda: he.gess(BALL, [1, 1, 1, -1, 1, 1], angle=5),
+        lambda: he.from_lonlat([0, 0, 0, 0], [0, 0, 0, 95], units="deg"),
+        lambda: he.Measure(BALL, [1, 1, 1, -1, 1, 1]),
         lambda: he.mmd2(BALL, BALL, weights=(None, [1, 1, 1, -1, 1, 1]), angles=5),
+        lambda: he.baselines.ess([1, 1, 1, -1]),
     ],
 )
 def test_the_row_survives_every_wrapper(call):
     with pytest.raises(he.InputError, match=r"row 3|entry 3|weights") as caught:
         call()
+    assert caught.value.row == 3
+
+
+def written(path):
+    """BAD as a file."""
+    if path.suffix == ".npy":
+        np.save(path, BAD)
+    elif path.suffix == ".npz":
+        np.savez(path, points=BAD)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps([dict(zip("xyz", row, strict=True)) for row in BAD.tolist()]))
+    elif path.suffix == ".parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table(dict(zip("xyz", BAD.T, strict=True))), path)
+    else:
+        np.savetxt(path, BAD, delimiter=",", header="x,y,z", comments="")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npy", ".npz", ".json", ".parquet", ".csv.gz"])
+def test_readers_tell_the_row(tmp_path, suffix):
+    with pytest.raises(he.InputError, match=r"row 3|line 5|record 3") as caught:
+        he.read(written(tmp_path / f"bad{suffix}"))
     assert caught.value.row == 3
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .answers.spectrum import power_spectrum
-from .base.arrays import FloatArray, Frozen, numeric_array, shown, whole
-from .base.errors import InputError
+from .base.arrays import FloatArray, Frozen, numeric_array, whole
+from .base.errors import InputError, shown
 from .engines.tiles import gaussian_sums, zonal_pairs
 from .measures.measure import Measure
 from .measures.scales import resolve

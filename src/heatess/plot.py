@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .base import arrays
-from .base.errors import InputError, InputTypeError
+from .base.errors import InputError, InputTypeError, shown
 from .drawing import curves
 from .drawing.axes import COLORS as COLORS
 from .drawing.axes import DASHES as DASHES
@@ -143,11 +143,11 @@ def compare(
     if isinstance(items, Mapping):
         names, items = list(items) if names is None else names, list(items.values())
     if not isinstance(items, list | tuple) or not items:
-        raise InputTypeError(f"give a list or a mapping of profiles or measures, but found {arrays.shown(items)}")
+        raise InputTypeError(f"give a list or a mapping of profiles or measures, but found {shown(items)}")
     letters = [chr(ord("A") + place % 26) for place in range(len(items))]
     called = letters if names is None else arrays.names_of(names, "curve", "names").tolist()
     if len(called) != len(items):
-        raise InputError(f"names must be {len(items)}, one for each curve, but are {arrays.shown(names)}")
+        raise InputError.unfit("names", f"{len(items)}, one for each curve", names, verb="are")
     items = [item if isinstance(item, HeatProfile) else Measure.of(item) for item in items]
     measures = [item for item in items if isinstance(item, Measure)]
     if any(item.space != items[0].space for item in items):

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base.arrays import LARGEST, FloatArray, is_whole, numeric_array, positive, shown, whole
-from .base.errors import InputError, InputTypeError
+from .base.arrays import LARGEST, FloatArray, is_whole, numeric_array, positive, whole
+from .base.errors import InputError, InputTypeError, shown
 from .spaces.base import Space, check_space
 from .spaces.sphere import Sphere
 
@@ -122,7 +122,7 @@ def mixture(n: int, components: Sequence[Sampler], shares: ArrayLike | None = No
     """
     n, rng = _checked(n, rng)
     if not isinstance(components, Sequence) or not all(map(callable, components)):
-        raise InputTypeError(f"components must be a list of functions (n, rng), but are {shown(components)}")
+        raise InputTypeError.unfit("components", "a list of functions (n, rng)", components, verb="are")
     p = np.ones(len(components)) if shares is None else numeric_array(shares, "shares").astype(np.float64)
     if not len(components) or p.shape != (len(components),) or not (p >= 0).all() or not 0 < p.sum() < math.inf:
         raise InputError(f"shares must be {len(components)} non-negative numbers with a positive sum, but are {p}")

@@ -82,7 +82,7 @@ def potential(
     kernel = measure.space.pair_kernel
     if not measure.space.compact or kernel is None:
         why = "is not defined with respect to normalised volume, since that is infinite"
-        raise InputError(f"the density on {measure.space!r} {why}; use kind='overlap'")
+        raise InputError(f"the density on {measure.space!r} {why}; use `kind='overlap'`")
     # k_t is the overlap at half the time, times k_t(x, x).
     log_diagonal = float(kernel.fitted(measure.points, np.array([t / 2]), rtol).log_diagonal(np.array([t / 2]))[0])
     overlaps = np.maximum(columns.potential(measure, t / 2, rtol, where, bar), 0.0)

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError, InputTypeError
+from .errors import InputError, InputTypeError, shown
 from .quantities import in_unit
 from .tensors import plain
 
@@ -25,6 +25,7 @@ LONGEST_NAME = 200
 LARGEST_REPEATED = 2**33
 #: Up to here every integer is a float64.
 EXACT_INTEGERS = 2.0**53
+EXACT = "integers that float64 holds exactly, up to 2^53"
 
 
 def numeric_array(values: Any, name: str) -> NDArray[Any]:
@@ -57,7 +58,7 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
         sample = shown(array.flat[0])[:40] if array.size else "nothing"
         raise InputTypeError(
             f"{name} must be real numbers, but have dtype {array.dtype} (first entry {sample}); "
-            f"convert them first, for instance with numpy.asarray(..., dtype=float)"
+            f"convert them first, for instance with `numpy.asarray(..., dtype=float)`"
         )
     kept = array.dtype.kind == "f" and array.dtype.itemsize <= 8
     return array if kept else as_float64(array, name)
@@ -84,7 +85,9 @@ def as_float64(array: NDArray[Any], name: str, place: Callable[[int], str] | Non
             raise InputError(
                 f"{name}: {where} holds {np.atleast_1d(array)[entry]}, an integer above 2^53 that is not exact in "
                 "float64; subtract an offset or, if rounding does no harm, convert first: "
-                "numpy.asarray(..., dtype=float)"
+                "`numpy.asarray(..., dtype=float)`",
+                row=int(entry[0]),
+                expected=EXACT,
             )
     return found
 
@@ -118,16 +121,16 @@ def positive(value: Any, name: str, expected: str = "positive and finite") -> fl
     if not (is_whole(value) or isinstance(value, float | np.floating)):
         raise InputTypeError(f"{name} must be {expected}, but is {shown(value)}, which is not a number")
     if not 0 < value <= LARGEST:
-        raise InputError(f"{name} must be {expected}, but is {shown(value)}")
+        raise InputError.unfit(name, expected, value)
     return float(value)
 
 
 def whole(value: Any, name: str, least: int, most: int = 2**53) -> int:
     """A whole number from *least* to *most*, or an `InputError`."""
     if not is_whole(value) or value < least:
-        raise InputError(f"{name} must be a whole number >= {least}, but is {shown(value)}")
+        raise InputError.unfit(name, f"a whole number >= {least}", value)
     if value > most:
-        raise InputError(f"{name} must be at most {most:,}, but is {shown(value)}")
+        raise InputError.unfit(name, f"at most {most:,}", value)
     return int(value)
 
 
@@ -141,7 +144,7 @@ def generator(rng: np.random.Generator | int | None) -> np.random.Generator:
     if rng is None or isinstance(rng, np.random.Generator):
         return np.random.default_rng(rng)
     if not is_whole(rng) or rng < 0:
-        raise InputError(f"rng must be a numpy.random.Generator or a whole number from 0 up, but is {shown(rng)}")
+        raise InputError.unfit("rng", "a numpy.random.Generator or a whole number from 0 up", rng)
     return np.random.default_rng(rng)
 
 
@@ -155,22 +158,13 @@ def one_of(value: Any, name: str, words: Collection[str], advice: str = "") -> s
         return value
     listed = " or ".join(map(repr, words)) if len(words) < 3 else f"one of {', '.join(map(repr, words))}"
     kind = InputError if isinstance(value, str) else InputTypeError
-    raise kind(f"{name} must be {listed}, but is {shown(value)}{advice and f'; {advice}'}")
+    raise kind.unfit(name, listed, value, advice)
 
 
 def refuse_others(value: Any, name: str, kind: type, made: str) -> None:
     """An `InputTypeError` if *value* is no *kind*, which *made* gives."""
     if not isinstance(value, kind):
-        raise InputTypeError(f"{name} must be a {kind.__name__}, as {made} gives it, but is {shown(value)}")
-
-
-def shown(value: Any) -> str:
-    """*value* as it stands in messages: its repr, short and on one line; its type, if it has no repr."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # whatever an object of the user raises
-        text = f"an object of type {type(value).__name__}"
-    return text if len(text) <= 80 else f"{text[:77]}..."
+        raise InputTypeError.unfit(name, f"a {kind.__name__}, as {made} gives it", value)
 
 
 def names_of(labels: Any, what: str, name: str = "labels") -> NDArray[np.str_]:
@@ -187,7 +181,7 @@ def names_of(labels: Any, what: str, name: str = "labels") -> NDArray[np.str_]:
     except InputError:
         raise
     except Exception:  # of something that is no list, or whose entries have no text
-        raise InputTypeError(f"{name} must be one name for each {what}, but are {shown(labels)}") from None
+        raise InputTypeError.unfit(name, f"one name for each {what}", labels, verb="are") from None
     cut = [word if len(word) <= LONGEST_NAME else f"{word[: LONGEST_NAME - 3]}..." for word in found]
     return np.array(cut, dtype=np.str_)
 
@@ -208,8 +202,8 @@ def refuse_repeated(array: NDArray[Any], name: str) -> None:
         not step and side > 1 for step, side in zip(array.strides, array.shape, strict=True)
     ):
         raise InputError(
-            f"{name} of shape {array.shape} are a few numbers that are shown again and again (numpy.broadcast_to), and "
-            f"would take {array.nbytes / 1e9:,.0f} GB; give each row once, and how often it counts as its weight"
+            f"{name} of shape {array.shape} are a few numbers that are shown again and again (`numpy.broadcast_to`), "
+            f"and would take {array.nbytes / 1e9:,.0f} GB; give each row once, and how often it counts as its weight"
         )
 
 

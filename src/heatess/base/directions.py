@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import FloatArray, numeric_array, one_of, shown
+from .arrays import FloatArray, numeric_array, one_of
 from .blocks import map_rows, span
-from .errors import InputError
+from .errors import InputError, shown
 from .quantities import has_unit, in_unit
 
 #: Angles whose vectors are made at a time, in the second-level cache.
@@ -48,7 +48,7 @@ def from_lonlat(lon: Any, lat: Any, *, units: str | None = None) -> FloatArray:
            [0.   , 0.5  , 0.866]])
     """
     east, north = _angles({"lon": lon, "lat": lat}, units)
-    _within(north, "lat", units, -0.25, 0.25, "swap lon and lat if they are exchanged; colatitude is from_spherical")
+    _within(north, "lat", units, -0.25, 0.25, "swap lon and lat if they are exchanged; colatitude is `from_spherical`")
     _within(east, "lon", units, -0.5, 1.0, _wrapped("lon", units))
     return _vectors(east, north)
 
@@ -70,7 +70,7 @@ def from_spherical(colatitude: Any, azimuth: Any, *, units: str | None = None) -
            [0., 1., 0.]])
     """
     down, around = _angles({"colatitude": colatitude, "azimuth": azimuth}, units)
-    _within(down, "colatitude", units, 0.0, 0.5, "latitudes are for from_lonlat; colatitude comes first here")
+    _within(down, "colatitude", units, 0.0, 0.5, "latitudes are for `from_lonlat`; colatitude comes first here")
     _within(around, "azimuth", units, -0.5, 1.0, _wrapped("azimuth", units))
     return _vectors(around, down, from_pole=True)
 
@@ -186,7 +186,7 @@ def _angles(named: dict[str, Any], units: str | None) -> list[_Angle]:
 
 def _wrapped(name: str, units: str | None) -> str:
     """How to bring an angle into its limits; the other angle keeps its own, so that the two are not exchanged."""
-    return f"take whole turns away: numpy.mod({name}, {'2 * numpy.pi' if units == 'rad' else 360})"
+    return f"take whole turns away: `numpy.mod({name}, {'2 * numpy.pi' if units == 'rad' else 360})`"
 
 
 def _within(angles: _Angle, name: str, units: str | None, low: float, high: float, hint: str) -> None:

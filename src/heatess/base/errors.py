@@ -1,18 +1,188 @@
-"""The errors heatess raises, and the warnings it gives."""
+"""The errors heatess raises, the warnings it gives, and their messages.
+
+A message is written once, with the code in it in backticks: "the angle is missing; add `units='deg'`". Python shows it
+as it is, without the backticks; the command line says ``--units deg``. So a message is data, a `Message`: its words and
+its pieces of `Code`. Whoever writes for others than Python renders the pieces; nobody searches the text.
+"""
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 
-class InputError(ValueError):
+class Open:
+    """The value of an argument that a message names without a value, as in ``space=``."""
+
+
+#: An argument or a call whose values are written as no Python is, such as a repr in angle brackets.
+_LIKE_CODE = re.compile(r"[a-z]\w*=.+|[\w.]+\(.*\)")
+
+#: Arguments that messages mention without a value or an equals sign.
+_WORDS = ("rtol", "max_degree", "log_weights")
+
+
+@dataclass(frozen=True)
+class Code:
+    """A piece of Python in a message.
+
+    `arguments` are those it consists of, with their values; empty if it is other code. `call` is the name of what is
+    called, or named: ``he.Torus`` in ``he.Torus(2, units='deg')``.
+    """
+
+    text: str
+    arguments: Mapping[str, Any]
+    call: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> Code | None:
+        """Code from its text; None if that is none, such as the name of a column in backticks.
+
+        >>> Code.of("units='deg', pairs=100").arguments
+        {'units': 'deg', 'pairs': 100}
+        >>> Code.of("he.Torus(2, units='deg')").call
+        'he.Torus'
+        >>> Code.of("my column") is None
+        True
+        """
+        if text[-1:] == "=" and text[:-1].isidentifier():
+            return cls(text, {text[:-1]: Open})
+        if text.isidentifier():
+            known = text in _WORDS or text in getattr(sys.modules.get("heatess"), "__all__", ())
+            return cls(text, {text: Open} if text in _WORDS else {}, text) if known else None
+        try:
+            tree = ast.parse(f"_({text})", mode="eval").body
+        except (SyntaxError, ValueError):
+            return None
+        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or not text or len(tree.args) > 1:
+            return None
+        if tree.args:
+            called = tree.args[0]
+            own = called.keywords if isinstance(called, ast.Call) and not tree.keywords else []
+            name = ast.unparse(called.func if isinstance(called, ast.Call) else called)
+            return None if isinstance(called, ast.Constant) else cls(text, _values(own), name)
+        return cls(text, _values(tree.keywords))
+
+
+def _values(keywords: list[ast.keyword]) -> dict[str, Any]:
+    """The arguments of a call; none if one of them is not written out."""
+    try:
+        return {one.arg or "": ast.literal_eval(one.value) for one in keywords}
+    except ValueError:
+        return {}
+
+
+class Message(str):
+    """What Python shows of a message, as text; `parts` are its words and its pieces of code.
+
+    >>> message = Message("column `a` is 3; add `units='deg'` or `units='rad'`")
+    >>> print(message)
+    column `a` is 3; add units='deg' or units='rad'
+    >>> message.said(lambda code: code.text.upper())
+    "column `a` is 3; add UNITS='DEG' or UNITS='RAD'"
+    """
+
+    parts: tuple[str | Code, ...]
+
+    def __new__(cls, text: str) -> Self:
+        """The message of a text with its code in backticks."""
+        if isinstance(text, cls):
+            return text
+        parts = tuple(_parts(text))
+        made = super().__new__(cls, "".join(part if isinstance(part, str) else part.text for part in parts))
+        made.parts = parts
+        return made
+
+    @property
+    def marked(self) -> str:
+        """The text with its code in backticks, to be put into another message."""
+        return self.said(lambda code: f"`{code.text}`")
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """The pieces of code."""
+        return tuple(part for part in self.parts if isinstance(part, Code))
+
+    def said(self, speak: Callable[[Code], str]) -> str:
+        """The text with each piece of code as *speak* says it."""
+        return "".join(part if isinstance(part, str) else speak(part) for part in self.parts)
+
+
+def _parts(text: str) -> Iterator[str | Code]:
+    """Words and code by turns; a backtick that begins no code is a word."""
+    words, *rest = text.split("`")
+    while rest:
+        tried = ((end, Code.of("`".join(rest[:end]))) for end in range(1, len(rest)))
+        end, code = next((found for found in tried if found[1]), (1, None))
+        if code is None and len(rest) > 1 and _LIKE_CODE.fullmatch(rest[0]):
+            code = Code(rest[0], {})
+        if code is not None:
+            yield from (words, code)
+            words, rest = rest[end], rest[end + 1 :]
+        else:
+            words, rest = f"{words}`{rest[0]}", rest[1:]
+    yield words
+
+
+class Told(Exception):
+    """What all errors of heatess share: a message that is data."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Message(message))
+
+    @property
+    def message(self) -> Message:
+        """What `str` gives, with its pieces of code."""
+        return Message(self.args[0])
+
+    @property
+    def remedies(self) -> tuple[dict[str, Any], ...]:
+        """The arguments, with their values, that the message advises: those after its first semicolon.
+
+        >>> InputError("rtol=0 is not reached; give `rtol=1e-8`, or `method='pairwise', pairs=9`").remedies
+        ({'rtol': 1e-08}, {'method': 'pairwise', 'pairs': 9})
+        """
+        parts = self.message.parts
+        first = next((place for place, part in enumerate(parts) if isinstance(part, str) and "; " in part), len(parts))
+        given = (dict(part.arguments) for part in parts[first:] if isinstance(part, Code) and not part.call)
+        return tuple(arguments for arguments in given if arguments and Open not in arguments.values())
+
+    @property
+    def advises(self) -> bool:
+        """Whether the message says what to do, after a semicolon."""
+        return ";" in self.message
+
+    def within(self, place: str = "", link: str = ": ", after: str = "") -> Self:
+        """The same error, its row included, with the place where the data are said first, and what comes *after*.
+
+        >>> str(InputError("the weight is negative", row=3).within("b"))
+        'b: the weight is negative'
+        """
+        self.args = (Message(f"{place}{link if place else ''}{self.message.marked}{after}"),)
+        return self
+
+    def about(self, name: str, called: str) -> Self:
+        """The same error, its row included, where what has this *name* is *called* otherwise.
+
+        >>> str(InputError("/tmp/x/a.csv is empty").about("/tmp/x/a.csv", "data.zip::a.csv"))
+        'data.zip::a.csv is empty'
+        """
+        self.args = (Message(self.message.marked.replace(name, called)),)
+        return self
+
+
+class InputError(Told, ValueError):
     """Bad data or a bad argument: what was expected, what was found, where, and what to do.
 
-    `row` is the first row of the data that is wrong, counted from 0; None if no single row is.
+    `row` is the first row of the data that is wrong, counted from 0, and `column` the name of its column; None if no
+    single one is. `expected` is in words what should have been there, `found` what was; None where the message alone
+    says so. `remedies` are the arguments that it advises, to be given to the same function.
 
     >>> import heatess as he
     >>> try:
@@ -22,18 +192,27 @@ class InputError(ValueError):
     1
     """
 
-    def __init__(self, message: str, *, row: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        row: int | None = None,
+        column: str | None = None,
+        expected: str | None = None,
+        found: str | None = None,
+    ) -> None:
         super().__init__(message)
-        self.row = row
+        self.row, self.column, self.expected, self.found = row, column, expected, found
 
-    def within(self, place: str, link: str = ": ") -> Self:
-        """The same error, its row included, with the place where the data are said first.
+    @classmethod
+    def unfit(cls, name: str, expected: str, found: Any, advice: str = "", *, verb: str = "is") -> Self:
+        """The error for something that must be as *expected*, but was *found* to be otherwise.
 
-        >>> str(InputError("the weight is negative", row=3).within("b"))
-        'b: the weight is negative'
+        >>> print(InputError.unfit("size", "a whole number", 0.5, "round it"))
+        size must be a whole number, but is 0.5; round it
         """
-        self.args = (f"{place}{link}{self}",)
-        return self
+        text = f"{name} must be {expected}, but {verb} {shown(found)}{advice and f'; {advice}'}"
+        return cls(text, expected=expected, found=shown(found))
 
 
 class InputTypeError(InputError, TypeError):
@@ -72,7 +251,7 @@ class ScaleError(InputError):
     """
 
 
-class PrecisionError(ArithmeticError):
+class PrecisionError(Told, ArithmeticError):
     """The requested accuracy cannot be certified.
 
     `reached` is the relative accuracy that can be certified at the scales asked for, `needed` the degree or number of
@@ -94,7 +273,7 @@ class PrecisionError(ArithmeticError):
         self.reached, self.needed, self.finest = reached, needed, finest
 
 
-class CostError(RuntimeError):
+class CostError(Told, RuntimeError):
     """No engine would finish in reasonable time; `seconds` is the estimate on two cores. The message names ways out.
 
     >>> import numpy as np
@@ -168,7 +347,7 @@ class FrameWarning(UserWarning):
     """
 
 
-class MissingExtraError(ImportError):
+class MissingExtraError(Told, ImportError):
     """An optional dependency is not installed; the message has the line that installs it.
 
     `needs` has the extra of heatess that brings each missing package, where there is one.
@@ -198,6 +377,25 @@ def missing_extras(needs: Mapping[str, str]) -> MissingExtraError:
     return MissingExtraError(f"this needs {' and '.join(needs)}, which {are} not installed: {line}", needs=needs)
 
 
+def marked(text: str) -> str:
+    """A text to be put into another message, with its code in backticks if it has some."""
+    return text.marked if isinstance(text, Message) else text
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an error or a warning: a `Message` if it is one of heatess."""
+    return error.args[0] if error.args and isinstance(error.args[0], Message) else str(error)
+
+
+def shown(value: Any) -> str:
+    """*value* as it stands in messages: its repr, short and on one line; its type, if it has no repr."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever an object of the user raises
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 _PACKAGE, _IMPORTING = str(Path(__file__).parents[1]), "<frozen importlib"
 
 
@@ -207,4 +405,4 @@ def warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, _IMPORTING)):
         depth += not frame.f_code.co_filename.startswith(_IMPORTING)  # `warnings` does not count the import system
         frame = frame.f_back
-    warnings.warn(message, category, stacklevel=depth)
+    warnings.warn(category(Message(message)), stacklevel=depth)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import IntArray, names_of, one_of
+from .errors import Message
 
 #: What data are, and the words for it.
 KINDS = {
@@ -85,6 +86,7 @@ class Known:
     chain_of: IntArray | None = None  #: the chain of each atom, where they are not blocks of one length in order
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "doubt", Message(self.doubt))
         for name, words in (("kind", KINDS), ("frame", FRAMES)):
             if getattr(self, name) is not None:
                 one_of(getattr(self, name), name, words)
@@ -175,7 +177,7 @@ def of_stack(chains: int, draws: int) -> Known:
     if chains > draws:
         doubt = (
             f"it has {chains:,} chains of {draws:,} draws by its shape; if the first axis is that of draws, as in "
-            "emcee, exchange the first two: array.swapaxes(0, 1); if there are more chains than draws, say "
-            "kind='chains'"
+            "emcee, exchange the first two: `array.swapaxes(0, 1)`; if there are more chains than draws, say "
+            "`kind='chains'`"
         )
     return Known(kind="chains", chains=chains, doubt=doubt)

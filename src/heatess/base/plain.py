@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from .arrays import shown
-from .errors import InputError, InputTypeError
+from .errors import InputError, InputTypeError, shown
 from .known import Known
 
 
@@ -72,7 +71,7 @@ def put(found: Any, path: list[str], value: float) -> None:
 
 def object_in(text: str, schema: str) -> dict[str, Any]:
     """The object with this schema that JSON text holds."""
-    of_a_file = "of a file give pathlib.Path(name).read_text()"
+    of_a_file = "of a file give `pathlib.Path(name).read_text()`"
     if not isinstance(text, str | bytes | bytearray):
         raise InputTypeError(f"from_json needs JSON text, as to_json gives it, but found {shown(text)}; {of_a_file}")
     try:
@@ -87,7 +86,7 @@ def object_in(text: str, schema: str) -> dict[str, Any]:
     names = [name for name, part in found.items() if isinstance(part, dict) and part.get("schema") == schema]
     if names:
         several = ", ".join(map(shown, names[:5]))
-        one = f"json.dumps(json.loads(text)[{names[0]!r}])"
+        one = f"`json.dumps(json.loads(text)[{names[0]!r}])`"
         raise InputError(f"this JSON holds results by name: {several}; give one of them, {one}")
     raise InputError(f"this JSON has schema {shown(found.get('schema'))}, but {schema} is needed")
 
@@ -119,7 +118,7 @@ def decoded(hint: Any, value: Any, name: str, space: Any) -> Any:
 
 def _tuple(hint: Any, value: Any, name: str, space: Any) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise InputError(f"{name} of this JSON must be a list, but is {shown(value)}")
+        raise InputError.unfit(f"{name} of this JSON", "a list", value)
     kinds = [kind for kind in get_args(hint) if kind is not Ellipsis]
     return tuple(decoded(kinds[min(k, len(kinds) - 1)], one, name, space) for k, one in enumerate(value))
 
@@ -129,11 +128,11 @@ def _single(kind: Any, value: Any, name: str) -> Any:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind is float:
         if value is not None and not number:
-            raise InputError(f"{name} of this JSON must be a number, but is {shown(value)}")
+            raise InputError.unfit(f"{name} of this JSON", "a number", value)
         return math.nan if value is None else float(value)
     expected = {int: "a number", str: "text", bool: "true or false"}.get(kind)
     if expected is not None and (not isinstance(value, kind) or (kind is int and not number)):
-        raise InputError(f"{name} of this JSON must be {expected}, but is {shown(value)}")
+        raise InputError.unfit(f"{name} of this JSON", expected, value)
     return value
 
 
@@ -148,7 +147,7 @@ def _array(name: str, value: Any) -> Any:
         return np.array(value, dtype=np.str_)
     plain = isinstance(value, list) and all(isinstance(one, int | float | None) for one in flat)
     if not plain or any(isinstance(one, bool) for one in flat):
-        raise InputError(f"{name} of this JSON must be numbers, but is {shown(value)}")
+        raise InputError.unfit(f"{name} of this JSON", "numbers", value)
     whole = bool(flat) and all(isinstance(one, int) for one in flat)
     return np.array(value, dtype=np.int64 if whole else np.float64)
 
@@ -160,6 +159,6 @@ def _known(found: Any) -> Known:
     names = [field.name for field in fields(Known)]
     if not isinstance(found, dict) or not set(found) <= set(names):
         told = ", ".join(Known().to_dict())
-        raise InputError(f"known of this JSON must be an object with {told}, but is {shown(found)}")
+        raise InputError.unfit("known of this JSON", f"an object with {told}", found)
     arrays = {name: _array(name, found[name]) for name in ("labels", "chain_of") if found.get(name) is not None}
     return Known(**found | arrays)

@@ -36,4 +36,6 @@ def in_unit(values: Any, unit: str, name: str) -> Any:
 
 def _stripped(values: Any) -> str:
     """The line that takes the unit away."""
-    return f"such as values.to_value({str(values.unit)!r})" if hasattr(values, "to_value") else "such as column.data"
+    return (
+        f"such as `values.to_value({str(values.unit)!r})`" if hasattr(values, "to_value") else "such as `column.data`"
+    )

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import FloatArray, shown
-from .errors import InputError
+from .arrays import FloatArray
+from .errors import InputError, shown
 from .known import SKY
 
 #: The north galactic pole in ICRS and the galactic longitude of the north celestial pole, in degrees.
@@ -48,7 +48,7 @@ def turned(points: NDArray[Any], source: str | None, target: str) -> FloatArray:
     """Unit vectors (n, 3) of one frame of the sky in another one."""
     for frame in (source, target):
         if not isinstance(frame, str) or frame not in SKY:
-            found = "is not known; say it with frame=" if frame is None else f"is {shown(frame)}"
+            found = "is not known; say it with `frame=`" if frame is None else f"is {shown(frame)}"
             raise InputError(f"only frames of the sky, {', '.join(SKY)}, are turned into each other, but one {found}")
     matrix = _from_icrs(target) @ _from_icrs(str(source)).T
     return np.asarray(points.astype(np.float64) @ matrix.T)

@@ -30,7 +30,7 @@ def plain(values: Any, name: str) -> Any:
         raise InputTypeError(
             f"{name} are a tracer of JAX, which has no numbers yet; call heatess outside jax.jit, jax.grad and jax.vmap"
         )
-    _refuse_short(values, name, 'array.astype("float32")' if package.startswith("jax") else "float32")
+    _refuse_short(values, name, '`array.astype("float32")`' if package.startswith("jax") else "float32")
     try:
         return np.asarray(values) if hasattr(values, "__array__") else np.from_dlpack(values)
     except Exception:  # whatever its package answers, which `numeric_array` tells

@@ -17,7 +17,7 @@ from .. import __version__
 from ..base.errors import CostError, InputError, MissingExtraError, PrecisionError, ScaleError, missing_extra
 from ..base.pool import still_working
 from . import options, screen
-from .spelling import in_options
+from .messages import typed
 
 
 class _Command(click.Command):
@@ -95,9 +95,9 @@ def _complain(error: Exception, command: click.Command | None, *, verbose: bool)
         if isinstance(error, click.UsageError) and error.ctx is not None:
             text = f"{text.rstrip('.')} (see {error.ctx.command_path} --help)"
     elif isinstance(error, ScaleError | PrecisionError | CostError | MissingExtraError):
-        code, text = 2, in_options(text, command)
+        code, text = 2, typed(error, command)
     elif isinstance(error, InputError):
-        code, text = 3, in_options(text, command)
+        code, text = 3, typed(error, command)
     elif not isinstance(error, OSError):
         text = f"internal error: {type(error).__name__}: {error}; please report it with "
         told = command is None or any(option.name == "verbose" for option in command.params)
@@ -461,7 +461,7 @@ def reproduce(out: Path, force: bool, only: str | None, quick: bool, seed: int, 
     try:
         names = paper.EXPERIMENTS if only is None else paper.chosen(filter(None, map(str.strip, only.split(","))))
     except InputError as error:
-        raise options.usage(f"--only {only!r}: {error}") from None
+        raise options.usage(f"--only {only!r}: {typed(error)}") from None
     folder = Owned(out, force=force)
     folder.refuse_others(paper.file_names(names))
     how: dict[str, Any] = {"quick": quick, "seed": seed, "progress": not no_progress, "draft_of": folder.writing}

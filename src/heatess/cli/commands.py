@@ -13,7 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ..base.errors import FrameWarning, InputError
+from ..base.errors import FrameWarning, InputError, Message
 from ..base.files import repeated
 from ..base.known import SKY
 from ..base.progress import Progress
@@ -32,10 +32,10 @@ from ..tables.take import Taken, take, taken_from
 from ..tables.written import with_angles
 from .deliver import Also, Facts, Options, check, deliver, deliver_several, fitted, keep_apart, note, scales_of, writing
 from .kilometres import on_earth, refuse_kilometres
+from .messages import typed
 from .options import refuse_together, usage
 from .reading import measure_of, profiled, reading_of, shows_progress, warnings_printed
 from .screen import warning
-from .spelling import in_options
 from .text import column_table, known_in_words, shown_rows
 
 #: Rows of a shard read at a time.
@@ -130,11 +130,11 @@ def inspect(file: str, options: Options) -> None:
     """Say what would be read, and compute nothing."""
     table = with_angles(open_table(file), Reading(**reading_of(options)))
     count, noun = len({*table.names, *table.lists, *table.texts}), "variables" if table.axes else "columns"
-    click.echo(f"{table.source}: {count} {noun}{f', {table.note}' if table.note else ''}")
+    click.echo(f"{table.source}: {count} {noun}{f', {typed(Message(table.note))}' if table.note else ''}")
     click.echo(column_table(table))
     measure = read(table, **reading_of(options))
     origin = measure.origin
-    click.echo(f"\n{in_options(origin.description) if origin else ''}\nspace: {measure.space!r}")
+    click.echo(f"\n{typed(origin.description) if origin else ''}\nspace: {measure.space!r}")
     read_as = "radians" if measure.known.units == "rad" else "degrees"
     if origin is not None and origin.written not in ("", read_as):
         click.echo(f"angles: {origin.written} in the file, read as {read_as}")
@@ -175,7 +175,9 @@ def accumulate(shards: Sequence[str], options: Options) -> None:
         for shard in shards:
             state, last = _added(state, shard, opened.get(shard, shard), reading, options, advance)
             if last is not None and not weighted:
-                note(options, f"{last.origin.source}: {in_options(last.origin.description.partition(' ')[2])}")
+                note(
+                    options, f"{last.origin.source}: {typed(Message(last.origin.description.marked.partition(' ')[2]))}"
+                )
             if last is not None:
                 _refuse_mixed(weighted, shard, last.weights is not None or last.log_weights is not None)
     if state is None:
@@ -236,7 +238,7 @@ def _refuse_other_files(out: Path) -> None:
     try:
         check_replaceable(out)
     except InputError as error:
-        raise usage(str(error)) from None
+        raise usage(typed(error)) from None
 
 
 def _existing(options: Options) -> tuple[Accumulator | None, Any]:
@@ -271,8 +273,8 @@ def _refuse_mixed(weighted: dict[bool, str], shard: str, has_weights: bool) -> N
     weighted.setdefault(has_weights, shard)
     if len(weighted) > 1:
         raise InputError(
-            f"{weighted[True]} has weights, but {weighted[False]} has none; name the column of each with weights= and "
-            "add them one at a time, or give weights='none' for equal weights in all"
+            f"{weighted[True]} has weights, but {weighted[False]} has none; name the column of each with `weights=` "
+            "and add them one at a time, or give `weights='none'` for equal weights in all"
         )
 
 
@@ -298,7 +300,7 @@ def _added(
         if taken.space.form == "quaternions" and taken.space != state.space:
             raise InputError(
                 f"{shard} holds points on {taken.space!r}, but what came before on {state.space!r}; accumulate like "
-                "with like, or say space='rotations' for all, without symmetry"
+                "with like, or say `space='rotations'` for all, without symmetry"
             )
         if last is None:
             _say_frames(shard, taken.known.frame, state)

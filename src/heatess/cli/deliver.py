@@ -21,6 +21,7 @@ from ..inference.policy import NO_DRAWS
 from ..measures.scales import ANGLE_DIMENSION
 from ..profiles.profile import HeatProfile
 from ..spaces.base import Space
+from .messages import typed
 from .options import STDOUT, Bound, refuse_together, usage
 from .screen import echo
 from .text import CAVEAT, comparison, modes_sentence, profile_csv, profile_table, verdict
@@ -57,7 +58,7 @@ def keep_apart(sources: Iterable[str], options: Options) -> None:
     try:
         refuse_same_files(inputs, outputs)
     except InputError as error:
-        raise usage(str(error)) from None
+        raise usage(typed(error)) from None
     if not (options["force"] or options.get("append")):
         _refuse_existing(outputs, "append" in options)
 

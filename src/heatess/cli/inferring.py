@@ -31,10 +31,10 @@ from ..tables.meaning import Reading
 from .deliver import Options, check, keep_apart, note, save, scales_of, writing
 from .kept import all_rows, kept_rows
 from .kilometres import on_earth
+from .messages import typed
 from .options import STDOUT, refuse_together, scale_given, usage
 from .reading import measure_of, reading_of, shows_progress, warnings_printed
 from .screen import echo
-from .spelling import in_options
 from .text import number, shown_rows
 
 #: Atoms up to which `compare` tests two files with 500 resamplings, with 99, and not at all unless asked to.
@@ -197,7 +197,7 @@ def banded(measure: Measure, profile: HeatProfile, options: Options) -> Populati
         with warnings_printed():
             return population_profile(measure, times=profile.times, **how)
     except KindError as error:
-        note(options, f"no bands: {in_options(str(error))}")
+        note(options, f"no bands: {typed(error)}")
         return None
 
 
@@ -218,7 +218,7 @@ def band_table(profile: HeatProfile, found: PopulationProfile) -> str:
         rows.append(cells)
     head = "The distribution behind the sample, for independent draws"
     if found.withheld is not None:
-        head += f" (no bands: {in_options(found.withheld)})"
+        head += f" (no bands: {typed(found.withheld)})"
     text = f"{head}:\n\n{columns(rows)}"
     if math.isfinite(found.resolution_limit):
         at = f"{found.resolution_limit:.3g}{f' {unit}' if unit else ''}"
@@ -243,10 +243,10 @@ def compared(measures: Mapping[str, Measure], options: Options, scales: dict[str
             warnings.simplefilter("ignore", FrameWarning)  # which was printed before the profiles
             found = compare(a, b, names=(one, other), **scales, **how, progress=shows_progress(options))
     except InputError as error:
-        note(options, f"no p-value: {in_options(str(error))}")
+        note(options, f"no p-value: {typed(error)}")
         return None
     if found.no_test:
-        note(options, f"no p-value: {in_options(found.no_test)}")
+        note(options, f"no p-value: {typed(found.no_test)}")
     return found
 
 

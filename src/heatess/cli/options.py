@@ -21,6 +21,7 @@ from ..base.files import check_writable, is_stream
 from ..base.known import FRAMES, KINDS
 from ..tables.reading import UNITS
 from .kilometres import Km, in_kilometres, scale
+from .messages import typed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -162,7 +163,7 @@ def output(*suffixes: str) -> Callable[[click.Context, click.Parameter, str | No
         try:
             return check_writable(value)
         except InputError as error:
-            raise click.BadParameter(str(error)) from None
+            raise click.BadParameter(typed(error)) from None
 
     return parse
 

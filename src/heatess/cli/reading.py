@@ -14,9 +14,9 @@ from ..measures.measure import Measure
 from ..profiles.profile import HeatProfile
 from ..readers import is_piped, open_table, read
 from .deliver import Options, note
+from .messages import typed
 from .options import chosen_columns, refuse_together
 from .screen import warning
-from .spelling import in_options
 
 
 def reading_of(options: Options) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def measure_of(source: Any, options: Options) -> Measure:
     """The points of a file or a table, with a note of what was read."""
     measure = read(source, **reading_of(options), progress=shows_progress(options))
     if measure.origin is not None:
-        note(options, f"{measure.origin.source}: {in_options(measure.origin.description)}")
+        note(options, f"{measure.origin.source}: {typed(measure.origin.description)}")
     return measure
 
 
@@ -83,7 +83,7 @@ def warnings_printed(heard: list[str] | None = None) -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for one in caught:
-        text = in_options(str(one.message))
+        text = typed(one.message)
         warning(text)
         if heard is not None:
             heard.append(text)

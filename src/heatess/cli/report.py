@@ -19,8 +19,8 @@ from ..measures.measure import Measure
 from ..profiles.profile import HeatProfile
 from ..readers import is_piped, title_of
 from .deliver import Options
+from .messages import typed
 from .reading import shows_progress, warnings_printed
-from .spelling import in_options
 
 if TYPE_CHECKING:
     from ..reporting.mass import Asked
@@ -53,7 +53,7 @@ def page_writer(
                 rtol=options["rtol"],
                 notes=[*notes, *_notes(measures, options)],
                 provenance=dict(provenance(files, measures)),
-                spelled=in_options,
+                spelled=typed,
                 asked=asked,
             )
         draft.write_text(text, encoding="utf-8", errors="replace")

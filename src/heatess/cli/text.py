@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.arrays import EXACT
 from ..base.directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
 from ..base.errors import InputError
 from ..base.known import KINDS, Known
@@ -167,7 +168,7 @@ def column_table(table: Table, most: int = 20) -> str:
             ends = [f"{known.min():.6g}", f"{known.max():.6g}"] if len(known) else ["-", "-"]
             rows.append([name, _unit(table, name), *ends, f"{len(values) - len(known):,}"])
         except InputError as error:
-            rows.append([name, "", "large integers" if "2^53" in str(error) else "text", "", ""])
+            rows.append([name, "", "large integers" if error.expected == EXACT else "text", "", ""])
     rows += [[name, "", "vectors", "", ""] for name in table.lists]
     texts = [name for name in table.texts if name not in table.names]
     rows += [[name, "", "text", "", ""] for name in texts[:most]]

@@ -22,10 +22,10 @@ from ..measures.measure import Measure
 from ..parts.accumulator import Accumulator
 from .deliver import Options, keep_apart, note, save
 from .kilometres import on_earth
+from .messages import typed
 from .options import STDOUT, refuse_together
 from .reading import measure_of, profiled, shows_progress, warnings_printed
 from .screen import echo
-from .spelling import in_options
 from .text import number
 
 #: Shares of the mass whose regions are told.
@@ -57,7 +57,7 @@ def density(file: str, options: Options) -> None:
             echo(_in_words(found, regions), strong=True)
         for said in (*found.notes, *regions.notes):
             if said != UNIFORM:  # which the sentence above the table says
-                note(options, in_options(said))
+                note(options, typed(said))
         writers = {"json_file": lambda draft: draft.write_text(text + "\n", encoding="utf-8")}
         if out is not None and out.suffix.lower() in (".html", ".htm"):
             writers["out"] = _report(file, source, found, levels, options)

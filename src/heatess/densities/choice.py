@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..answers.heat_profile import heat_profile
 from ..base.arrays import FloatArray, IntArray
-from ..base.errors import InputError, PrecisionError
+from ..base.errors import InputError, Message, PrecisionError
 from ..engines.centred import log_excess
 from ..engines.overlaps import log_kernel_at_zero, own_kernels
 from ..heat.sums import log_excess_of_power
@@ -44,7 +44,7 @@ FINER, TRIES = 64.0, 3
 #: Standard errors by which a density must be better than the uniform one.
 BETTER = 2.0
 
-ADVICE = "give the scale as angle= or time="
+ADVICE = "give the scale as `angle=` or `time=`"
 
 UNIFORM = "not distinguishable from uniform at any scale"
 
@@ -100,7 +100,7 @@ def choose_of_parts(parts: Accumulator, sums: Sums, rtol: float) -> Choice:
     while finest > 1e-12 * coarsest and sums.serves(finest / 1.1, rtol, mmd2=True):
         finest /= 1.1
     if finest > coarsest / 2:
-        raise PrecisionError(f"max_degree={parts.max_degree} certifies no scale to choose from; accumulate with more")
+        raise PrecisionError(f"`max_degree={parts.max_degree}` certifies no scale to choose from; accumulate with more")
     profile = parts.profile_at(resolve(space, times=_grid(finest / 2, coarsest)), rtol)
     one = Measure.trusted(space, space.check(space.uniform(1, np.random.default_rng(0))), np.ones(1))
     times, cv = _curve(one, profile, own, rtol)
@@ -109,7 +109,7 @@ def choose_of_parts(parts: Accumulator, sums: Sums, rtol: float) -> Choice:
     smoother = Smoother(sums, rtol)
     shares = smoother.at(float(times[best]), points)
     deviations = _deviations(smoother, points, shares / shares.sum(), np.full(len(points), own), times, best, own)
-    why = f"exact copies do that, and so do few degrees: accumulate with more than max_degree={parts.max_degree}"
+    why = f"exact copies do that, and so do few degrees: accumulate with more than `max_degree={parts.max_degree}`"
     return _chosen(space, times, cv, best, deviations, [], why)
 
 
@@ -131,7 +131,7 @@ def _chosen(
             "give the scale if you know it",
         ]
     finer, coarser = float(times[best - below + 1]), float(times[best + above - 1])
-    return Choice(time, times, cv, min(finer, time), max(coarser, time), uniform, tuple(notes))
+    return Choice(time, times, cv, min(finer, time), max(coarser, time), uniform, tuple(map(Message, notes)))
 
 
 def _grid(finest: float, coarsest: float) -> FloatArray:

@@ -45,7 +45,7 @@ def draw(
         else:
             ax = (_globe if wanted == "globe" else _map)(density, ax, edges, atoms)
     elif projection is not None:
-        raise InputError(f"projection={projection!r} is for the sphere S^2, not for {space!r}; leave it out")
+        raise InputError(f"`projection={projection!r}` is for the sphere S^2, not for {space!r}; leave it out")
     elif drawing is not None and drawing.nodes is not None and drawing.faces is not None:
         ax = _surface(density, drawing.nodes(), drawing.faces, ax)
     elif drawing is None or drawing.part is not None or drawing.cells is None or drawing.layout == "nodes":
@@ -279,7 +279,7 @@ def _surface(density: Density, places: FloatArray, faces: NDArray[Any], ax: Axes
     if ax is None:
         ax = new_figure(6.0, 5.0).add_subplot(projection="3d")
     elif getattr(ax, "name", "") != "3d":
-        raise InputError('ax must be made with figure.add_subplot(projection="3d"); make one, or leave it out')
+        raise InputError('ax must be made with `figure.add_subplot(projection="3d")`; make one, or leave it out')
     least, norm = shades_of(values)
     solid: Any = ax
     picture = solid.plot_trisurf(*places.T, triangles=faces, linewidth=0, antialiased=False, shade=False)

@@ -91,7 +91,7 @@ def density(
         return _of_collection(collect, found, scale if given else None, rtol)
     if isinstance(points, Accumulator):
         if weights is not None or log_weights is not None or space is not None:
-            raise InputError("an Accumulator has weights and a space of its own; leave out weights= and space=")
+            raise InputError("an Accumulator has weights and a space of its own; leave out `weights=` and `space=`")
         return _of_parts(points, scale if given else None, rtol)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     if given:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray, numeric_array
-from ..base.errors import InputError
+from ..base.errors import InputError, Message
 from ..base.results import Result
 from ..samplers import fibonacci
 from .leaving import groups_of, refuse_no_draws
@@ -176,10 +176,11 @@ class Region(Result):
         worst = int(np.argmax(levels - held))
         if levels[worst] - held[worst] <= SHORT:
             return ()
-        return (
+        note = (
             f"the region of {100 * levels[worst]:g} % holds about {100 * held[worst]:.0f} % of the distribution behind "
-            "the sample, since one scale does not fit all of it; add calibrated=True for one that holds its share",
+            "the sample, since one scale does not fit all of it; add `calibrated=True` for one that holds its share"
         )
+        return (Message(note),)
 
     @cached_property
     def area_error(self) -> Any:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..answers.potential import potential
-from ..base.arrays import FloatArray, shown
-from ..base.errors import InputError
+from ..base.arrays import FloatArray
+from ..base.errors import InputError, shown
 from ..base.known import AXES
 from ..drawing.axes import GREY, new_figure, plain
 from ..measures.measure import Measure
@@ -58,7 +58,8 @@ def _map(ax: Axes | None) -> Axes:
         return new_figure(8.0, 5.0).add_subplot(projection="mollweide")  # type: ignore[no-any-return]
     if getattr(ax, "name", "") != "mollweide":
         raise InputError(
-            f'ax must be made with figure.add_subplot(projection="mollweide"), but is {shown(ax)}; make one, or leave '
+            f'ax must be made with `figure.add_subplot(projection="mollweide")`, but is {shown(ax)}; make one, or '
+            "leave "
             "it out"
         )
     return ax

@@ -75,8 +75,8 @@ class Sums:
         if not self.serves(time, rtol):
             needed = degree_for(self.space, time / 2, ess=self.ess, rtol=rtol)
             raise PrecisionError(
-                f"max_degree={self.degree:.0f} does not certify the density at {in_words(self.space, time)} to "
-                f"rtol={rtol:g}; accumulate with max_degree={needed}, or give a coarser scale",
+                f"`max_degree={self.degree:.0f}` does not certify the density at {in_words(self.space, time)} to "
+                f"`rtol={rtol:g}`; accumulate with `max_degree={needed}`, or give a coarser scale",
                 needed=needed,
             )
 

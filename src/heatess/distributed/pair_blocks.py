@@ -93,7 +93,9 @@ def levels_for(space: Space, times: FloatArray, ess: float, rtol: float) -> int:
     if count is None:
         angle = float(scales.angles_of_times(times.min()))
         reason = f"is too fine for data in parts on {space!r}: it needs more than {SERIES_LIMIT} levels"
-        raise PrecisionError(f"angle {angle:g} degrees {reason}; give coarser scales, or use heat_profile on the whole")
+        raise PrecisionError(
+            f"angle {angle:g} degrees {reason}; give coarser scales, or use `heat_profile` on the whole"
+        )
     return count
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..base.arrays import shown
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, missing_extra, shown
 from ..measures import scales
 from ..measures.scales import check_rtol
 from ..profiles.profile import HeatProfile
@@ -93,7 +92,7 @@ def profile_parquet(
     outlines = _consistent(Scheduler(client, False).compute(look))
     for outlined in outlines:
         if outlined.angles:
-            raise InputError(f"{outlined.path} holds angles, such as lon and lat; say units='deg' or units='rad'")
+            raise InputError(f"{outlined.path} holds angles, such as lon and lat; say `units='deg'` or `units='rad'`")
     space = space_of(outlines[0].width, outlines[0].space)
     at = scales.resolve(space, angles, times, resolutions)
     pieces = [(outline, groups) for outline in outlines for groups in _tasks(outline.groups)]
@@ -161,7 +160,7 @@ def _columns(points: Any, lon: str | None, lat: str | None) -> Any:
     if lon is None and lat is None:
         return list(points) if isinstance(points, tuple) else points
     if points is not None:
-        raise InputError(f"give points={shown(points)} or lon= and lat=, not both")
+        raise InputError(f"give points={shown(points)} or `lon=` and `lat=`, not both")
     if lon is None or lat is None:
-        raise InputError("give both lon= and lat=, the columns of longitude and latitude")
+        raise InputError("give both `lon=` and `lat=`, the columns of longitude and latitude")
     return {"lon": lon, "lat": lat}

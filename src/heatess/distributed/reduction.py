@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import one_of
-from ..base.arrays import shown as in_words
 from ..base.blocks import threads
 from ..base.errors import InputError, InputTypeError
+from ..base.errors import shown as in_words
 from ..base.progress import Progress
 from ..measures.measure import Measure
 from ..measures.scales import Scales, resolve
@@ -87,10 +87,10 @@ def profile_collection(
     parts = Partitions.of(points, weights, log_weights)
     found = space_of(parts.width, space)
     if pairs is not None:
-        raise InputError("pairs= is not for data in parts; leave it out, or give a NumPy array")
+        raise InputError("`pairs=` is not for data in parts; leave it out, or give a NumPy array")
     one_of(method, "method", ("auto", "spectral", "pairwise"), "other methods are not for data in parts")
     if method == "spectral" and not found.transform:
-        raise InputError(f"{found!r} has no fast transform; use method='pairwise' or 'auto'")
+        raise InputError(f"{found!r} has no fast transform; use `method='pairwise'` or 'auto'")
     at = resolve(found, **grid)
     scheduler = Scheduler(None, progress)
     if method == "pairwise" or not found.transform:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..base import arrays
 from ..base.errors import InputTypeError, missing_extra
 from ..measures.scales import ANGLE_DIMENSION
 
@@ -89,7 +88,7 @@ def new_axes(ax: Axes | None) -> Axes:
         ax = new_figure(6.4, 4.2).add_subplot()
         ax.spines[["top", "right"]].set_visible(False)
     if not hasattr(ax, "set_axisbelow"):
-        raise InputTypeError(f"ax must be a matplotlib Axes, but is {arrays.shown(ax)}")
+        raise InputTypeError.unfit("ax", "a matplotlib Axes", ax)
     ax.set_axisbelow(True)
     ax.grid(True, which="major", color="#e3e3e3", linewidth=0.7)
     return ax

@@ -50,8 +50,8 @@ class Question:
     def unserved(self) -> Exception:
         """Why there is no answer, where no engine makes an offer."""
         return PrecisionError(
-            f"no engine reaches rtol={self.rtol:g} at {self.scale(0)} on {self.measure.space!r}; give a larger rtol or "
-            "coarser scales"
+            f"no engine reaches `rtol={self.rtol:g}` at {self.scale(0)} on {self.measure.space!r}; give a larger "
+            "`rtol` or coarser scales"
         )
 
     def too_long(self, wait: str) -> str:
@@ -62,8 +62,8 @@ class Question:
             return what
         number = "20_000_000" if space.series is not None else "1_000_000"
         return (
-            f"{what}, or call heat_profile: with pairs={number} and rng= it estimates from random pairs, with "
-            "method='pairwise' it takes its time"
+            f"{what}, or call `heat_profile`: with `pairs={number}` and `rng=` it estimates from random pairs, with "
+            "`method='pairwise'` it takes its time"
         )
 
 
@@ -147,12 +147,12 @@ class LevelsQuestion(Question):
         space, count = self.measure.space, self.count
         if space.zonal is not None:
             most = most_levels(space.zonal)
-            return InputError(f"max_degree may be {most - 1} at most on {space!r}, but is {count - 1}; give less")
+            return InputError(f"`max_degree` may be {most - 1} at most on {space!r}, but is {count - 1}; give less")
         if not space.compact:
             why = "its volume is infinite and its spectrum continuous, so there are no levels"
         elif space.transform is not None and space.transform.mode_limit:
             needs = f"more than {space.transform.mode_limit:,} Fourier modes"
-            return InputError(f"max_degree={count - 1} on {space!r} needs {needs}; give less")
+            return InputError(f"`max_degree={count - 1}` on {space!r} needs {needs}; give less")
         elif space.transform is not None:
             why = "the levels of its factors mix; take the power spectrum of each factor"
         else:

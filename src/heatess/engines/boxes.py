@@ -51,7 +51,7 @@ class Boxes(Engine):
     def refusal(self, question: Question) -> Exception:
         """Too far apart for the modes that fit."""
         return InputError(
-            f"{question.measure.space!r} has no fast transform at these scales; use method='pairwise' or 'auto'"
+            f"{question.measure.space!r} has no fast transform at these scales; use `method='pairwise'` or 'auto'"
         )
 
     def forms(self, question: FormsQuestion) -> FormsOffer | None:

@@ -129,7 +129,8 @@ def potentials(
     known = 0.0 if modes is None else float(modes.discretisation_error(question.times)[0])  # of a mesh, larger
     if error > max(10 * question.rtol, known):
         warn(
-            f"the potential is certain only to {error:.1e} of its mean, not to rtol={question.rtol:g}", PrecisionWarning
+            f"the potential is certain only to {error:.1e} of its mean, not to `rtol={question.rtol:g}`",
+            PrecisionWarning,
         )
     values = np.concatenate([answer.values for answer in answers])
     return Potentials(values, error, np.concatenate(squares) if squares else None)
@@ -176,7 +177,7 @@ def slopes(question: SlopesQuestion, words: plan.Words, engines: tuple[Engine, .
     """Gradients of the potential at the atoms of a unit sphere, before they are made tangential, shape (n, d)."""
     [(offer, part)], _ = _steps(question, lambda engine: engine.slopes(question), words, engines)
     if offer.error > 10 * question.rtol:
-        doubt = f"only to {offer.error:.1e}, not to rtol={question.rtol:g}"
+        doubt = f"only to {offer.error:.1e}, not to `rtol={question.rtol:g}`"
         warn(f"the gradient by points is certain {doubt}", PrecisionWarning)
     return offer.run(part, Progress(False))
 

@@ -114,7 +114,7 @@ class Flows(Engine):
 
     def refusal(self, question: Question) -> Exception:
         """Only for spaces of other kinds."""
-        return InputError(f"{question.measure.space!r} is not known by its nodes; use method='auto'")
+        return InputError(f"{question.measure.space!r} is not known by its nodes; use `method='auto'`")
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +269,9 @@ class FlowOffer(Offer):
         if doubts[worst] > error[worst] / 2:
             many = "one atom" if self.atoms.n == 1 else f"each of {self.atoms.n:,} atoms"
             why = f"so many nodes matter for {many} there"
-            known = ", or make the space with modes= to wait for its eigenpairs" if self.flow.size <= FEW_NODES else ""
+            known = (
+                ", or make the space with `modes=` to wait for its eigenpairs" if self.flow.size <= FEW_NODES else ""
+            )
             advice = f"{finer}, fewer atoms{known}; MMD^2 is not affected"
         else:
             why = "links or sizes differ so much that rounding decides there"

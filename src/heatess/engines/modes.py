@@ -67,7 +67,7 @@ class Eigenmodes(Engine):
 
     def refusal(self, question: Question) -> Exception:
         """Never for lack of trying."""
-        return InputError(f"{question.measure.space!r} is known by its eigenpairs; use method='auto'")
+        return InputError(f"{question.measure.space!r} is known by its eigenpairs; use `method='auto'`")
 
     def forms(self, question: FormsQuestion) -> FormsOffer | None:
         """Sums of eigenfunctions, the same for all columns."""

@@ -89,10 +89,10 @@ class Neighbours(Engine):
             embedding is None or (embedding.columns > FEW_COLUMNS and embedding.periods is not None)
         ):
             why = "on this space" if embedding is None else f"in more than {FEW_COLUMNS} coordinates"
-            return InputError(f"{space!r} has no neighbour sums, which do not exist {why}; use method='auto'")
+            return InputError(f"{space!r} has no neighbour sums, which do not exist {why}; use `method='auto'`")
         return PrecisionError(
             f"neighbours do not suffice at {question.scale(-1)}, where atoms overlap across {space!r}, or not to "
-            f"rtol={question.rtol:g}; use method='auto' or a larger rtol"
+            f"`rtol={question.rtol:g}`; use `method='auto'` or a larger `rtol`"
         )
 
     def forms(self, question: FormsQuestion) -> FormsOffer | None:

@@ -98,10 +98,10 @@ class Pairs(Engine):
         """Not homogeneous, or atoms that overlap beyond both the series and the small-time expansion."""
         space = question.measure.space
         if space.pair_kernel is None:
-            return InputError(f"{space!r} is known by its eigenpairs; use method='auto'")
+            return InputError(f"{space!r} is known by its eigenpairs; use `method='auto'`")
         return PrecisionError(
-            f"no sum over pairs reaches rtol={question.rtol:g} at {question.scale(0)} on {space!r}; give a larger "
-            "rtol or coarser scales"
+            f"no sum over pairs reaches `rtol={question.rtol:g}` at {question.scale(0)} on {space!r}; give a larger "
+            "`rtol` or coarser scales"
         )
 
     def forms(self, question: FormsQuestion) -> FormsOffer | None:

@@ -193,5 +193,5 @@ def overlap(measure: Measure, time: float, rtol: float) -> float:
         return quick
     sums = run(measure, np.array([time]), rtol, "auto", Progress(False), mmd2=False).sums
     if sums.error[0] > 10 * rtol and measure.space.certified:  # that of a mesh is known to be larger
-        warn(f"gESS is certain only to {sums.error[0]:.1e}, not to rtol={rtol:g}", PrecisionWarning)
+        warn(f"gESS is certain only to {sums.error[0]:.1e}, not to `rtol={rtol:g}`", PrecisionWarning)
     return float(sums.overlap[0])

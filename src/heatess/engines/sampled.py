@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import EPS, FloatArray, IntArray, generator, shown
+from ..base.arrays import EPS, FloatArray, IntArray, generator
 from ..base.blocks import in_lanes, one_blas_thread, slices, thread_count
 from ..base.errors import InputError, PrecisionError
 from ..base.progress import Progress
@@ -75,7 +75,7 @@ def heat_sums(
     if kernel is None:
         raise InputError(
             f"random pairs are of no use on {space!r}, which is known by its eigenpairs: their sum takes a time in "
-            "proportion to the number of atoms; leave out pairs="
+            "proportion to the number of atoms; leave out `pairs=`"
         )
     atoms = measure.coalesced() if kernel.width <= FEW_COLUMNS else measure
     if (zonal := kernel.zonal) is not None:
@@ -354,7 +354,7 @@ def check_arguments(pairs: float, rng: np.random.Generator | int | None) -> tupl
     """The number of random pairs, which may be written as 2e7, and their generator; both must be given."""
     number = isinstance(pairs, int | float | np.integer | np.floating) and not isinstance(pairs, bool)
     if not number or not 1000 <= pairs <= MOST_PAIRS or pairs != int(pairs):
-        raise InputError(f"pairs must be a whole number from 1000 to 10**12, but is {shown(pairs)}")
+        raise InputError.unfit("pairs", "a whole number from 1000 to 10**12", pairs)
     if rng is None:
-        raise InputError("pairs= draws at random and needs rng=, a numpy.random.Generator or an integer seed")
+        raise InputError("`pairs=` draws at random and needs `rng=`, a numpy.random.Generator or an integer seed")
     return int(pairs), generator(rng)

@@ -62,11 +62,11 @@ class Spectral(Engine):
         """No transform, or a scale too fine for it."""
         space = question.measure.space
         if space.transform is None:
-            return InputError(f"{space!r} has no fast transform; use method='pairwise' or 'auto'")
+            return InputError(f"{space!r} has no fast transform; use `method='pairwise'` or 'auto'")
         most = space.transform.most
         return PrecisionError(
-            f"method='spectral' at {question.scale(0)} needs a degree above the limit of {most:g} on {space!r}; use "
-            "method='auto'",
+            f"`method='spectral'` at {question.scale(0)} needs a degree above the limit of {most:g} on {space!r}; use "
+            "`method='auto'`",
             finest=_finest(space.transform, question),
         )
 

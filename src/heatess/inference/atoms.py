@@ -146,7 +146,7 @@ def redundancy(
         warn(
             f"the redundancy of {int(bad.sum())} of {measure.n} atoms may be off by more than {DOUBT:g}, that of row "
             f"{row} by {min(float(doubt[row]), 1.0):.0e}: their weights, {own[row]:.0e} there, are too small beside "
-            f"the accuracy {accuracies[row]:.0e} of the sum; give a smaller rtol, or leave such atoms out",
+            f"the accuracy {accuracies[row]:.0e} of the sum; give a smaller `rtol`, or leave such atoms out",
             PrecisionWarning,
         )
     return np.asarray(1 - share)

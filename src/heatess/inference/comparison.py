@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..answers.heat_profile import heat_profile
-from ..base.arrays import FloatArray, shown
+from ..base.arrays import FloatArray
 from ..base.errors import InputError, KindError
 from ..base.results import Result
 from ..measures import scales
@@ -205,7 +205,7 @@ def compare(
         test = tested(one, other, given, called, chains=chains, **how)
         at = test.times
     except KindError as error:
-        reason = str(error)
+        reason = error.message
         asked = any(value is not None for value in given)
         at = (scales.resolve(one.space, *given) if asked else common_scales([one, other], rtol)).times
     # By times, so that a warning about angles in high dimension is not given three times.
@@ -246,7 +246,7 @@ def _percent(share: float) -> str:
 def _checked_names(names: Any) -> tuple[str, str]:
     pair = isinstance(names, tuple | list) and len(names) == 2 and all(isinstance(name, str) for name in names)
     if not pair or names[0] == names[1]:
-        raise InputError(f'names must be two different words, such as ("before", "after"), but are {shown(names)}')
+        raise InputError.unfit("names", 'two different words, such as ("before", "after")', names, verb="are")
     return str(names[0]), str(names[1])
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.arrays import FloatArray, IntArray, is_whole, shown
-from ..base.errors import CalibrationWarning, InputError, warn
+from ..base.arrays import FloatArray, IntArray, is_whole
+from ..base.errors import CalibrationWarning, InputError, marked, shown, warn
 from ..base.tensors import plain
 from ..measures.measure import Measure
 from ..spaces.base import Space, check_space
@@ -33,8 +33,8 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
     """All draws as one measure, and the rows of each chain in their order, shape (chains, draws)."""
     if weights is not None:
         raise InputError(
-            "chain_ess takes no weights: autocorrelation is that of draws in their order, which count equally; leave "
-            "them out, and see heat_profile and gess for what weights do"
+            "`chain_ess` takes no weights: autocorrelation is that of draws in their order, which count equally; leave "
+            "them out, and see `heat_profile` and gess for what weights do"
         )
     points, stacked = _unstacked(plain(points, "points"), space)
     measure = Measure.of(points, space=space)
@@ -44,18 +44,18 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
         )
     if stacked is not None and chains is not None:
         raise InputError(
-            f"points are a stack of {stacked} chains already, so leave out chains=, or give them as (n, d) rows"
+            f"points are a stack of {stacked} chains already, so leave out `chains=`, or give them as (n, d) rows"
         )
     if stacked is None and chains is None and measure.known.chains is not None:
         if measure.known.doubt:
-            raise InputError(f"{measure.known.source or 'points'}: {measure.known.doubt}")
+            raise InputError(f"{measure.known.source or 'points'}: {marked(measure.known.doubt)}")
         chains = measure.known.chain_labels(measure.n)
     measure, places = in_chains(measure, stacked if chains is None else chains)
     if stacked is not None and len(places) > places.shape[1]:
         raise InputError(
             f"points have {stacked:,} chains of {places.shape[1]:,} draws by their shape; if the first axis is that of "
-            "draws, as in emcee, exchange the first two: points.swapaxes(0, 1); if there are more chains than draws, "
-            f"give them as rows with chains={stacked}"
+            "draws, as in emcee, exchange the first two: `points.swapaxes(0, 1)`; if there are more chains than draws, "
+            f"give them as rows with `chains={stacked}`"
         )
     if places.shape[1] < LEAST:
         raise InputError(
@@ -116,7 +116,7 @@ def in_chains(measure: Measure, chains: Any) -> tuple[Measure, IntArray]:
     if is_whole(chains):
         if chains < 1 or measure.n % chains:
             raise InputError(
-                f"chains={chains} must divide the number of draws, {measure.n}, into chains of equal length; give a "
+                f"`chains={chains}` must divide the number of draws, {measure.n}, into chains of equal length; give a "
                 "label for each draw if they are mixed, and drop the first draws of those that are longer"
             )
         return measure, np.arange(measure.n).reshape(int(chains), -1)

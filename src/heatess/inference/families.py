@@ -88,7 +88,7 @@ class Family(ABC):
 def too_long(measure: Measure, draws: int, wait: str) -> str:
     """The words for more draws than anybody would wait for."""
     return (
-        f"{draws:,} draws of {measure.n:,} points on {measure.space!r} would take {wait}; give fewer draws=, coarser "
+        f"{draws:,} draws of {measure.n:,} points on {measure.space!r} would take {wait}; give fewer `draws=`, coarser "
         "scales, or fewer points chosen at random"
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..answers.heat_profile import ratio_at
-from ..base.arrays import positive, shown
+from ..base.arrays import positive
 from ..base.errors import InputError, InputTypeError
 from ..measures.measure import Measure
 from ..measures.scales import check_one_scale, in_words, resolve
@@ -84,7 +84,7 @@ class ResamplingCriterion:
         if positive(self.threshold, "threshold", "a number in (0, 1]") > 1:
             raise InputError(f"threshold must be a number in (0, 1], but is {self.threshold:g}")
         if self.points is not None and not callable(self.points):
-            raise InputTypeError(f"points must be a function of the particles, but is {shown(self.points)}")
+            raise InputTypeError.unfit("points", "a function of the particles", self.points)
 
     def ratio(self, particles: Any, weights: ArrayLike | None = None, *, log_weights: ArrayLike | None = None) -> float:
         """GESS over what it would be for equal weights; *particles* are points, or an object that has weights too.

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import samplers
-from ..base.arrays import FloatArray, generator, shown, whole
-from ..base.errors import InputError
+from ..base.arrays import FloatArray, generator, whole
+from ..base.errors import InputError, shown
 from ..base.progress import Progress
 from ..measures.measure import Measure
 from ..measures.scales import OverScales, in_words
@@ -167,8 +167,8 @@ def goodness_of_fit(
     if origin_of_weights(sample, weights_are) == "importance":
         raise InputError(
             "weights that depend on the points, as importance weights do, are not those of simulated samples; compare "
-            "with draws of the distribution by two_sample_test or, if they do not depend on them, say "
-            'weights_are="fixed"'
+            "with draws of the distribution by `two_sample_test` or, if they do not depend on them, say "
+            '`weights_are="fixed"`'
         )
     count, fitting = whole(draws, "draws", 19, MOST_DRAWS), _fitting(law, fit, sample.space)
     return _tested(sample, law, fitting, (angles, times, resolutions), count, generator(rng), Progress(progress))
@@ -217,16 +217,16 @@ def _fitting(law: Any, fit: Any, space: Space) -> Callable[[Any], Law] | None:
     """The function that fits a law to points; None if the law is given."""
     if fit is not None:
         if law is not None:
-            raise InputError("give law=, a distribution, or fit=, which fits one to points, not both")
+            raise InputError("give `law=`, a distribution, or `fit=`, which fits one to points, not both")
         if not callable(fit):
-            raise InputError(f"fit must be a function of points that gives a law(n, rng), but is {shown(fit)}")
+            raise InputError.unfit("fit", "a function of points that gives a law(n, rng)", fit)
         own: Callable[[Any], Law] = fit
         return own
     if not isinstance(law, str) or law != "von_mises_fisher":
         return None
     if space.form != "vectors" or not space.directional:
         raise InputError(
-            f'law="von_mises_fisher" is for directions on spheres, but points are on {space!r}; give a function '
+            f'`law="von_mises_fisher"` is for directions on spheres, but points are on {space!r}; give a function '
             "law(n, rng)"
         )
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..base.arrays import FloatArray, IntArray, generator, shown, whole
-from ..base.errors import InputError
+from ..base.arrays import FloatArray, IntArray, generator, whole
+from ..base.errors import InputError, shown
 from ..base.progress import Progress
 from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION, OverScales, in_words
@@ -183,8 +183,8 @@ def k_sample_test(
         if origin_of_weights(measures[k], weights_are) == "importance":
             raise InputError(
                 f"sample {name}: weights that depend on the points, as importance weights do, make permutations wrong; "
-                "compare two samples at a time by two_sample_test or, if they do not depend on them, say "
-                'weights_are="fixed"'
+                "compare two samples at a time by `two_sample_test` or, if they do not depend on them, say "
+                '`weights_are="fixed"`'
             )
     return _tested(names, measures, (angles, times, resolutions), count, generator(rng), bar)
 
@@ -249,7 +249,7 @@ def _measures(samples: Any, weights: Any, space: Space | None) -> tuple[list[Any
     given = list(samples.values()) if isinstance(samples, Mapping) else list(samples)
     own = [None] * len(given) if weights is None else weights
     if not isinstance(own, list | tuple) or len(own) != len(given):
-        raise InputError(f"weights must be one entry for each of {len(given)} samples, but are {shown(weights)}")
+        raise InputError.unfit("weights", f"one entry for each of {len(given)} samples", weights, verb="are")
     known = [part.space for part in given if isinstance(part, Measure)]
     space = space if space is not None else known[0] if known else None
     found: list[Measure] = []

@@ -208,9 +208,9 @@ def _harmonics(space: Space) -> Harmonics:
     """The harmonics of a circle or a sphere, or of axes in them."""
     if len(space.harmonics) == 1 and space.harmonics[0].dim <= 2:
         return space.harmonics[0]
-    why = "maximum_entropy integrates over a grid, on circles and ordinary spheres: Sphere(1), Sphere(2), Circle, "
+    why = "`maximum_entropy` integrates over a grid, on circles and ordinary spheres: Sphere(1), Sphere(2), Circle, "
     why += "Torus(1), Projective(1) and Projective(2)"
-    raise InputError(f"{why}; found {space!r}, for which power_spectrum or uniformity_test tell degrees apart")
+    raise InputError(f"{why}; found {space!r}, for which `power_spectrum` or `uniformity_test` tell degrees apart")
 
 
 class _Cloud(NamedTuple):
@@ -250,7 +250,7 @@ def _divergence(measure: Measure, harmonics: Harmonics, time: float) -> float:
             return max(found, 0.0)
         degree *= 2
     finest = 8 * 30 / (MOST_DEGREE[harmonics.dim] / 4) ** 2 * harmonics.scale**2
-    at = f"angle={math.degrees(math.sqrt(finest)):.2g}" if measure.space.angular else f"time={finest / 8:.2g}"
+    at = f"`angle={math.degrees(math.sqrt(finest)):.2g}`" if measure.space.angular else f"`time={finest / 8:.2g}`"
     raise PrecisionError(f"the grid for {scales.in_words(measure.space, time)} would be too large; give {at} or more")
 
 
@@ -328,7 +328,7 @@ def _fits_on(grid: Grid, cloud: _Cloud, moments: FloatArray, starts: list[Fit], 
 
 def _undetermined(cloud: _Cloud, time: float, reached: int) -> PrecisionError:
     at = scales.in_words(cloud.measure.space, time)
-    fewer = f"give max_degree={reached}, or a coarser scale" if reached else "give a coarser scale"
+    fewer = f"give `max_degree={reached}`, or a coarser scale" if reached else "give a coarser scale"
     return PrecisionError(
         f"the maximum-entropy law of degree {reached + 1} at {at} could not be found: the cloud is too concentrated "
         f"for the grid, or for double precision; {fewer}",

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.arrays import EPS, FloatArray, shown
-from ..base.errors import InputError, PrecisionWarning, ScaleError, warn
+from ..base.arrays import EPS, FloatArray
+from ..base.errors import InputError, PrecisionWarning, ScaleError, shown, warn
 from ..base.progress import told
 from ..engines import columns
 from ..engines.base import Difference, DifferenceQuestion
@@ -96,7 +96,7 @@ def mmd2(
     """
     check_rtol(rtol)
     if angles is None and times is None and resolutions is None:
-        raise ScaleError("give the scales: one of angles=, times= and resolutions=")
+        raise ScaleError("give the scales: one of `angles=`, `times=` and `resolutions=`")
     one, other = measures_of(a, b, space, weights, log_weights)
     if not one.space.compact:
         raise InputError(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.arrays import IntArray
-from ..base.errors import CalibrationWarning, KindError, warn
+from ..base.errors import CalibrationWarning, KindError, marked, warn
 from ..base.known import KINDS
 from ..measures.measure import Measure
 from .draws import in_chains, order_of_rows
@@ -35,7 +35,7 @@ LEAST_ESS, LOW_ESS = 10.0, 25.0
 #: What helps where the weights do not.
 _REMEDY = (
     "draw from a proposal that is wider than the target, draw more, or, if the weights do not depend on the points, "
-    'say weights_are="fixed"'
+    'say `weights_are="fixed"`'
 )
 
 #: Why data of a kind have no p-value and no band.
@@ -86,10 +86,10 @@ def _chains_of(
     if known.kind in _REASONS:
         raise KindError(
             f"{subject} {KINDS[known.kind]}, {_REASONS[known.kind]}: there is no {what}; {instead}; if these are "
-            "independent draws after all, say kind='draws'"
+            "independent draws after all, say `kind='draws'`"
         )
     if known.doubt:
-        raise KindError(f"{known.source or name}: {known.doubt}; draws alone have a {what}")
+        raise KindError(f"{known.source or name}: {marked(known.doubt)}; draws alone have a {what}")
     if known.kind is None and known.source:
         _refuse_order(measure, known.source, what)
     if known.kind == "chains":
@@ -104,17 +104,17 @@ def _refuse_order(measure: Measure, source: str, what: str) -> None:
         return
     to = "the next" if lag == 1 else f"that {lag} rows on"
     order = f"from one to {to} is {share:.2g} of the distance of rows at random"
-    like, unlike = "a trajectory, a Markov chain", "kind='draws' if they are independent draws that were sorted"
+    like, unlike = "a trajectory, a Markov chain", "`kind='draws'` if they are independent draws that were sorted"
     if lag > 1:
         like = f"{lag} Markov chains whose draws stand in turn (a column chain tells which is of which)"
     if share < NEAR and (runs_on or lag > 1):
         raise KindError(
             f"{source}: its rows are in an order: {order}, as in {like} or a sorted table; say {unlike}, or "
-            f"kind='trajectory' or kind='chains'; draws alone have a {what}"
+            f"`kind='trajectory'` or `kind='chains'`; draws alone have a {what}"
         )
     warn(
         f"{source}: its rows may be in an order: {order}, as in frames of a simulation, {like} or a sorted table, "
-        f"whose {what} would be too sure; say {unlike}, or kind='chains' if they follow from each other",
+        f"whose {what} would be too sure; say {unlike}, or `kind='chains'` if they follow from each other",
         CalibrationWarning,
     )
 
@@ -159,7 +159,7 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
         refusal = (
             f"{who} {measure.n} atoms, and with weights that depend on the points {LEAST_CARRIERS:g} are needed at "
         )
-        refusal += 'least; draw more or, if the weights do not depend on the points, say weights_are="fixed"'
+        refusal += 'least; draw more or, if the weights do not depend on the points, say `weights_are="fixed"`'
     elif carriers < LEAST_CARRIERS:
         refusal = f"{rests} {LEAST_CARRIERS:g} no band and no p-value can be trusted; {_REMEDY}"
     elif tail > MOST_K:

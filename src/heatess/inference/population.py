@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..base.arrays import FloatArray, generator, is_dask, shown
-from ..base.errors import CalibrationWarning, InputError, PrecisionWarning, warn
+from ..base.arrays import FloatArray, generator, is_dask
+from ..base.errors import CalibrationWarning, InputError, Message, PrecisionWarning, warn
 from ..base.progress import told
 from ..engines.centred import Diagonal, diagonal_of
 from ..engines.plan import Outcome
@@ -134,7 +134,7 @@ class PopulationProfile(scales.OverScales):
         if abs(self.times[row] / wanted - 1) > 1e-9:
             raise InputError(
                 f"this profile has no scale {scales.in_words(self.space, wanted)} (the nearest is "
-                f"{scales.in_words(self.space, float(self.times[row]))}); call population_profile with that scale"
+                f"{scales.in_words(self.space, float(self.times[row]))}); call `population_profile` with that scale"
             )
         one = slice(row, row + 1)
         bands = {name: getattr(self, name).rows(one) for name in QUANTITIES}
@@ -276,7 +276,7 @@ def population_profile(
     check_rtol(rtol)
     generator(rng)  # refuses what is none
     if is_dask(points):
-        raise InputError("population_profile needs all atoms in memory; give points.compute(), or a sample of them")
+        raise InputError("`population_profile` needs all atoms in memory; give `points.compute()`, or a sample of them")
     sample = Measure.of(points, weights, log_weights=log_weights, space=space)
     instead = "the profile describes it as it is"
     measure = independent(sample, "points", "law behind it to estimate", instead, chains)
@@ -291,7 +291,7 @@ def population_profile(
     moments = moments_of(atoms, at.times, excess, rtol)
     importance = origin == "importance"
     allowed = standing(measure, origin)
-    withheld = allowed.refusal or None
+    withheld = Message(allowed.refusal) if allowed.refusal else None
     if withheld is None and allowed.caution:
         warn(allowed.caution, CalibrationWarning)
     _warn_of_copies(atoms)
@@ -318,16 +318,16 @@ def population_profile(
 
 def _check(measure: Measure, level: float) -> None:
     if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0.5 <= level <= 0.999:
-        raise InputError(f"level must be a number from 0.5 to 0.999, but is {shown(level)}")
+        raise InputError.unfit("level", "a number from 0.5 to 0.999", level)
     if measure.space.pair_kernel is None:
         raise InputError(
-            f"population_profile on {measure.space!r} is not defined: k_2t(x, x) depends on the place there, and with "
-            "it what an atom adds by overlapping with itself; heat_profile describes the sample"
+            f"`population_profile` on {measure.space!r} is not defined: k_2t(x, x) depends on the place there, and "
+            "with it what an atom adds by overlapping with itself; `heat_profile` describes the sample"
         )
     count = int((measure.weights > 0).sum())
     if count < 3 or measure.ess < 1 + 1e-6:
         raise InputError(
-            f"population_profile needs three or more atoms with a weight, but found {count} with an ESS of "
+            f"`population_profile` needs three or more atoms with a weight, but found {count} with an ESS of "
             f"{measure.ess:.7g}; give more draws"
         )
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray, IntArray, shown
+from ..base.arrays import FloatArray, IntArray
 from ..base.errors import InputError
 from ..engines.columns import Draw
 from ..measures.measure import Measure, distinct_rows
@@ -59,7 +59,7 @@ def origins(a: Measure, b: Measure, weights_are: Any, names: tuple[str, str] = (
     """
     pair = weights_are if isinstance(weights_are, tuple | list) else (weights_are, weights_are)
     if len(pair) != 2:
-        raise InputError(f"weights_are must be one word for both samples, or a pair, but is {shown(weights_are)}")
+        raise InputError.unfit("weights_are", "one word for both samples, or a pair", weights_are)
     found = [origin_of_weights(measure, word) for measure, word in zip((a, b), pair, strict=True)]
     if "importance" not in found:
         return "fixed"

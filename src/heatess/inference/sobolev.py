@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arrays import FloatArray, numeric_array, shown
-from ..base.errors import InputError
+from ..base.arrays import FloatArray, numeric_array
+from ..base.errors import InputError, shown
 from ..heat.series import Series
 from ..heat.spherical import mean_chord
 from ..spaces.base import Space
@@ -50,8 +50,8 @@ def sobolev(space: Space, statistic: Any) -> Sobolev:
     series = space.series
     if series is None:
         raise InputError(
-            f"statistic= needs levels whose kernel depends on the distance alone, and {space!r} has none; leave it out "
-            "for the test at several scales"
+            f"`statistic=` needs levels whose kernel depends on the distance alone, and {space!r} has none; leave it "
+            "out for the test at several scales"
         )
     if isinstance(statistic, str):
         return _named(space, statistic)
@@ -81,8 +81,9 @@ def _asked(series: Series, function: Callable[[Any], Any]) -> FloatArray:
     # What lies beyond is taken to be no more than as much again as the last half.
     if shares[ASKED_LEVELS // 2 :].sum() > LEFT_OUT * shares.sum():
         raise InputError(
-            f"the coefficients v_l^2 that statistic= gives fall too slowly: beyond level {ASKED_LEVELS // 2} they hold "
-            f"{shares[ASKED_LEVELS // 2 :].sum() / shares.sum():.1e} of the mean; give an array of those that count"
+            f"the coefficients v_l^2 that `statistic=` gives fall too slowly: beyond level {ASKED_LEVELS // 2} they "
+            f"hold {shares[ASKED_LEVELS // 2 :].sum() / shares.sum():.1e} of the mean; give an array of those that "
+            "count"
         )
     kept = int(np.flatnonzero(np.cumsum(shares[::-1])[::-1] > 1e-16 * shares.sum())[-1]) + 1
     return values[:kept]
@@ -100,11 +101,11 @@ def _named(space: Space, name: str) -> Sobolev:
         )
     if name == "bingham":
         if series is not None and not sphere:
-            raise InputError(f'on {space!r} the first level is Rayleigh\'s: give statistic="rayleigh"')
+            raise InputError(f'on {space!r} the first level is Rayleigh\'s: give `statistic="rayleigh"`')
         return Sobolev("Bingham", np.array([0.0, 1.0] if single else [1.0]))
     if name not in _SERIES:
         names = ", ".join(["rayleigh", "bingham", *_SERIES])
-        raise InputError(f"statistic must be one of {names}, a function or coefficients, but is {shown(name)}")
+        raise InputError.unfit("statistic", f"one of {names}, a function or coefficients", name)
     if series is None or not sphere:
         raise InputError(f'"{name}" is defined on spheres, circles and their axes, not on {space!r}')
     if series.dim > 1 and name in ("watson", "rothman"):

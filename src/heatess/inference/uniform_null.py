@@ -107,7 +107,7 @@ def _by_limit(measure: Measure, family: Family, law: LimitLaw) -> Found:
     tails = law.tails(values)
     doubt = max(tail.error for tail in tails)
     if doubt > DOUBT:
-        warn(f"p-values are certain only to {doubt:.0e}, relatively; draws= gives exact ones", PrecisionWarning)
+        warn(f"p-values are certain only to {doubt:.0e}, relatively; `draws=` gives exact ones", PrecisionWarning)
     pvalues = np.maximum([tail.probability for tail in tails], LEAST)  # what underflows is not impossible
     return Found(values, pvalues, law.combined(pvalues), "limit", 0)
 

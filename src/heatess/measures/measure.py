@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.arrays import FloatArray, is_whole, numeric_array, shown
+from ..base.arrays import FloatArray, is_whole, numeric_array
 from ..base.blocks import ROWS, map_rows, slices, span
 from ..base.completion import Tidied
 from ..base.directions import from_lonlat
-from ..base.errors import FrameWarning, InputError, warn
+from ..base.errors import FrameWarning, InputError, shown, warn
 from ..base.known import ABOUT, KINDS, SKY, Known, of_stack
 from ..base.notebook import html_of, readable
 from ..base.pool import apart
@@ -106,7 +105,7 @@ class Measure(Tidied):
             self.__dict__["points"] = self.points.copy()  # so that later changes of the array do not change the measure
         if column is not None and self.known.labels is None:
             raise InputError(
-                f"labels={column!r} is a column's name, but points have no columns; give one name per atom"
+                f"`labels={column!r}` is a column's name, but points have no columns; give one name per atom"
             )
         self._tell(self.known.said(kind, frame, None if column is not None else labels))
 
@@ -115,7 +114,7 @@ class Measure(Tidied):
         if known.labels is not None and len(known.labels) != self.n:
             raise InputError(f"labels must be one name for each of {self.n:,} atoms, but are {len(known.labels):,}")
         if known.frame in SKY and not (self.space.directional and self.space.dim == 2):
-            raise InputError(f"frame={known.frame!r} is for directions on the sky, but points are on {self.space!r}")
+            raise InputError(f"`frame={known.frame!r}` is for directions on the sky, but points are on {self.space!r}")
         self.__dict__["known"] = known
 
     def _fill(
@@ -151,7 +150,7 @@ class Measure(Tidied):
             if points.ndim != 2 or points.shape[1] < 2:
                 raise InputError(
                     f"points must be an (n, d) array of unit vectors with d >= 2, but have shape {points.shape}; "
-                    "give one atom per row, or name the manifold with space="
+                    "give one atom per row, or name the manifold with `space=`"
                 )
             space = _sphere(points.shape[1] - 1)
         points = space.check(_in_rows(points, space))
@@ -216,7 +215,9 @@ class Measure(Tidied):
             made._fill(plain(points, "points"), weights, log_weights, space)
             return made
         if weights is not None or log_weights is not None:
-            raise InputError("points are a Measure, which has weights of its own; leave out weights= and log_weights=")
+            raise InputError(
+                "points are a Measure, which has weights of its own; leave out `weights=` and `log_weights=`"
+            )
         if space is not None and space != points.space:
             raise InputError(f"points are a Measure on {points.space!r}, but space={space!r} was given; leave it out")
         return points
@@ -339,22 +340,27 @@ def in_frame_of(frame: str | None, measure: Measure, names: tuple[str, str] = ("
         return measure
     if own is None:
         if measure.known.source and frame in SKY:
-            warn(f"{second} does not say its frame, and is taken for {frame}; frame= says another one", FrameWarning)
+            warn(f"{second} does not say its frame, and is taken for {frame}; `frame=` says another one", FrameWarning)
         return measure
     if frame in SKY and own in SKY:
         warn(f"{second} is {own} and {first} {frame}: {second} was turned into {frame}", FrameWarning)
         return measure.in_frame(frame)
     raise InputError(
         f"{first} is in the frame {frame}, but {second} in {own}, and none can be turned into the other; put like with "
-        "like, or say frame= if one of them is wrong"
+        "like, or say `frame=` if one of them is wrong"
     )
+
+
+#: Arguments that `read` has, but functions of data frames have not.
+_OF_READ = {"columns", "units", "drop_missing", "missing", "normalize", "select", "area"}
 
 
 def _with_read(error: InputError) -> InputError:
     """The same error; where it advises arguments that only `read` has, it says so."""
-    if not re.search(r"\b(?:columns|units|drop_missing|missing|normalize|select|area)=|space='graph", str(error)):
+    named = {name: value for code in error.message.codes for name, value in code.arguments.items()}
+    if not named.keys() & _OF_READ and "graph" not in str(named.get("space", "")):
         return error
-    return type(error)(f"{error}, as an argument of heatess.read(frame, ...)", row=error.row)
+    return error.within(after=", as an argument of `heatess.read(frame, ...)`")
 
 
 def _converted(points: Any, space: Space | None, frame: str | None) -> tuple[Any, Space | None]:
@@ -390,14 +396,14 @@ def _stacked(points: NDArray[Any]) -> tuple[NDArray[Any], Space | None]:
         if width == 3:
             return points, Rotations()
         raise InputError(
-            f"points have shape {points.shape}, which are poses; give their rotations, points[:, :3, :3], or a tuple "
-            "of positions and quaternions with space=he.Product(he.Euclidean(3), he.Rotations())"
+            f"points have shape {points.shape}, which are poses; give their rotations, `points[:, :3, :3]`, or a tuple "
+            "of positions and quaternions with `space=he.Product(he.Euclidean(3), he.Rotations())`"
         )
     if np.abs(np.einsum("cdj,cdj->cd", points, points, dtype=np.float64) - 1).max() < 1e-2:
         return points.reshape(chains * draws, width), None
     raise InputError(
         f"points have shape {points.shape}, but are neither rotation matrices (n, 3, 3) nor unit vectors "
-        f"(chain, draw, {width}); give an (n, d) array, or name the manifold with space="
+        f"(chain, draw, {width}); give an (n, d) array, or name the manifold with `space=`"
     )
 
 
@@ -469,7 +475,7 @@ def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int
         return even_weights(n or 0)
     scaled, exponent, _ = scaled_weights(weights, log_weights, n)
     if exponent is None:
-        found = "weights sum to zero" if log_weights is None else "log_weights are all -inf"
+        found = "weights sum to zero" if log_weights is None else "`log_weights` are all -inf"
         raise InputError(f"{found} over {len(scaled)} atoms; at least one must be positive")
     total = scaled.sum()
     if len(scaled) <= ROWS:

@@ -25,14 +25,14 @@ def space_of(name: Any, given: Space | None, what: str, call: str) -> Space:
         return spaces.named(name)
     except InputError as error:
         hint = f"if it is a mesh, a graph, a point cloud or a space of your own, pass it to {call}"
-        raise InputError(f"holds {what} on a space that is not known here ({error}); {hint}") from None
+        raise InputError(f"holds {what} on a space that is not known here ({error.message.marked}); {hint}") from None
 
 
 def _space(name: Any, given: Any) -> Space:
     """The space of a result."""
     check_space(given)
     try:
-        return space_of(name, given, "a result", "from_json(text, space=...)")
+        return space_of(name, given, "a result", "`from_json(text, space=...)`")
     except InputError as error:
         raise error.within("this JSON", " ") from None
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray, is_whole, numeric_array, shown
+from ..base.arrays import FloatArray, is_whole, numeric_array
 from ..base.errors import InputError, ScaleError, ScaleWarning, warn
 from ..base.quantities import in_unit
 from ..base.results import Result
@@ -67,7 +67,7 @@ class OverScales(Result):
     def _mended(cls, found: dict[str, Any]) -> dict[str, Any]:
         times = found.get("times")
         if isinstance(times, list) and not all(time is None or (is_whole(time) or time > 0) for time in times):
-            raise ScaleError(f"times of this JSON must be positive, but are {shown(times)}")
+            raise ScaleError.unfit("times of this JSON", "positive", times, verb="are")
         return found
 
     @cached_property
@@ -108,7 +108,7 @@ def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: An
     if space.dim > ANGLE_DIMENSION:
         warn(
             f"angles mislead on {space!r}: in high dimension the angle sqrt(8 t) no longer matches what you see; "
-            "give resolutions= (the distance at which two points overlap by 1/e) instead",
+            "give `resolutions=` (the distance at which two points overlap by 1/e) instead",
             ScaleWarning,
         )
     values = DEFAULT_ANGLES.copy() if angles is None else _positive(in_unit(angles, "deg", "angles"), "angles")
@@ -149,7 +149,7 @@ def _refuse(values: FloatArray, name: str, bad: NDArray[np.bool_], expected: str
 def check_rtol(rtol: float) -> None:
     """Refuse a tolerance that is not a number from 1e-15 to 1."""
     if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.floating) or not 1e-15 <= rtol < 1:
-        raise InputError(f"rtol must be a number from 1e-15 to 1, but is {shown(rtol)}")
+        raise InputError.unfit("`rtol`", "a number from 1e-15 to 1", rtol)
 
 
 def check_one_scale(angle: Any, time: Any, resolution: Any) -> None:
@@ -161,7 +161,7 @@ def check_one_scale(angle: Any, time: Any, resolution: Any) -> None:
         shape = type(given[0]).__name__
     if shape != ():
         found = "none" if not given else f"{len(given)} arguments" if len(given) > 1 else f"shape {shape}"
-        raise ScaleError(f"give exactly one scale, a number: angle=, time= or resolution=; found {found}")
+        raise ScaleError(f"give exactly one scale, a number: `angle=`, `time=` or `resolution=`; found {found}")
 
 
 def below_cell(cell: float | None, angles: FloatArray) -> NDArray[np.bool_]:

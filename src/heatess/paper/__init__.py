@@ -82,7 +82,7 @@ def reproduce(
             try:
                 written += _draw(outcome.figure, out / name, draft_of)
             except MissingExtraError as error:
-                missing = str(error)
+                missing = error.message
     done = Reproduction(settings, names, tuple(checks), tuple(laws), tuple(written), missing)
     if not checks and not laws:
         return done

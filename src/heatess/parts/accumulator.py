@@ -55,8 +55,8 @@ def degree_for(space: Space, time: float, *, ess: float = UNKNOWN_ESS, rtol: flo
     if degree is None:
         needed = _needed(transform, time, ess, rtol)
         raise PrecisionError(
-            f"{scales.in_words(space, time)} is too fine for data in parts on {space!r}: it needs a max_degree of "
-            f"{needed}, but {transform.most:.0f} is the most; give coarser scales, or use heat_profile on the whole",
+            f"{scales.in_words(space, time)} is too fine for data in parts on {space!r}: it needs a `max_degree` of "
+            f"{needed}, but {transform.most:.0f} is the most; give coarser scales, or use `heat_profile` on the whole",
             needed=needed if isinstance(needed, int) else None,
         )
     return math.ceil(degree)
@@ -66,7 +66,9 @@ def with_transform(space: Space | None) -> Transform:
     """The transform of *space*, without which parts do not add up."""
     check_space(space)
     if space is None or space.transform is None:
-        raise InputError(f"{space!r} has no fast transform, so its parts do not add up; use heat_profile on the whole")
+        raise InputError(
+            f"{space!r} has no fast transform, so its parts do not add up; use `heat_profile` on the whole"
+        )
     return space.transform
 
 
@@ -121,7 +123,7 @@ class Accumulator:
     def _checked(self, space: Space) -> Space:
         most = with_transform(space).most
         if self.max_degree > most:
-            raise InputError(f"max_degree is {self.max_degree}, but on {space!r} it may be {most:.0f} at most")
+            raise InputError(f"`max_degree` is {self.max_degree}, but on {space!r} it may be {most:.0f} at most")
         return space
 
     @property
@@ -181,8 +183,8 @@ class Accumulator:
     def __add__(self, other: Accumulator) -> Accumulator:
         if not isinstance(other, Accumulator):
             return NotImplemented
-        for name in ("space", "max_degree", "frame"):
-            mine, theirs = getattr(self, name), getattr(other, name)
+        for name in ("space", "`max_degree`", "frame"):
+            mine, theirs = (getattr(part, name.strip("`")) for part in (self, other))
             if mine != theirs and mine is not None and theirs is not None:
                 raise InputError(f"accumulators with different {name} do not add up: {mine!r} and {theirs!r}")
         merged = Accumulator(self.space or other.space, max_degree=self.max_degree)
@@ -227,13 +229,13 @@ class Accumulator:
             needed = _needed(transform, float(at.times.min()), part.ess, rtol)
             reached = f"only to {error:.1e}" if error < 1 else "not at all"
             where = scales.in_words(space, float(at.times[worst]))
-            advice = f"accumulate with max_degree={needed}, or ask for coarser scales"
+            advice = f"accumulate with `max_degree={needed}`, or ask for coarser scales"
             if isinstance(needed, str) or needed > transform.most:
                 most = f"{transform.most:.0f} is the most"
-                advice = f"ask for coarser scales, since a max_degree of {needed} would be needed, but {most}"
+                advice = f"ask for coarser scales, since a `max_degree` of {needed} would be needed, but {most}"
             raise PrecisionError(
-                f"max_degree={self.max_degree} certifies gESS {reached} at {where}, and rtol={rtol:g} is asked for; "
-                f"{advice}",
+                f"`max_degree={self.max_degree}` certifies gESS {reached} at {where}, and `rtol={rtol:g}` is asked "
+                f"for; {advice}",
                 reached=error,
                 needed=needed if isinstance(needed, int) else None,
             )
@@ -306,7 +308,7 @@ class Accumulator:
     def _of(cls, content: dict[str, Any], space: Space | None) -> Accumulator:
         """The accumulator with the content of a file; errors say what is wrong with "it"."""
         _check_fields(content)
-        space = space_of(content["space"], space, "a state", "Accumulator.load(path, space=...)")
+        space = space_of(content["space"], space, "a state", "`Accumulator.load(path, space=...)`")
         transform = with_transform(space)
         if str(content["basis"]) != transform.basis:
             found = f"holds coefficients in the basis {str(content['basis'])[:60]!r}, not {transform.basis!r}"

@@ -257,5 +257,5 @@ def check_scales(scales: FloatArray) -> None:
         return
     raise ScaleError(
         f"modes are read off a profile of {FEWEST} scales or more, neighbours at most a factor of {WIDEST_STEP} apart, "
-        f"but it has {found}; call heat_profile without scales, or with np.geomspace(finest, coarsest, 60)"
+        f"but it has {found}; call `heat_profile` without scales, or with `np.geomspace(finest, coarsest, 60)`"
     )

@@ -141,7 +141,7 @@ class HeatProfile(scales.OverScales):
                 return build_profile(facts, sums, scale, self.method)._point(0)
         raise InputError(
             f"this profile does not certify the scale sqrt(8 t) = {scale.angles[0]:g}{self._unit} (its own "
-            f"are {self.angles.min():g} to {self.angles.max():g}); call heat_profile with that scale"
+            f"are {self.angles.min():g} to {self.angles.max():g}); call `heat_profile` with that scale"
         )
 
     @property
@@ -276,7 +276,7 @@ class Facts(NamedTuple):
 _WHY_NOT_CERTAIN = "this cloud is more balanced than floating-point sums can certify; gess is not affected"
 _WHY = {
     "pairs": "it is too small beside the chance of random pairs, and nan where that makes it negative; give more "
-    "pairs, or leave out pairs= to sum over all; what chance does to gess is in error"
+    "pairs, or leave out `pairs=` to sum over all; what chance does to gess is in error"
 }
 
 #: Uncertainty of mmd2 that is worth a warning, and on spaces whose eigenpairs themselves are good to a few per cent.
@@ -297,7 +297,7 @@ def build_profile(
         warn(
             f"gess may be too large by a factor of {1 + sums.error[worst]:.2g} at time {at.times[worst]:.3g}, and by "
             f"more than 2 at {int((sums.error > 1).sum())} of {len(at.times)} scales: so few random pairs would miss "
-            "those that are close; give more pairs, or leave out pairs= to sum over all",
+            "those that are close; give more pairs, or leave out `pairs=` to sum over all",
             PrecisionWarning,
         )
     doubt = mmd2_doubt(facts.space, facts.rtol)

@@ -19,8 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from numpy.typing import ArrayLike
 
-from ..base.arrays import shown
-from ..base.errors import InputError, InputTypeError
+from ..base.errors import InputError, InputTypeError, Message, shown
 from ..base.files import is_stream
 from ..base.progress import Progress
 from ..measures.measure import Measure
@@ -189,7 +188,7 @@ def read(
     for name in given:
         file = _name(weights if name == "weights" else log_weights)
         words = f"{name.replace('_', '-')} {f'from {file}' if file else 'given'}"
-        description = taken.origin.description.replace("equal weights", words)
+        description = Message(taken.origin.description.marked.replace("equal weights", words))
         taken = taken._replace(origin=replace(taken.origin, description=description, weights=file or ""))
     taken = taken._replace(**given)
     if labels is not None and _name(labels) is None:
@@ -225,7 +224,7 @@ def open_table(path: Any) -> Table:
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror or error}; check its permissions") from None
     except MemoryError:
-        raise InputError(f"{file} does not fit into memory; split it, and add its parts with an Accumulator") from None
+        raise InputError(f"{file} does not fit into memory; split it, and add its parts with `Accumulator`") from None
 
 
 def _opened(path: Path, file: Path) -> Table:

@@ -116,8 +116,8 @@ def _renamed(target: str, shown: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        in_code = str(error).replace(f"'{target}'", f"'zip://{shown.replace('::', '!', 1)}'")  # as GDAL names it
-        raise type(error)(in_code.replace(target, shown), row=error.row) from None
+        in_code = error.about(f"'{target}'", f"'zip://{shown.replace('::', '!', 1)}'")  # as GDAL names it
+        raise in_code.about(target, shown) from None
 
 
 class Unpacked(Table):

@@ -73,11 +73,11 @@ def _of_array(array: NDArray[Any], source: str) -> Table:
         return Columns(fields, source)
     if array.dtype.kind == "c":
         raise InputError(
-            f"{source} holds {array.dtype}, not real numbers; for phases z save numpy.angle(z), and read them "
-            "with space='torus' and units='rad'; for vectors save their real and imaginary parts as columns"
+            f"{source} holds {array.dtype}, not real numbers; for phases z save `numpy.angle(z)`, and read them "
+            "with `space='torus'` and `units='rad'`; for vectors save their real and imaginary parts as columns"
         )
     if array.dtype.kind not in "fiu":
-        raise InputError(f"{source} holds {array.dtype}, not real numbers; save it as numbers: array.astype(float)")
+        raise InputError(f"{source} holds {array.dtype}, not real numbers; save it as numbers: `array.astype(float)`")
     if array.ndim == 3 and _is_stack(array):
         rows = Rows(array.reshape(-1, array.shape[2]), source)
         rows.known = of_stack(*array.shape[:2])
@@ -101,13 +101,13 @@ def _remedy(array: NDArray[Any]) -> str:
     """How an array of other than two axes is saved as rows."""
     if array.ndim == 3 and poses_in(array):
         part = "array" if array.shape[1:] == (3, 3) else "array[:, :3, :3]"
-        call = f"scipy's Rotation.from_matrix({part}).as_quat()"
+        call = f"scipy's `Rotation.from_matrix({part}).as_quat()`"
         argument = "{'qx': '0', 'qy': '1', 'qz': '2', 'qw': '3'}"
-        return f"save its rotations as quaternions, {call}, and read those with columns={argument}"
+        return f"save its rotations as quaternions, {call}, and read those with `columns={argument}`"
     if array.ndim < 3 or not array.size:
         return "save one point per row"
     rows = f"array.reshape(-1, {array.shape[-1]})"
-    return f"save one point per row: {rows}" + (_with_chains(array.shape, rows) if array.ndim == 3 else "")
+    return f"save one point per row: `{rows}`" + (_with_chains(array.shape, rows) if array.ndim == 3 else "")
 
 
 def _with_chains(shape: tuple[int, ...], rows: str) -> str:
@@ -116,7 +116,7 @@ def _with_chains(shape: tuple[int, ...], rows: str) -> str:
     chain = f"numpy.indices(array.shape[:2])[{axis}].ravel()"
     return (
         f"; if these are {shape[axis]:,} Markov chains of {shape[1 - axis]:,} draws, save which is of which chain too: "
-        f"numpy.savez('chains.npz', points={rows}, chain={chain})"
+        f"`numpy.savez('chains.npz', points={rows}, chain={chain})`"
     )
 
 
@@ -132,9 +132,9 @@ def mapped(path: Path) -> NDArray[Any]:
     magic, room = start[:6], start[8:10] if start[6:7] == b"\1" else start[8:12]
     if magic != b"\x93NUMPY":
         found = "is empty" if not magic else "is a zip archive" if magic[:2] == b"PK" else "does not hold .npy data"
-        raise InputError(f"{path} {found}; write it with numpy.save(path, array)")
+        raise InputError(f"{path} {found}; write it with `numpy.save(path, array)`")
     if int.from_bytes(room, "little") > LONGEST_HEADER:  # which NumPy would make room for first
-        raise InputError(f"{path} is damaged: its header claims to be too long; write it again with numpy.save")
+        raise InputError(f"{path} is damaged: its header claims to be too long; write it again with `numpy.save`")
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
         spare = path.stat().st_size - mapped.offset - mapped.nbytes
@@ -142,12 +142,12 @@ def mapped(path: Path) -> NDArray[Any]:
         raise
     except Exception as error:  # a damaged header makes NumPy raise nearly anything
         if "object" in str(error).lower():
-            reason = "holds Python objects, which are never loaded; save it as numbers: array.astype(float)"
+            reason = "holds Python objects, which are never loaded; save it as numbers: `array.astype(float)`"
         else:
-            reason = f"is damaged or cut short ({_short(error)}); write it again with numpy.save(path, array)"
+            reason = f"is damaged or cut short ({_short(error)}); write it again with `numpy.save(path, array)`"
         raise InputError(f"{path} {reason}") from None
     if spare:
-        raise InputError(f"{path} holds {spare:,} bytes after its array; save one array per file with numpy.save")
+        raise InputError(f"{path} holds {spare:,} bytes after its array; save one array per file with `numpy.save`")
     return np.asarray(mapped)
 
 
@@ -183,7 +183,7 @@ def _archive(path: Path) -> Table:
     shapes = [len(header.shape) for header in numeric.values()]
     if others or len(lengths) != 1 or max(shapes) > 2 or shapes.count(2) > 1:
         expected = "one array of points (n, d), or arrays of n numbers each, or both"
-        advice = "save those alone: numpy.savez(path, points=points, weights=weights)"
+        advice = "save those alone: `numpy.savez(path, points=points, weights=weights)`"
         raise InputError(f"{path} holds {shown}, but {expected} are needed; {advice}")
     _refuse_empty((lengths.pop(),), str(path))
     return Archive(path, numeric)
@@ -222,7 +222,7 @@ def _loaded(path: Path, name: str) -> NDArray[Any]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             size = archive.zip.getinfo(f"{name}.npy").file_size
-            refuse_expansion(f"{path}: {name}", path.stat().st_size, size, "write it with numpy.savez, not packed")
+            refuse_expansion(f"{path}: {name}", path.stat().st_size, size, "write it with `numpy.savez`, not packed")
             array: NDArray[Any] = archive[name]
             return array
     except InputError:
@@ -234,4 +234,4 @@ def _loaded(path: Path, name: str) -> NDArray[Any]:
 def _damaged(path: Path, error: Exception) -> InputError:
     empty = path.stat().st_size == 0
     found = "is empty" if empty else f"is damaged, cut short or too large ({_short(error) or type(error).__name__})"
-    return InputError(f"{path} {found}; write it again with numpy.savez(path, points=points)")
+    return InputError(f"{path} {found}; write it again with `numpy.savez(path, points=points)`")

@@ -100,7 +100,7 @@ def _opened(path: Path, fields: list[int] | None) -> Iterator[tuple[Any, Iterato
     try:
         with pyarrow.memory_map(str(path)) as mapped:
             if fields:
-                remedy = "write it without packing: pyarrow.feather.write_feather(table, path, 'uncompressed')"
+                remedy = "write it without packing: `pyarrow.feather.write_feather(table, path, 'uncompressed')`"
                 refuse_expansion(path, path.stat().st_size, _unpacked_size(mapped, ipc), remedy)
             options = ipc.IpcReadOptions(included_fields=fields or [])
             if mapped.read(4) == b"FEA1":

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arrays import shown
-from ..base.errors import InputError
+from ..base.errors import InputError, shown
 from ..tables.edges import WEIGHTS, edge_columns
 from ..tables.graphs import EdgeTable
 from ..tables.table import Place, Table

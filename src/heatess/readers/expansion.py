@@ -44,7 +44,7 @@ def refuse_columns(source: str, count: int) -> None:
     if count > WIDEST:
         raise InputError(
             f"{source} has {count:,} columns, but at most {WIDEST:,} with names are read; if points are columns, "
-            "transpose the table; for longer vectors save an array (n, d) with numpy.save as .npy"
+            "transpose the table; for longer vectors save an array (n, d) with `numpy.save` as .npy"
         )
 
 

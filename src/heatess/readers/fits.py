@@ -34,7 +34,7 @@ PARTS = {"h:m:s": "hours", "d:m:s": "deg"}
 #: What astropy writes above the description of columns that are more than numbers, such as sky coordinates.
 _SERIALIZED = "--BEGIN-ASTROPY-SERIALIZED-COLUMNS--"
 
-_REMEDY = "fetch it again, or check it with astropy.io.fits.info(path)"
+_REMEDY = "fetch it again, or check it with `astropy.io.fits.info(path)`"
 
 #: For files that were changed by programs which left the sum of their bytes as it was.
 _WRITE = "from astropy.io import fits; fits.open({file!r}).writeto({out!r}, checksum=True)"
@@ -164,7 +164,7 @@ def _extension(extensions: Any, file: Path, label: str, fits: Any) -> Any:
             return extension
         kinds.append(type(extension).__name__)
     if "TableHDU" in kinds:
-        remedy = "its table is text; write it as a binary one: astropy.table.Table.read(path).write('new.fits')"
+        remedy = "its table is text; write it as a binary one: `astropy.table.Table.read(path).write('new.fits')`"
     else:
         remedy = "images are not read; a catalogue or a HEALPix map is needed"
     raise InputError(f"{file} holds no binary table with columns (found {', '.join(kinds)}); {remedy}")

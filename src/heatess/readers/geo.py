@@ -183,8 +183,8 @@ def _nowhere(frame: Any, file: Path, columns: dict[str, Any]) -> Table:
 def _question() -> str:
     return (
         "its coordinates have no reference system (a shapefile has it in its .prj file), so that they may be degrees "
-        f"or metres; say columns={{'lon': {X!r}, 'lat': {Y!r}}} if they are longitude and latitude, or "
-        f"space='euclidean', columns=({X!r}, {Y!r}) for positions on a plane"
+        f"or metres; say `columns={{'lon': {X!r}, 'lat': {Y!r}}}` if they are longitude and latitude, or "
+        f"`space='euclidean', columns=({X!r}, {Y!r})` for positions on a plane"
     )
 
 

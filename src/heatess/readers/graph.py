@@ -25,7 +25,7 @@ def table(path: Path) -> Table:
     except ImportError:
         raise missing_extra("networkx", "graph") from None
     kind = "GML" if ".gml" in path.name.lower() else "GraphML"
-    with reading(path, kind, f"write it again, for instance with networkx.write_{kind.lower()}"):
+    with reading(path, kind, f"write it again, for instance with `networkx.write_{kind.lower()}`"):
         with Source(path).opened() as (stream, _):
             data = stream.read()
         if not data.strip():

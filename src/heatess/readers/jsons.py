@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import EXACT
 from ..base.blocks import slices
 from ..base.errors import InputError
 from ..base.known import Known
@@ -287,7 +288,7 @@ def _number(value: Any, place: Place, row: int, name: str) -> float:
     if isinstance(value, int) and found != value:
         what = f"{name} is {value}, an integer above 2^53 that is not exact in float64"
         advice = "subtract an offset or, if rounding does no harm, write it with a decimal point"
-        raise InputError(f"{place(row)}: {what}; {advice}")
+        raise InputError(f"{place(row)}: {what}; {advice}", row=row, column=name, expected=EXACT)
     return found
 
 

@@ -12,7 +12,7 @@ from typing import IO
 
 import numpy as np
 
-from ..base.arrays import EXACT_INTEGERS, FloatArray
+from ..base.arrays import EXACT, EXACT_INTEGERS, FloatArray
 from ..base.errors import InputError
 from ..tables.missing import MISSING
 
@@ -219,7 +219,7 @@ def _refuse_rounded(line: int, row: list[str], dialect: Dialect, wanted: Sequenc
             name = dialect.names[column] or f"number {column + 1}"
             what = f"column {name} is {text[:40]}, an integer above 2^53 that is not exact in float64"
             advice = "subtract an offset or, if rounding does no harm, write it with a decimal point"
-            raise InputError(f"{dialect.source} line {line:,}: {what}; {advice}")
+            raise InputError(f"{dialect.source} line {line:,}: {what}; {advice}", column=name, expected=EXACT)
 
 
 def _not_a_number(line: int, row: list[str], dialect: Dialect, wanted: Sequence[int]) -> InputError:

@@ -27,7 +27,7 @@ _TILT = re.compile(r"(?:\w+_)?tilt_correction")
 _STEPS = ("measurements", "magic_measurements")
 _DOUBT = (
     "its rows are the steps of measuring some specimens, which are no independent draws; give the table of sites or "
-    "specimens, or say kind='draws'"
+    "specimens, or say `kind='draws'`"
 )
 
 _END = re.compile(r">{4,}\s*")

@@ -61,7 +61,8 @@ def from_healpix(values: Any, *, order: str, frame: str | None = None) -> Measur
         pixel, count = int(np.argmax(bad)), f"{int(bad.sum()):,} of {len(array):,} pixels"
         raise InputError(
             f"values must be finite and not negative, but pixel {pixel} is {array[pixel]:g} ({count}); if they are "
-            "logarithms of probabilities, give numpy.exp(values - values.max()); if it stands for no data, make it nan",
+            "logarithms of probabilities, give `numpy.exp(values - values.max())`; if it stands for no data, make it "
+            "nan",
             row=pixel,
         )
     return Measure.taken(next(take(whole_map("the map", array, order), Reading(frame=frame))))

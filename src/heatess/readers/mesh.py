@@ -55,7 +55,7 @@ def table(path: Path) -> Table:
         return _gifti(path, Mesh)
     with reading(path, "a mesh", "export it again as PLY"):
         _refuse_empty(path)
-        space = _named(path, Mesh.from_file, path)
+        space = _made(Mesh.from_file, path)
         corners = space._vertices
         values = _properties(path) if path.suffix.lower() == ".ply" else {}
         found: dict[str, NDArray[Any]] = {"vertex": np.arange(len(corners))}
@@ -69,14 +69,14 @@ def _refuse_empty(path: Path) -> None:
         raise InputError(f"{path} is empty; export the mesh again")
 
 
-def _named(path: Path, make: Callable[..., Mesh], *given: Any) -> Mesh:
-    """The mesh, or an error that names the file and says what to do."""
+def _made(make: Callable[..., Mesh], *given: Any, place: str = "") -> Mesh:
+    """The mesh, or an error that names the *place* and says what to do."""
     try:
         return make(*given)
     except InputError as error:
-        reason = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
-        advice = "" if ";" in reason else "; export it again as a surface of triangles"
-        raise InputError(f"{reason}{advice}") from None
+        raise error.within(
+            place, after="" if error.advises else "; export it again as a surface of triangles"
+        ) from None
 
 
 def _properties(path: Path) -> dict[str, NDArray[Any]]:
@@ -126,7 +126,7 @@ def _gifti(path: Path, make: type[Mesh]) -> Table:
             on = np.arange(count)
         elif corners.dtype.kind in "iu":
             corners = np.searchsorted(on, corners)
-        space = _named(path, make, places[0].data[on], corners)
+        space = _made(make, places[0].data[on], corners, place=str(path))
         values: dict[str, NDArray[Any]] = {"vertex": np.full(count, np.nan)}
         values["vertex"][on] = np.arange(len(on))
         for place, array in enumerate(image.darrays):

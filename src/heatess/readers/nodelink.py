@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arrays import shown
-from ..base.errors import InputError
+from ..base.errors import InputError, shown
 from ..spaces.networks import Network, records
 from ..tables.graphs import NetworkTable, unique_names
 from ..tables.table import Table

@@ -9,9 +9,8 @@ from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..base.arrays import shown
 from ..base.blocks import thread_count
-from ..base.errors import InputError, InputTypeError, missing_extra
+from ..base.errors import InputError, InputTypeError, missing_extra, shown
 from ..base.files import repeated
 from ..spaces.base import Space
 from ..tables.arrow import ArrowTable, Geometry, Root
@@ -121,7 +120,7 @@ class ParquetTable(ArrowTable):
         with _opened(self._path) as file:
             total = self._chosen(_group_rows(file))[1]
             size = 8 * (total * (len(names) - len(lists)) + sum(_leaves(file, name) for name in lists))
-        remedy = "read it in parts: heatess.distributed.profile_parquet, or heatess accumulate"
+        remedy = "read it in parts: `heatess.distributed.profile_parquet`, or heatess accumulate"
         refuse_expansion(self._path, self._path.stat().st_size, size, remedy)
         return super().joined(names, count)
 

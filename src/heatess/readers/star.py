@@ -110,7 +110,7 @@ def _group(symmetries: list[str]) -> tuple[str, str]:
     """The name of the point group with the axes that RELION gives it, empty if there is none; and words about it."""
     told = ", ".join(symmetries)
     if len(symmetries) > 1:
-        return "", f"; symmetries {told}, none applied: name one, such as space='rotations:{symmetries[-1]}'"
+        return "", f"; symmetries {told}, none applied: name one, such as `space='rotations:{symmetries[-1]}'`"
     parts = _GROUPS.fullmatch(told)
     name = next(filter(None, parts.groups()), "C1").upper() if parts else ""
     try:
@@ -127,7 +127,7 @@ def _not_applied(file: Path) -> str:
     symmetries = _sampled(sampling) if file.name.endswith("_data.star") and sampling.is_file() else []
     group = _group(symmetries)[0] if symmetries else ""
     optimiser = sampling.name.replace("_sampling", "_optimiser")
-    advice = f"read {optimiser}" if sampling.with_name(optimiser).is_file() else f"say space='rotations:{group}'"
+    advice = f"read {optimiser}" if sampling.with_name(optimiser).is_file() else f"say `space='rotations:{group}'`"
     return f"; symmetry {symmetries[0]} of {sampling.name} not applied: {advice}" if group else ""
 
 

@@ -33,8 +33,8 @@ SMALL = 2**18
 
 #: The question about chains of GetDist.
 _GETDIST = (
-    "its rows are those of a sampler; say kind='chains' if they are one Markov chain in its order, or kind='weighted "
-    "draws' if they are nested or importance samples"
+    "its rows are those of a sampler; say `kind='chains'` if they are one Markov chain in its order, or "
+    "`kind='weighted draws'` if they are nested or importance samples"
 )
 
 _COMMENT = re.compile(rb"(?m)^[ \t]*(?:#|%|//)")

@@ -44,7 +44,7 @@ _VOLUME = (
     "k = numpy.argwhere(v > 0); numpy.savetxt({out!r}, numpy.c_[k, v[tuple(k.T)]], delimiter=',', "
     "header='i,j,k,weight', comments='')"
 )
-_IN_SPACE = "for space='euclidean', columns=('i', 'j', 'k'), where distances are voxels"
+_IN_SPACE = "for `space='euclidean', columns=('i', 'j', 'k')`, where distances are voxels"
 _SQL = (
     "import sqlite3, pandas; c = sqlite3.connect({file!r}); [pandas.read_sql(f'select * from [{{t}}]', c)"
     ".to_csv({out!r} + f'-{{t}}.csv', index=False) for k, t in c.execute('select type, name from sqlite_master') "
@@ -60,7 +60,7 @@ _CLOUD = Other(
     "'laspy[lazrs]'",
     "import laspy, numpy; numpy.save({out!r}, laspy.read({file!r}).xyz)",
     ".npy",
-    "for space='euclidean'",
+    "for `space='euclidean'`",
 )
 _PICKLE = Other(
     "a pickle, code that runs when it is loaded",
@@ -130,7 +130,7 @@ OTHERS = {
         "pypcd4 numpy",
         "import numpy, pypcd4; numpy.save({out!r}, pypcd4.PointCloud.from_path({file!r}).numpy(['x', 'y', 'z']))",
         ".npy",
-        "for space='euclidean'",
+        "for `space='euclidean'`",
     ),
     ".bag": Other("a recording of ROS", "evo", "evo_traj bag {file} --all_topics --save_as_tum", ""),
     ".mcap": Other("a recording of ROS 2", "evo", "evo_traj mcap {file} --all_topics --save_as_tum", ""),

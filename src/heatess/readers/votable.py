@@ -35,7 +35,7 @@ def table(path: Path) -> Table:
 
 
 def _votable(file: Path, label: str) -> Table:
-    with reading(file, "VOTable", "fetch it again, or check it with astropy.io.votable.validate(path)"):
+    with reading(file, "VOTable", "fetch it again, or check it with `astropy.io.votable.validate(path)`"):
         from astropy.io.votable import parse
 
         text = _self_contained(file)
@@ -96,7 +96,7 @@ def _self_contained(file: Path) -> bytes:
     if b"VOTABLE" not in plain:
         found = "is empty" if not data else "holds no VOTABLE element"
         raise InputError(
-            f"{file} {found}; a VOTable is needed, for instance from astropy's Table.write(path, 'votable')"
+            f"{file} {found}; a VOTable is needed, for instance from astropy's `Table.write(path, 'votable')`"
         )
     if re.search(rb"<(\w+:)?STREAM\b[^>]*\bhref\s*=", plain) or b"<!ENTITY" in plain:
         raise InputError(f"{file} points to data outside of itself, which is not fetched; save it with its data inside")
@@ -111,7 +111,7 @@ _CLAIMS = (b"nrows", b"arraysize")
 
 
 def _ecsv(file: Path) -> Table:
-    with reading(file, "ECSV", "write it again with astropy's Table.write(path, format='ascii.ecsv')"):
+    with reading(file, "ECSV", "write it again with astropy's `Table.write(path, format='ascii.ecsv')`"):
         from astropy.table import Table as AstropyTable
 
         _check_header(file)

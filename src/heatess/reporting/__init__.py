@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..answers.heat_profile import heat_profile
-from ..base.arrays import one_of, shown
-from ..base.errors import CalibrationWarning, InputError, InputTypeError, warn
+from ..base.arrays import one_of
+from ..base.errors import CalibrationWarning, InputError, InputTypeError, message_of, shown, warn
 from ..base.files import AnyPath, atomic_path
 from ..base.progress import told
 from ..base.version import __version__
@@ -102,7 +102,7 @@ def report(
     if weights_are is not None:
         one_of(weights_are, "weights_are", ("fixed", "importance"))
     if title is not None and not isinstance(title, str):
-        raise InputTypeError(f"title must be text, but is {shown(title)}")
+        raise InputTypeError.unfit("title", "text", title)
     target, printed = _checked_path(path), _checked_provenance(provenance)
     items, called = _named(measures, names)
     items = _in_one_frame(items, called)
@@ -201,10 +201,10 @@ def _computed(
     asked = [name for name, value in given.items() if value is not None]
     if ready:
         if asked:
-            raise InputError(f"a HeatProfile has scales of its own; leave out {asked[0]}=, or give the measure instead")
+            raise InputError(f"a HeatProfile has scales of its own; leave out `{asked[0]}=`, or give measures")
         if any(len(p.times) != len(ready[0].times) or not np.allclose(p.times, ready[0].times) for p in ready):
             raise InputError(
-                "profiles in one report must have the same scales; call heat_profile with the same angles="
+                "profiles in one report must have the same scales; call `heat_profile` with the same `angles=`"
             )
         given = {"times": ready[0].times}
     elif not asked:
@@ -220,7 +220,7 @@ def _computed(
     try:
         return profiles, compare(measures[0], measures[1], names=(names[0], names[1]), **own, **how), ""
     except InputError as error:
-        return profiles, None, str(error)
+        return profiles, None, error.message
 
 
 def _named(measures: Any, names: Any) -> tuple[list[Measure | HeatProfile], list[str]]:
@@ -244,7 +244,7 @@ def _named(measures: Any, names: Any) -> tuple[list[Measure | HeatProfile], list
     else:
         called = list(names) if isinstance(names, Sequence) else []
     if len(called) != len(found) or not all(isinstance(name, str) and name.strip() for name in called):
-        raise InputError(f"names must be {len(found)}, one for each measure and none empty, but are {shown(names)}")
+        raise InputError.unfit("names", f"{len(found)}, one for each measure and none empty", names, verb="are")
     if len(set(called)) < len(called):
         if names is not None:
             raise InputError(f"names must differ, but are {shown(names)}")
@@ -259,7 +259,7 @@ def _checked_provenance(provenance: Any) -> dict[str, str]:
         isinstance(word, str) for pair in provenance.items() for word in pair
     )
     if not texts:
-        raise InputTypeError(f"provenance must be a dict of labels and values, both text, but is {shown(provenance)}")
+        raise InputTypeError.unfit("provenance", "a dict of labels and values, both text", provenance)
     return dict(provenance)
 
 
@@ -290,7 +290,7 @@ def _checked_path(path: Any) -> Path:
     try:
         target = Path(path)
     except TypeError:
-        raise InputTypeError(f"path must be the name of a file, a str or a path, but is {shown(path)}") from None
+        raise InputTypeError.unfit("path", "the name of a file, a str or a path", path) from None
     if target.is_dir():
         raise InputError(f"{target} is a directory; name a file in it, such as {target / 'report.html'}")
     if target.suffix.lower() not in (".html", ".htm"):
@@ -306,7 +306,7 @@ def _kept_warnings() -> Iterator[list[str]]:
     kept: list[str] = []
 
     def keep(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        text = str(message)
+        text = message_of(message) if isinstance(message, Warning) else message
         if text not in kept:
             kept.append(text)
             caught.append((text, category))

@@ -62,7 +62,7 @@ def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_a
     try:
         entry.modes = entry.profile.plateaus()
     except InputError as error:
-        entry.reasons["modes"] = str(error)
+        entry.reasons["modes"] = error.message
     if profile.known.kind not in (*NO_DRAWS, "chains"):
         entry.limit = quantities.limit_of(profile)
     if measure is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from ..answers.heat_profile import heat_profile
 from ..answers.spectrum import power_spectrum
 from ..base.arrays import FloatArray, IntArray
-from ..base.errors import CostError, InputError, PrecisionError, PrecisionWarning
+from ..base.errors import CostError, InputError, Message, PrecisionError, PrecisionWarning, marked
 from ..base.known import AXES, KINDS
 from ..base.progress import Progress
 from ..engines import columns
@@ -63,7 +63,7 @@ class OrReason:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
         if refused := isinstance(error, InputError | PrecisionError | CostError):
-            self.reasons[self.name] = str(error)
+            self.reasons[self.name] = error.message
         return refused
 
 
@@ -90,7 +90,7 @@ def population_of(
         with OrReason(reasons, "places"):
             found = population_profile(measure, times=times, weights_are=weights_are, rtol=rtol)
             if found.withheld is not None:
-                reasons["places"] = f"bands are withheld: {found.withheld}"
+                reasons["places"] = Message(f"bands are withheld: {marked(found.withheld)}")
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray, shown
+from ..base.arrays import FloatArray
 from ..base.completion import Tidied
 from ..base.errors import InputError, InputTypeError
 from ..heat.radial import resolutions_of_times
@@ -33,7 +33,7 @@ GESS_ONLY = " [infinite volume: gESS only]"
 def check_space(space: Any, *, needed: bool = False) -> None:
     """An `InputTypeError` if it is no space, nor None where none is *needed*."""
     if not isinstance(space, Space) and (needed or space is not None):
-        raise InputTypeError(f"space must be a heatess space such as Sphere(2), but is {shown(space)}")
+        raise InputTypeError.unfit("space", "a heatess space such as Sphere(2)", space)
 
 
 class Space(Tidied):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray, IntArray, shown
-from ..base.errors import InputError
+from ..base.arrays import FloatArray, IntArray
+from ..base.errors import InputError, shown
 
 #: Entries that a table of records may have, nearly all of them missing.
 SPARSE = 2**22
@@ -167,8 +167,8 @@ def _of_networkx(graph: Any) -> Network:
         values=records(edge_data, "the graph"),
         nodes=records(node_data, "the graph"),
         place=lambda edge: f"edge ({names[pairs[edge][0]]!r}, {names[pairs[edge][1]]!r})",
-        remedy="give graph.to_undirected(), which keeps one of two opposite edges, or Graph(a + a.T) with "
-        "a = networkx.to_scipy_sparse_array(graph), which adds them up",
+        remedy="give `graph.to_undirected()`, which keeps one of two opposite edges, or `Graph(a + a.T)` with "
+        "a = `networkx.to_scipy_sparse_array(graph)`, which adds them up",
     )
 
 
@@ -191,8 +191,8 @@ def _of_igraph(graph: Any) -> Network:
         values={name: value(name) for name in graph.es.attributes()},
         nodes={name: of_node(name) for name in graph.vs.attributes()},
         place=lambda edge: f"edge {pairs[edge]}",
-        remedy='give graph.as_undirected(mode="each"), which adds up opposite edges, or '
-        'graph.as_undirected(combine_edges="first"), which keeps one of them',
+        remedy='give `graph.as_undirected(mode="each")`, which adds up opposite edges, or '
+        '`graph.as_undirected(combine_edges="first")`, which keeps one of them',
     )
 
 

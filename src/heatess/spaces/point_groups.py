@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arrays import FloatArray, shown
+from ..base.arrays import FloatArray
 from ..base.errors import InputError
 from ..transforms.orbits import multiplied
 
@@ -146,7 +146,7 @@ def named_group(symmetry: Any) -> PointGroup:
     12
     """
     if not isinstance(symmetry, str):
-        raise InputError(f"symmetry must be the name of a point group such as 'O' or '622', but is {shown(symmetry)}")
+        raise InputError.unfit("symmetry", "the name of a point group such as 'O' or '622'", symmetry)
     name = _canonical(symmetry)
     fold = int(name[1:]) if name[0] in "CD" else {"T": 3, "O": 4, "I": 5, "3": 3}.get(name[0], 2)
     if fold > MOST_FOLD:
@@ -183,7 +183,7 @@ def _canonical(symmetry: str) -> str:
         "C1, C2, ..., D2, D3, ..., T, Tz, O, I, I1, ..., I4, or a crystal class such as 222, 32, 622, 432, mmm, -3m, "
         "6/mmm, m-3m"
     )
-    raise InputError(f"symmetry must be one of {known}, but is {shown(symmetry)}")
+    raise InputError.unfit("symmetry", f"one of {known}", symmetry)
 
 
 def _elements(name: str) -> FloatArray:

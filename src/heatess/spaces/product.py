@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray, numeric_array, positive, shown
-from ..base.errors import InputError, InputTypeError
+from ..base.arrays import FloatArray, numeric_array, positive
+from ..base.errors import InputError, InputTypeError, shown
 from ..heat.lookup import Lookup, LoopFactor
 from ..heat.series import LevelSeries
 from ..transforms.product import ProductTransform

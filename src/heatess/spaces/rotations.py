@@ -43,7 +43,7 @@ MATRIX_TOLERANCE = 1e-6
 
 _FORMS = (
     "a scipy Rotation, quaternions (n, 4) with the scalar last (x, y, z, w), or matrices (n, 3, 3); "
-    "scalar-first quaternions are q[:, [1, 2, 3, 0]]"
+    "scalar-first quaternions are `q[:, [1, 2, 3, 0]]`"
 )
 
 
@@ -168,13 +168,12 @@ class Rotations(Space):
             return self._reduced(_canonical_unit(_from_matrices(array)))
         if array.ndim != 2 or array.shape[1] != 4:
             single = array.shape in ((4,), (3, 3))
-            hint = " (for one rotation use points[None])" if single else ""
+            hint = " (for one rotation use `points[None]`)" if single else ""
             raise InputError(f"points on {self!r} have shape {array.shape}{hint}; give {_FORMS}")
         try:
             unit = check_unit_vectors(array, 4, repr(self), directions=False)
         except InputError as error:
-            message = str(error).replace("unit vectors", "unit quaternions")
-            raise InputError(f"{message}. Give {_FORMS}") from None
+            raise error.about("unit vectors", "unit quaternions").within(after=f". Give {_FORMS}") from None
         return self._reduced(_canonical_unit(unit))
 
     def _reduced(self, quaternions: FloatArray) -> FloatArray:

@@ -102,8 +102,8 @@ class Torus(Space):
             units = "deg"
         if units is not None and not (self._periods == (360.0 if units == "deg" else turn)).all():
             raise InputError(
-                f"with units={units!r} every period is a whole turn, {turn:.6g}, but periods are {values.tolist()}; "
-                "leave out periods=, or leave out units= for coordinates of another kind"
+                f"with `units={units!r}` every period is a whole turn, {turn:.6g}, but periods are {values.tolist()}; "
+                "leave out `periods=`, or leave out `units=` for coordinates of another kind"
             )
         self.units = units
         self.angular = units is not None or bool((self._periods == 2 * math.pi).all())
@@ -200,8 +200,8 @@ class Torus(Space):
             row = int(np.argmax(far))
             raise InputError(
                 f"points of {self!r} are angles in radians, but row {row} is {array[row][:4].tolist()}, more than two "
-                f"turns from zero ({int(far.sum())} of {len(array)} rows); say units='deg' if they are degrees, or "
-                f"units='rad' if they are radians counted over many turns: {self._named_with_units()}",
+                f"turns from zero ({int(far.sum())} of {len(array)} rows); use {self._with_units('deg')} if they are "
+                f"degrees, or {self._with_units('rad')} if they are radians counted over many turns",
                 row=row,
             )
 
@@ -209,8 +209,9 @@ class Torus(Space):
         """The same torus with its unit said, unless it was said before or coordinates are no angles."""
         return Torus(self.dim, units=units) if self.units is None and self.angular else self
 
-    def _named_with_units(self) -> str:
-        return f"he.Torus({self.dim}, units=...)"
+    def _with_units(self, units: str) -> str:
+        """The same torus with its unit, as code in a message."""
+        return f"`he.Torus({self.dim}, units={units!r})`"
 
     def _reduced(self, x: FloatArray) -> FloatArray:
         x = np.fmod(x, self._periods)  # exact, as are the subtractions below
@@ -365,5 +366,5 @@ class Circle(Torus):
         """The same circle with its unit said, unless it was said before."""
         return Circle(units) if self.units is None else self
 
-    def _named_with_units(self) -> str:
-        return "he.Circle(units=...)"
+    def _with_units(self, units: str) -> str:
+        return f"`he.Circle(units={units!r})`"

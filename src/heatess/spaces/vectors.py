@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray, is_whole, numeric_array, shown
+from ..base.arrays import FloatArray, is_whole, numeric_array
 from ..base.blocks import ROWS, map_rows
 from ..base.directions import SLACK
-from ..base.errors import InputError
+from ..base.errors import InputError, shown
 from .shapes import extra_column, is_transposed, matrices_in
 
 NORM_TOLERANCE = 1e-6
@@ -47,9 +47,9 @@ def check_unit_vectors(points: Any, columns: int, name: str, *, directions: bool
     """
     array = numeric_array(points, "points")
     if array.ndim != 2 or array.shape[1] != columns:
-        hint = "; for one atom use points[None, :]" if array.ndim == 1 else ""
+        hint = "; for one atom use `points[None, :]`" if array.ndim == 1 else ""
         if array.ndim == 2 and array.shape[0] == columns:
-            hint = "; did you mean the transpose, points.T?"
+            hint = "; did you mean the transpose, `points.T`?"
         raise InputError(f"points on {name} must have shape (n, {columns}), but have shape {array.shape}{hint}")
     if not len(array):
         raise InputError("points are empty; at least one atom is needed")
@@ -218,7 +218,7 @@ def _refuse_points(array: NDArray[Any], name: str, tolerance: float, directions:
     raise InputError(
         f"points on {name} must be unit vectors (norm within {tolerance:g} of 1), but row {row} has norm "
         f"{norms[row]:.8g} ({int(off.sum())} of {len(array)} rows, worst row {worst} with {norms[worst]:.8g}); "
-        + (advice or "if only the directions matter, divide first: x / numpy.linalg.norm(x, axis=1, keepdims=True)"),
+        + (advice or "if only the directions matter, divide first: `x / numpy.linalg.norm(x, axis=1, keepdims=True)`"),
         row=row,
     )
 
@@ -231,28 +231,28 @@ def _advice(array: NDArray[Any], norms: FloatArray) -> str:
     """
     width = array.shape[1]
     if is_transposed(array):
-        return "did you mean the transpose, points.T?"
+        return "did you mean the transpose, `points.T`?"
     if matrices := matrices_in(array):
-        return f"these are rotation matrices: give {matrices.replace('x.', 'points.')}"
+        return f"these are rotation matrices: give `{matrices.replace('x.', 'points.')}`"
     if extra := extra_column(array):
         if extra == "first":
-            return "the first column seems to be a number of the row and no coordinate: give points[:, 1:]"
+            return "the first column seems to be a number of the row and no coordinate: give `points[:, 1:]`"
         argument = "log_weights" if (array[:, -1] < 0).any() else "weights"
-        return f"the last column seems to be a weight: give points[:, :-1], {argument}=points[:, -1]"
+        return f"the last column seems to be a weight: give `points[:, :-1], {argument}=points[:, -1]`"
     count = len(array)
     if 2 <= count <= 4 and width >= EMBEDDING:
-        both = f"divide first, x / numpy.linalg.norm(x, axis=1, keepdims=True), if they are {count} vectors"
-        return f"if these are {width} points in {count} rows, give the transpose, points.T; {both}"
+        both = f"divide first, `x / numpy.linalg.norm(x, axis=1, keepdims=True)`, if they are {count} vectors"
+        return f"if these are {width} points in {count} rows, give the transpose, `points.T`; {both}"
     middle = float(np.median(norms))
     if width >= EMBEDDING or (np.abs(norms - 1) < 0.1).mean() > 0.9:
         return ""
     if math.isfinite(float(norms.max())) and np.abs(norms - middle).max() < NORM_TOLERANCE * middle:
         return f"every row has length {middle:.6g}, a sphere of that radius: divide by it, x / {middle!r}"
-    flat = f"positions, space=he.Euclidean({width})"
+    flat = f"positions, `space=he.Euclidean({width})`"
     if width == 2:
         return f"two columns that look like {_angles_like(array)}{flat}"
     if width == 3:
-        angles = "Euler angles, he.from_euler(points, convention=..., units=...) with space=he.Rotations()"
+        angles = "Euler angles, `he.from_euler(points, convention=..., units=...)` with `space=he.Rotations()`"
         return f"three columns of such lengths are {flat}, or {angles}"
     return f"{width} columns of such lengths are {flat}"
 
@@ -262,10 +262,10 @@ def _angles_like(array: NDArray[Any]) -> str:
     kinds, units = likely_angles(array)
     one, two, unit = "points[:, 0]", "points[:, 1]", f"units={units!r}"
     calls = {
-        "longitude and latitude": f"he.from_lonlat({one}, {two}, {unit})",
-        "latitude and longitude": f"he.from_lonlat({two}, {one}, {unit})",
-        "colatitude and azimuth": f"he.from_spherical({one}, {two}, {unit})",
-        "two periodic angles": f"space=he.Torus(2, {unit})",
+        "longitude and latitude": f"`he.from_lonlat({one}, {two}, {unit})`",
+        "latitude and longitude": f"`he.from_lonlat({two}, {one}, {unit})`",
+        "colatitude and azimuth": f"`he.from_spherical({one}, {two}, {unit})`",
+        "two periodic angles": f"`space=he.Torus(2, {unit})`",
     }
     return "".join(f"{kind}, {calls[kind]}, or " for kind in kinds)
 

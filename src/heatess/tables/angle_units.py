@@ -77,17 +77,17 @@ def _refuse_said(kind: Kind, table: Table, written: Mapping[str, str], said: str
     """Refuse a unit that these columns cannot have, or that contradicts what is *written* in them."""
     if said == "hours" and not kind.hours:
         pair = dict(zip(RaDec.roles, kind.columns, strict=False))
-        other = f", or say columns={pair} if that is what they are" if len(pair) == len(kind.columns) == 2 else ""
+        other = f", or say `columns={pair}` if that is what they are" if len(pair) == len(kind.columns) == 2 else ""
         raise InputError(
-            f"{table.source}: units='hours' is for right ascension and for angles on a circle or a torus, but not for "
-            f"{kind.words}; leave it out{other}"
+            f"{table.source}: `units='hours'` is for right ascension and for angles on a circle or a torus, but not "
+            f"for {kind.words}; leave it out{other}"
         )
     for name, unit in written.items():
         hours = said == "hours" and kind.columns.index(name) in kind.hours
         if said == "rad" or unit not in ("hours" if hours else "deg", SEXAGESIMAL):
             raise InputError(
                 f"{table.source}: column {name} is written in {_words(unit)}, such as {table.glance(name)[0]!r}, and "
-                f"not as units={said!r} says; leave units= out"
+                f"not as `units={said!r}` says; leave `units=` out"
             )
 
 
@@ -98,15 +98,15 @@ def _common(kind: Kind, source: str, own: list[str]) -> Stated:
     if isinstance(kind, Torsions) and SEXAGESIMAL in own:
         name = kind.columns[own.index(SEXAGESIMAL)]
         raise InputError(
-            f"{source}: column {name} is written in parts of sixty, which could be hours or degrees; add units='hours' "
-            "or units='deg'"
+            f"{source}: column {name} is written in parts of sixty, which could be hours or degrees; add "
+            "`units='hours'` or `units='deg'`"
         )
     found = {"deg" if unit == SEXAGESIMAL else unit: name for unit, name in zip(own, kind.columns, strict=True) if unit}
     if len(found) > 1:
         (one, first), (other, second) = sorted(found.items())[:2]
         raise InputError(
             f"{source}: column {first} is in {_words(one)}, but column {second} in {_words(other)}; name columns of "
-            "one unit with columns=, or convert one of them"
+            "one unit with `columns=`, or convert one of them"
         )
     unit = next(iter(found), None)
     return Stated(unit, sure=not (isinstance(kind, RaDec) and unit == "deg" and not own[0]))
@@ -130,11 +130,11 @@ def _other(source: str, kind: Kind, name: str, unit: str, written: bool) -> str:
         one, two = kind.columns
         return (
             f"{source}: column {name} is written in hours, as right ascension is; say "
-            f"columns={{'ra': {one!r}, 'dec': {two!r}}} if that is what it is"
+            f"`columns={{'ra': {one!r}, 'dec': {two!r}}}` if that is what it is"
         )
     return (
         f"{source}: column {name} says that it is in {words}; {remedy} to make degrees of it, and rename it, or add "
-        "units='deg' if it holds degrees already"
+        "`units='deg'` if it holds degrees already"
     )
 
 
@@ -195,7 +195,7 @@ def _refuse_open(kind: Kind, reach: Reach, table: Table, *, last: bool) -> None:
     if isinstance(kind, Torsions) and farthest > 360.5:
         raise InputError(
             f"{table.source}: columns {kind.words} reach {farthest:.4g}, more than a turn of 360 degrees; "
-            "add units='deg', or units='rad' for phases that were unwrapped"
+            "add `units='deg'`, or `units='rad'` for phases that were unwrapped"
         )
 
 
@@ -204,7 +204,7 @@ def _refuse_likely_hours(kind: Kind, reach: Reach, table: Table) -> None:
     if isinstance(kind, RaDec) and reach.low[0] >= 0 and 0 < reach.high[0] <= DAY:
         raise InputError(
             f"{table.source}: column {kind.columns[0]} runs from {reach.low[0]:.3g} to {reach.high[0]:.4g}, "
-            "which could be hours; add units='hours' if it is, or units='deg' if it is not"
+            "which could be hours; add `units='hours'` if it is, or `units='deg'` if it is not"
         )
 
 
@@ -217,12 +217,12 @@ def _refuse_times(kind: Kind, reach: Reach, table: Table) -> None:
         return
     shown = ", ".join(f"{period or 24:g}" for period in periods)
     torus = f"Torus({count}, periods={shown if count == 1 else f'({shown})'})"
-    other = f", or say space={torus!r} for numbers that repeat after that or another period"
+    other = f", or say `space={torus!r}` for numbers that repeat after that or another period"
     which = "the numbers" if kind.columns == ["rows"] else f"column{'s' * (count > 1)} {kind.words}"
     could = "hours, degrees or radians" if within and not kind.beyond_radians(reach.farthest) else "hours or degrees"
     if not within:
         could = "degrees, or a time that repeats"
-    said = {"hours": "units='hours'", "degrees": "units='deg'", "radians": "units='rad'"}
+    said = {"hours": "`units='hours'`", "degrees": "`units='deg'`", "radians": "`units='rad'`"}
     ways = [way for word, way in said.items() if word in could]
     run = f"run{'s' * (count == 1 and which != 'the numbers')} from {low:.4g} to {high:.4g}"
     listed = set(kind.columns) & set(table.lists)  # of which the number of coordinates is not known here
@@ -240,9 +240,9 @@ def _period(name: str) -> float:
 def _doubt(kind: Kind, table: Table, reach: Reach) -> str:
     far = ", ".join(f"{far:.4g}" for far in reach.farthest[:4])
     words = "the numbers" if kind.columns == ["rows"] else f"columns {kind.words}"
-    could, ways = "degrees or radians", "units='deg' or units='rad'"
+    could, ways = "degrees or radians", "`units='deg'` or `units='rad'`"
     if isinstance(kind, RaDec) and reach.low[0] >= 0:
-        could, ways = f"{could}, or hours and degrees", f"{ways} or units='hours'"
+        could, ways = f"{could}, or hours and degrees", f"{ways} or `units='hours'`"
     return f"{table.source}: {words} reach no further than {far}, which could be {could}; add {ways}"
 
 
@@ -288,8 +288,8 @@ def _refuse_days(kind: Kind, k: int, values: NDArray[Any], place: Place) -> None
     if isinstance(kind, Torsions):
         torus = f"Torus({len(kind.columns)}, periods=168)"
         raise InputError(
-            f"{found}; add units='hours' for the time of day on several days, or say space={torus!r} for hours of a "
-            "week, or another period",
+            f"{found}; add `units='hours'` for the time of day on several days, or say `space={torus!r}` for hours of "
+            "a week, or another period",
             row=row,
         )
-    raise InputError(f"{found}; add units='deg' if these are degrees, or fix those rows", row=row)
+    raise InputError(f"{found}; add `units='deg'` if these are degrees, or fix those rows", row=row)

@@ -79,8 +79,10 @@ class ArrowTable(Table):
     def _conversion(self, geometry: Geometry) -> str:
         """How a geometry is brought to longitude and latitude."""
         if geometry.system:
-            return 'convert it with GeoPandas: frame.to_crs("EPSG:4326")'
-        return 'if it is longitude and latitude, say so with GeoPandas: frame.set_crs("EPSG:4326", allow_override=True)'
+            return 'convert it with GeoPandas: `frame.to_crs("EPSG:4326")`'
+        return (
+            'if it is longitude and latitude, say so with GeoPandas: `frame.set_crs("EPSG:4326", allow_override=True)`'
+        )
 
     @abstractmethod
     def _parts(self, roots: list[Root], rows: int) -> Iterator[tuple[Callable[[Root], Any], int, float]]:

@@ -74,7 +74,7 @@ def refuse_marks(
     _refuse(
         rows,
         f"{' and '.join(are)}, far from all other rows, as where a number is missing",
-        f"add {said_missing(numbers)} to leave those rows out, or missing='none' if they are right",
+        f"add {said_missing(numbers)} to leave those rows out, or `missing='none'` if they are right",
         place,
     )
 
@@ -100,10 +100,10 @@ def _refuse_nowhere(kind: Kind, columns: Sequence[NDArray[Any]], place: Place, i
     alone = bool((zero.any(axis=1) & ~bad).any())
     remedy = "drop those rows" if alone else f"add {said_missing([0])} to leave those rows out"
     if bad.all():
-        remedy = "name other columns with columns="
+        remedy = "name other columns with `columns=`"
     names = kind.columns if name == "all" else kind.columns[:2]
     found = f"columns {', '.join(names[:-1])} and {names[-1]} are {name} 0" if len(names) > 1 else f"{names[0]} is 0"
-    _refuse(bad, f"{found}, as where {why}", f"{remedy}, or add missing='none' if they are right", place)
+    _refuse(bad, f"{found}, as where {why}", f"{remedy}, or add `missing='none'` if they are right", place)
 
 
 def refuse_beyond(kind: Kind, columns: Sequence[NDArray[Any]], spans: Sequence[Span], units: str, place: Place) -> None:
@@ -140,12 +140,12 @@ def _other_angles(kind: Kind, name: str, columns: Sequence[NDArray[Any]], units:
         choices.append(kind.exchanged)
     if isinstance(kind, Colatitude) and _within(LonLat.limits, columns[::-1], turn, slack):
         down, around = kind.columns
-        choices.append(f"columns={{'lon': {around!r}, 'lat': {down!r}}} if {down} is a latitude")
+        choices.append(f"`columns={{'lon': {around!r}, 'lat': {down!r}}}` if {down} is a latitude")
     if not isinstance(kind, Colatitude) and _within(Colatitude.limits, columns[::-1], turn, slack):
         around, up = kind.columns
-        choices.append(f"columns={{'colat': {up!r}, 'azimuth': {around!r}}} if {up} is the angle to the pole")
+        choices.append(f"`columns={{'colat': {up!r}, 'azimuth': {around!r}}}` if {up} is the angle to the pole")
     if units == "rad" and max(float(np.abs(values).max()) for values in columns) > TURN + SLACK:
-        choices.append("units='deg' if these are degrees")
+        choices.append("`units='deg'` if these are degrees")
     if choices:
         return "say " + ", or ".join(choices)
     if _within(
@@ -178,7 +178,7 @@ def refuse_weights(name: str, values: FloatArray, logs: bool, place: Place, what
     found = f"{what or f'column {name}'} is {float(values[np.argmax(bad)]):g}"
     if logs:
         _refuse(bad, f"{found}, but log-weights are finite, or -inf for zero", "drop or fix those rows", place)
-    advice = f"if these are logarithms of weights, give log_weights={name!r}; if not, drop or fix those rows"
+    advice = f"if these are logarithms of weights, give `log_weights={name!r}`; if not, drop or fix those rows"
     if _marks_missing(values):
         number = said_missing([values[values < 0][0]])
         remedy = "drop those rows" if what else f"add {number}"
@@ -213,8 +213,8 @@ def cell_values(
         numbers = ", ".join(map(shown_number, new))
         raise InputError(
             f"{source}: {name} is {shown} {at(int(np.argmax(bad)))} ({count}), far from all others, as where there is "
-            f"no value; add missing={numbers if len(new) == 1 else f'({numbers})'} to leave those {cells} out, or "
-            "missing='none' if they are right"
+            f"no value; add `missing={numbers if len(new) == 1 else f'({numbers})'}` to leave those {cells} out, or "
+            "`missing='none'` if they are right"
         )
     return values
 
@@ -227,12 +227,12 @@ def refuse_cells(source: str, name: str, values: NDArray[Any], at: Callable[[int
     bad = (values < 0) | np.isinf(values)
     first, count = int(np.argmax(bad)), f"{int(bad.sum()):,} of {len(values):,} {cells}"
     found = float(values[first])
-    instead = f"give what is to be weighed, such as numpy.maximum({name}, 0) or numpy.abs({name})"
-    advice = f"if {name} holds logarithms of weights, give log_weights={name!r}; if it has both signs, {instead}"
+    instead = f"give what is to be weighed, such as `numpy.maximum({name}, 0)` or `numpy.abs({name})`"
+    advice = f"if {name} holds logarithms of weights, give `log_weights={name!r}`; if it has both signs, {instead}"
     if np.isinf(found):
         advice = "make those nan to leave them out, or correct them"
     elif found < -1 and len(np.unique(values[bad])) == 1 and 2 * bad.sum() <= len(values):
-        mark = f"if {found:.6g} stands for no value, add missing={shown_number(values[first])}"
+        mark = f"if {found:.6g} stands for no value, add `missing={shown_number(values[first])}`"
         advice = f"{mark}; if not, {instead}"
     where = f"{source}: {name} is {found:.6g} {at(first)} ({count})"
     raise InputError(f"{where}, but weights are finite and not negative; {advice}")
@@ -280,16 +280,15 @@ def refuse_turns(kind: Kind, spans: Sequence[Span], source: str) -> None:
     if farthest > 2 * TURN + SLACK:
         raise InputError(
             f"{source}: columns {kind.words} should be radians in this format, but reach {farthest:.4g}; add "
-            "units='deg' if they are degrees, or units='rad' if they are not"
+            "`units='deg'` if they are degrees, or `units='rad'` if they are not"
         )
 
 
 def _of_quaternions(kind: Kind, norms: FloatArray) -> str:
+    scaled = "to scale them, add `normalize=True`"
     if (np.abs(norms - 1) < 0.1).all():
-        return "to scale them, add normalize=True"
-    return (
-        "check that these four columns are a quaternion; name others with columns=; to scale them, add normalize=True"
-    )
+        return scaled
+    return f"check that these four columns are a quaternion; name others with `columns=`; {scaled}"
 
 
 def _of_vectors(kind: Kind, array: FloatArray, norms: FloatArray) -> str:
@@ -297,22 +296,22 @@ def _of_vectors(kind: Kind, array: FloatArray, norms: FloatArray) -> str:
     width, whole = array.shape[1], kind.columns == ["rows"]
     matrices = matrices_in(array)
     if matrices:
-        quaternions = "columns={'qx': '0', 'qy': '1', 'qz': '2', 'qw': '3'}"
-        call = f"scipy's Rotation.from_matrix({matrices}).as_quat()"
+        quaternions = "`columns={'qx': '0', 'qy': '1', 'qz': '2', 'qw': '3'}`"
+        call = f"scipy's `Rotation.from_matrix({matrices}).as_quat()`"
         return f"these are rotation matrices: write them as quaternions, {call}, and read those with {quaternions}"
     if whole and is_transposed(array):
-        return "did you mean the transpose? write array.T"
+        return "did you mean the transpose? write `array.T`"
     if whole and (extra := extra_column(array)):
         return _without(extra, array)
     if whole and 2 <= len(array) <= 4 and width >= EMBEDDING:
-        vectors = f"add normalize=True if they are {len(array)} vectors of which only the directions matter"
-        return f"if these are {width} points in {len(array)} rows, write the transpose, array.T; {vectors}"
+        vectors = f"add `normalize=True` if they are {len(array)} vectors of which only the directions matter"
+        return f"if these are {width} points in {len(array)} rows, write the transpose, `array.T`; {vectors}"
     near = np.abs(norms - 1)
     if (near < 1e-3).mean() > 0.5 and near.max() >= 1e-3:
         return "drop or fix those rows"
     if width >= EMBEDDING or (near < 0.1).mean() > 0.9:
-        return "if only the directions matter, add normalize=True"
-    flat = "space='euclidean' for positions"
+        return "if only the directions matter, add `normalize=True`"
+    flat = "`space='euclidean'` for positions"
     if len(kind.columns) == 3 and (deep := _at_depth(kind.columns)):
         return deep
     if width == 2:
@@ -340,16 +339,16 @@ def _of_many(kind: Kind, array: FloatArray, norms: FloatArray, flat: str) -> lis
     width, most = array.shape[1], np.abs(array).max()
     named = tuple(name.strip().lower() for name in kind.columns) in Vectors.TRIPLES
     columns = kind.columns[0] if len(kind.columns) == 1 else tuple(kind.columns)
-    names = "" if kind.columns == ["rows"] else f", columns={columns!r}"
+    names = "" if kind.columns == ["rows"] else f"columns={columns!r}, "
     degrees = 90 < most <= 360 + math.degrees(SLACK)
-    which = "euler='bunge' or euler='ZYZ' or whatever their convention is"
-    euler = f"{which}{names}, units={'deg' if degrees else 'rad'!r} for Euler angles"
+    which = "`euler='bunge'` or `euler='ZYZ'` or whatever their convention is"
+    euler = f"{which}, `{names}units={'deg' if degrees else 'rad'!r}` for Euler angles"
     turning = [euler] if width == 3 and not named and (degrees or most <= TURN + SLACK) else []
-    scaled = "normalize=True if only the directions matter"
+    scaled = "`normalize=True` if only the directions matter"
     if not degrees:
         return [flat, scaled, *turning]
     other = " that are no Euler angles" if turning else ""
-    torus = f"space='torus'{names}, units='deg' for {width} periodic angles{other}"
+    torus = f"`space='torus', {names}units='deg'` for {width} periodic angles{other}"
     steady = norms.max() - norms.min() < 1e-3 * norms.max()
     return [*turning, torus, flat, *([scaled] if named or steady else [])]
 
@@ -365,9 +364,9 @@ def _as_pose(names: Sequence[str]) -> str:
     """Positions and quaternions side by side."""
     x, y, z, one, two, three, four = names
     return (
-        "these may be positions and quaternions: say space='pose:R', where R is the length that counts as much as one "
-        f"radian, with columns={tuple(names)} if the scalar is last, or columns={(x, y, z, two, three, four, one)} if "
-        "it comes first"
+        "these may be positions and quaternions: say `space='pose:R'`, where R is the length that counts as much as "
+        f"one radian, with `columns={tuple(names)}` if the scalar is last, or "
+        f"`columns={(x, y, z, two, three, four, one)}` if it comes first"
     )
 
 
@@ -377,7 +376,7 @@ def _at_depth(names: Sequence[str]) -> str:
     lon, lat = (next((plain[word] for word in words if word in plain), "") for words in LonLat.names)
     depth = depth_column([name for name in names if name not in (lon, lat)])
     roles = {"lon": lon, "lat": lat, "depth": depth}
-    return f"say space='earth3d', columns={roles} for places on the Earth at a depth" if all(roles.values()) else ""
+    return f"say `space='earth3d', columns={roles}` for places on the Earth at a depth" if all(roles.values()) else ""
 
 
 def _choices(width: int, choices: Sequence[str]) -> str:
@@ -388,11 +387,11 @@ def _without(extra: str, array: FloatArray) -> str:
     """Rows of which the first or the last entry is not a coordinate."""
     last = array.shape[1] - 1
     if extra == "first":
-        return f"column 0 seems to be a number of the row and no coordinate: say columns='1:{last}'"
+        return f"column 0 seems to be a number of the row and no coordinate: say `columns='1:{last}'`"
     argument = "log_weights" if (array[:, last] < 0).any() else "weights"
     return (
-        f"column {last} seems to be a weight and no coordinate: say columns='0:{last - 1}', {argument}='{last}', "
-        f"or columns='0:{last - 1}' to leave it out"
+        f"column {last} seems to be a weight and no coordinate: say `columns='0:{last - 1}', {argument}='{last}'`, "
+        f"or `columns='0:{last - 1}'` to leave it out"
     )
 
 
@@ -401,7 +400,7 @@ def _as_angles(kind: Kind, array: FloatArray) -> list[str]:
     kinds, units = likely_angles(array)
     if len(kind.columns) == 1 and kind.columns != ["rows"]:  # one column of pairs
         only = kind.columns[0]
-        torus = f"space='torus', columns={only!r}, units={units!r} for two periodic angles"
+        torus = f"`space='torus', columns={only!r}, units={units!r}` for two periodic angles"
         pairs = [found for found in kinds if found != "two periodic angles"]
         split = [f"write {only} as two columns, named lon and lat, for {pairs[0]}"] if pairs else []
         return [torus, *split]
@@ -412,7 +411,7 @@ def _as_angles(kind: Kind, array: FloatArray) -> list[str]:
         "colatitude and azimuth": f"columns={{'colat': {one!r}, 'azimuth': {two!r}}}",
         "two periodic angles": f"space='torus', columns=({one!r}, {two!r})",
     }
-    return [f"{arguments[found]}, units={units!r} for {found}" for found in kinds]
+    return [f"`{arguments[found]}, units={units!r}` for {found}" for found in kinds]
 
 
 def _refuse(bad: NDArray[np.bool_], found: str, advice: str, place: Place) -> None:

@@ -56,7 +56,7 @@ class Depths(Kind):
         """The argument that exchanges longitude and latitude."""
         lon, lat, depth = self.columns
         roles = {"lon": lat, "lat": lon, "depth": depth}
-        return f"columns={roles} if they are exchanged"
+        return f"`columns={roles}` if they are exchanged"
 
     def points(self, columns: list[NDArray[Any]], units: str) -> tuple[FloatArray, FloatArray]:
         """A tuple of unit vectors and depths in kilometres."""
@@ -64,7 +64,7 @@ class Depths(Kind):
         far = np.abs(depth) > EARTH_RADIUS_KM
         if far.any():
             row = int(np.argmax(far))
-            metres = "say space='earth3d:m' if they are metres, or " if self.unit == "km" else ""
+            metres = "say `space='earth3d:m'` if they are metres, or " if self.unit == "km" else ""
             raise InputError(
                 f"column {self.columns[2]} is {columns[2][row]:.6g} {self.unit}, more than the radius of the Earth, "
                 f"{EARTH_RADIUS_KM:.0f} km ({int(far.sum()):,} of {len(far):,} rows); {metres}drop or fix those rows",
@@ -107,6 +107,6 @@ def depth_unit(name: str, units: Mapping[str, str], said: str, source: str) -> s
     unit = said or stated
     if not unit:
         raise InputError(
-            f"{source}: column {name} may be in kilometres or metres; say space='earth3d:km' or space='earth3d:m'"
+            f"{source}: column {name} may be in kilometres or metres; say `space='earth3d:km'` or `space='earth3d:m'`"
         )
     return unit

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.arrays import shown
-from ..base.errors import InputError
+from ..base.errors import InputError, shown
 from ..spaces.networks import Network
 from .reading import Reading
 from .suggest import near
@@ -28,7 +27,7 @@ LIKELY = ("value", "values", "count", "counts", "strength", "intensity", "freque
 _SECONDS = 1e8
 
 #: What to do about edges that are there more than once.
-TWICE = "say space='graph' to add up edges that are there more than once, or delete the others"
+TWICE = "say `space='graph'` to add up edges that are there more than once, or delete the others"
 
 
 class _Ends(NamedTuple):
@@ -49,7 +48,7 @@ def network_of_edges(table: Table, reading: Reading) -> tuple[Network, str | Non
         found = shown(table.text(ends.weight)[0])
         raise InputError(
             f"{table.source}: column {ends.weight} holds {found}, which is no weight of an edge; leave it out with "
-            f"columns=({ends.source!r}, {ends.target!r})"
+            f"`columns=({ends.source!r}, {ends.target!r})`"
         )
     if reading.columns is None and ends.weight == "2":
         _refuse_times(table)
@@ -119,15 +118,15 @@ def _by_user(table: Table, every: list[str], columns: Any) -> _Ends:
         roles = {role.lower(): name for role, name in columns.items()}
         if not {"source", "target"} <= set(roles) <= {"source", "target", "weight"}:
             raise InputError(
-                f"columns= has the roles {', '.join(columns)}, but edges have source, target and, if they have one, "
+                f"`columns=` has the roles {', '.join(columns)}, but edges have source, target and, if they have one, "
                 "weight"
             )
         columns = [roles[role] for role in ("source", "target", "weight") if role in roles]
     names = columns.split(",") if isinstance(columns, str) else list(columns)
     if len(names) not in (2, 3):
         raise InputError(
-            f"{table.source}: columns= names {shown(columns)}, but edges have two columns, their ends, or three, with "
-            f"their weight (found {', '.join(every)})"
+            f"{table.source}: `columns=` names {shown(columns)}, but edges have two columns, their ends, or three, "
+            f"with their weight (found {', '.join(every)})"
         )
     found = [one_of(name, every, table.source, "column") for name in names]
     return _Ends(found[0], found[1], found[2] if len(found) == 3 else None)
@@ -143,16 +142,17 @@ def _by_names(table: Table, every: list[str]) -> _Ends:
         header = "" if isinstance(table, Rows | Columns) else "; if it has no header, rename it to .edgelist"
         raise InputError(
             f"{table.source} has no columns known to hold the ends of edges, such as source, target or from, to; name "
-            f"them with columns=, for instance columns=({every[0]!r}, {every[1]!r}){header} (found {', '.join(every)})"
+            f"them with `columns=`, for instance `columns=({every[0]!r}, {every[1]!r})`{header} (found "
+            f"{', '.join(every)})"
         )
     weights = [plain[name] for name in WEIGHTS if name in plain]
     likely = [plain[name] for name in LIKELY if name in plain]
     if len(weights) > 1 or (likely and not weights):
         found = weights or likely
-        choice = " or ".join(f"columns={(*ends, name)!r}" for name in found)
+        choice = " or ".join(f"`columns={(*ends, name)!r}`" for name in found)
         raise InputError(
-            f"{table.source}: {' and '.join(found)} may be the weight of edges; say {choice}, or columns={ends!r} for "
-            "edges that count equally"
+            f"{table.source}: {' and '.join(found)} may be the weight of edges; say {choice}, or `columns={ends!r}` "
+            "for edges that count equally"
         )
     return _Ends(*ends, weights[0] if weights else None)
 
@@ -162,7 +162,7 @@ def _without_names(table: Table, count: int) -> _Ends:
     if count not in (2, 3):
         raise InputError(
             f"{table.source} has {count} columns without names, but edges have two, their ends, or three, with their "
-            "weight; say for instance columns=('0', '1') or columns=('0', '1', '2'), counted from 0"
+            "weight; say for instance `columns=('0', '1')` or `columns=('0', '1', '2')`, counted from 0"
         )
     return _Ends("0", "1", "2" if count == 3 else None)
 
@@ -183,7 +183,7 @@ def _refuse_times(table: Table) -> None:
     if len(piece.columns[0]) and float(np.nanmin(piece.columns[0])) > _SECONDS:
         raise InputError(
             f"{table.source}: the third column runs from {np.nanmin(piece.columns[0]):.0f} up, which may be times; say "
-            "columns=('0', '1') to leave it out, or columns=('0', '1', '2') if it holds the weights of edges"
+            "`columns=('0', '1')` to leave it out, or `columns=('0', '1', '2')` if it holds the weights of edges"
         )
 
 

@@ -106,11 +106,11 @@ def question(columns: Sequence[str]) -> str:
     choices = []
     for choice in likely:
         order = f", columns={tuple(columns[place] for place in choice.order)}" if choice.order else ""
-        choices.append(f"euler={choice.convention!r}{order} for those of {choice.words}")
+        choices.append(f"`euler={choice.convention!r}{order}` for those of {choice.words}")
     every = repr(columns[0]) if len(columns) == 1 else repr(tuple(columns))
     axes = "YXZ" if "pitch" in plain else "XYZ"
     return (
         f"columns {', '.join(columns)} may be Euler angles, of which there are many conventions; say "
-        f"{', or '.join(choices)}, or other axes, such as euler={axes!r}, columns={every} (capitals turn with the "
-        "body, small letters are fixed), and units='deg' or units='rad'"
+        f"{', or '.join(choices)}, or other axes, such as `euler={axes!r}, columns={every}` (capitals turn with the "
+        "body, small letters are fixed), and `units='deg'` or `units='rad'`"
     )

@@ -33,7 +33,7 @@ def geometry_columns(obj: Any) -> dict[str, Any]:
         row = int(np.argmax(other))
         raise InputError(
             f"the geometry must be points, but row {row} is a {shapes.geom_type.iloc[row]} ({int(other.sum())} of "
-            f"{len(other)} rows); take a point of each: frame.set_geometry(frame.representative_point())",
+            f"{len(other)} rows); take a point of each: `frame.set_geometry(frame.representative_point())`",
             row=row,
         )
     lon, lat = np.full((2, len(shapes)), np.nan)
@@ -47,10 +47,10 @@ def _refuse_other_places(crs: Any) -> None:
     if is_undefined(crs):
         raise InputError(
             "the geometry has no coordinate reference system, so its numbers may be degrees or metres; if they are "
-            'longitude and latitude, say so: frame.set_crs("EPSG:4326", allow_override=True)'
+            'longitude and latitude, say so: `frame.set_crs("EPSG:4326", allow_override=True)`'
         )
     if not any(crs.equals(wanted, ignore_axis_order=True) for wanted in _WANTED):
         raise InputError(
             f"the geometry is in {crs.to_string()[:60]} ({crs.name}), but longitude and latitude are needed; convert "
-            'it: frame.to_crs("EPSG:4326")'
+            'it: `frame.to_crs("EPSG:4326")`'
         )

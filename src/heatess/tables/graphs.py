@@ -20,7 +20,7 @@ from .table import Columns, Place, Table
 #: Values of edges that are never their weights.
 _NOT_USED = ("id", "key", "label", "name")
 
-DIRECTED = "say space='graph' to add up both directions of each edge"
+DIRECTED = "say `space='graph'` to add up both directions of each edge"
 
 
 class NetworkTable(Columns):
@@ -98,7 +98,7 @@ def _on(reading: Reading) -> Reading:
 def _refuse_space(table: Table, reading: Reading) -> None:
     if reading.space is not None and reading.graph is None:
         raise InputError(
-            f"{table.source} is a graph, and its points are the nodes of it; leave out space=, or say space='graph'"
+            f"{table.source} is a graph, and its points are the nodes of it; leave out `space=`, or say `space='graph'`"
         )
 
 
@@ -157,7 +157,7 @@ def _component(links: Any, source: str, reading: Reading) -> tuple[IntArray | No
     listed = ", ".join(f"{size:,}" for size in np.sort(sizes)[::-1][:5]) + (", ..." if count > 5 else "")
     raise InputError(
         f"{source} has {count:,} components, of {listed} nodes: heat does not pass between them, so there is no one "
-        "uniform law; say space='graph:largest' for the largest of them alone, or read each by itself"
+        "uniform law; say `space='graph:largest'` for the largest of them alone, or read each by itself"
     )
 
 
@@ -169,17 +169,17 @@ def _edge_value(table: NetworkTable, columns: Any) -> str | None:
     if asked is not None:
         if len(asked) != 1 or (isinstance(columns, Mapping) and list(columns) != ["weight"]):
             raise InputError(
-                f"{table.source} has its edges already; columns= names the one value of edges that is their weight "
-                f"(found {', '.join(values) or 'none'}), or is columns='none'"
+                f"{table.source} has its edges already; `columns=` names the one value of edges that is their weight "
+                f"(found {', '.join(values) or 'none'}), or is `columns='none'`"
             )
         return None if asked[0] == "none" else one_of(asked[0], values, table.source, "value of edges")
     certain = [name for name in values if name.lower() in WEIGHTS]
     likely = [name for name in values if name.lower() in LIKELY]
     if len(certain) > 1 or (likely and not certain):
         found = certain or likely
-        choice = " or ".join(f"columns={name!r}" for name in found)
+        choice = " or ".join(f"`columns={name!r}`" for name in found)
         raise InputError(
             f"{table.source}: edges have {' and '.join(found)}, which may be their weight; say {choice}, or "
-            "columns='none' for edges that count equally"
+            "`columns='none'` for edges that count equally"
         )
     return certain[0] if certain else None

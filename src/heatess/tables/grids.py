@@ -65,10 +65,10 @@ class Grid(Table):
 
     def _refuse_others(self, reading: Reading) -> None:
         if reading.form() not in (None, "vectors"):
-            raise InputError(f"{self.source} is a grid, whose cells lie on the sphere; leave out space=")
+            raise InputError(f"{self.source} is a grid, whose cells lie on the sphere; leave out `space=`")
         if reading.weights == "none":
             raise InputError(
-                f"{self.source} is a grid, whose weights are one of its variables; name it with weights=, or put the "
+                f"{self.source} is a grid, whose weights are one of its variables; name it with `weights=`, or put the "
                 "numbers beside them as a variable of the same axes"
             )
 
@@ -86,8 +86,8 @@ class Grid(Table):
                 axes = " and ".join(f"{name} ({variables[name].words})" for name in given.values())
                 raise InputError(f"{self.source}: {axes} do not place the cells of one grid; name two that do")
         raise InputError(
-            f"{self.source} is a grid, of which columns= names the longitude and the latitude: "
-            f"columns={{'lon': 'A', 'lat': 'B'}} ({self._listed()})"
+            f"{self.source} is a grid, of which `columns=` names the longitude and the latitude: "
+            f"`columns={{'lon': 'A', 'lat': 'B'}}` ({self._listed()})"
         )
 
     def _named(self, name: str) -> str:
@@ -119,7 +119,7 @@ class Grid(Table):
             return next(iter(found))
         if found:
             listed = "; ".join(f"{name} ({self.variables[name].words})" for name in found)
-            choice = " or ".join(f"weights={name!r}" for name in list(found)[:4])
+            choice = " or ".join(f"`weights={name!r}`" for name in list(found)[:4])
             raise InputError(f"{self.source} has {len(found)} variables on its grid: {listed}; choose with {choice}")
         raise InputError(self._without_places(variables, places))
 
@@ -132,7 +132,7 @@ class Grid(Table):
             x, y = cf.projected(variables) or ("", "")
             return (
                 f"{self.source}: {x}, {y} are lengths on a map projection, not longitudes and latitudes; bring the "
-                "grid to degrees first, for instance with rioxarray: data.rio.reproject('EPSG:4326'), or add arrays "
+                "grid to degrees first, for instance with rioxarray: `data.rio.reproject('EPSG:4326')`, or add arrays "
                 f"lon and lat along {y}, {x}"
             )
         if any(cf.role_of(name, variable).startswith("rotated") for name, variable in variables.items()):
@@ -147,7 +147,7 @@ class Grid(Table):
             )
         return (
             f"{self.source} has no variables known to be latitude and longitude; name them with "
-            f"columns={{'lon': 'A', 'lat': 'B'}} ({self._listed()})"
+            f"`columns={{'lon': 'A', 'lat': 'B'}}` ({self._listed()})"
         )
 
     def _place(self, name: str, fitting: list[cf.Geometry]) -> cf.Geometry:
@@ -169,7 +169,7 @@ class Grid(Table):
             first = dict.fromkeys(place.dims[:-2], 0)
             raise InputError(
                 f"{self.source}: {place.lat}, {place.lon} have {len(place.dims)} axes, {', '.join(place.dims)}, of "
-                f"which cells lie along two; choose one step of each other with select={first!r}, which counts from 0"
+                f"which cells lie along two; choose one step of each other with `select={first!r}`, which counts from 0"
             )
         return place
 
@@ -180,7 +180,7 @@ class Grid(Table):
         if several:
             counted = " and ".join(f"{size:,} steps along {dim}{self._range(dim)}" for dim, size in several.items())
             raise InputError(
-                f"{self.source}: {name} has {counted}; choose one with select={dict.fromkeys(several, 0)!r}, which "
+                f"{self.source}: {name} has {counted}; choose one with `select={dict.fromkeys(several, 0)!r}`, which "
                 "counts from 0"
             )
         if 0 in further.values():
@@ -209,7 +209,7 @@ class Grid(Table):
             raise InputError(
                 f"{self.source}: {place.lat}, {place.lon} place the cells of {name} along {' x '.join(place.dims)}, "
                 "but nothing tells the areas of these; add a variable cell_area or the corners as bounds, or say "
-                f"area=False if {name} is a total of each cell, such as a count, or if all cells have the same area"
+                f"`area=False` if {name} is a total of each cell, such as a count, or if all cells have the same area"
             )
         at, logs = partial(_at, cells), bool(reading.log_weights)
         values = cell_values(self.source, name, values, reading.missing, at, "cells", logs=logs)
@@ -223,7 +223,7 @@ class Grid(Table):
         if bad.any():
             raise InputError(
                 f"{self.source}: {own} must be the area of each cell, but {int(bad.sum()):,} cells with a value have "
-                "none; correct it, or say area=False for values that are totals already"
+                "none; correct it, or say `area=False` for values that are totals already"
             )
 
 
@@ -241,7 +241,7 @@ class Cells(Table):
         if self.left_out == len(values):
             raise InputError(f"{source}: no cell of {names[2]} has a value; at least one is needed")
         self.cells = f"cells from {layout.words}"
-        told = f"times {layout.area}" if area else "itself, a total of each cell (area=False)"
+        told = f"times {layout.area}" if area else "itself, a total of each cell (`area=False`)"
         self.note = (
             f"{'log-weight' if logs else 'weight'} is {names[2]} {told.replace('times', 'plus log of', int(logs))}"
         )

@@ -51,9 +51,9 @@ class SkyMap(Table):
     def settled(self, reading: Reading) -> tuple[Table, Reading]:
         """The pixels with the weight that the user chose, and how to read these."""
         if reading.select:
-            raise InputError(f"{self.source} is a HEALPix map, which has no axes to select from; leave out select=")
+            raise InputError(f"{self.source} is a HEALPix map, which has no axes to select from; leave out `select=`")
         if reading.columns is not None:
-            raise InputError(f"{self.source} is a HEALPix map, and its points are its pixels; leave out columns=")
+            raise InputError(f"{self.source} is a HEALPix map, and its points are its pixels; leave out `columns=`")
         logs, column = bool(reading.log_weights), _value_column(self.source, self._fields, reading)
         if not column:
             values, note = np.ones(len(self._pixels.numbers)), "equal weights"
@@ -185,7 +185,7 @@ def _value_column(source: str, named: Mapping[str, Field], reading: Reading) -> 
     known = [name for name in (*_DENSITIES, *_SHARES) if name in values] or (values if len(values) == 1 else [])
     if known:
         return known[0]
-    choice = " or ".join(f"weights={name!r}" for name in values[:4])
+    choice = " or ".join(f"`weights={name!r}`" for name in values[:4])
     raise InputError(
         f"{source} is a HEALPix map whose columns ({', '.join(named)}) do not say which holds the weights; choose "
         f"with {choice}"

@@ -93,7 +93,7 @@ def _degrees(source: str, variables: Variables, place: cf.Geometry, units: str |
             unit, remedy = OTHERS[other]
             raise InputError(
                 f"{source}: {name} is in {unit}; {remedy} to make degrees of it, and say so in its attribute units, "
-                "or add units='deg' if it holds degrees already"
+                "or add `units='deg'` if it holds degrees already"
             )
     if not any(stated):
         stated = [_by_numbers(source, place, north, east)] * 2
@@ -120,12 +120,12 @@ def _by_numbers(source: str, place: cf.Geometry, lat: FloatArray, lon: FloatArra
     if farthest[0] <= around and farthest[1] <= up:
         raise InputError(
             f"{source}: {place.lon}, {place.lat} reach no further than {farthest[0]:.4g}, {farthest[1]:.4g}, which "
-            "could be degrees or radians; add units='deg' or units='rad'"
+            "could be degrees or radians; add `units='deg'` or `units='rad'`"
         )
     if place.kind is RaDec and farthest[0] <= 24:
         raise InputError(
             f"{source}: {place.lon} reaches no further than {farthest[0]:.4g}, which could be hours; multiply it by 15 "
-            "if it is, or add units='deg' if it is not"
+            "if it is, or add `units='deg'` if it is not"
         )
     return "deg"
 
@@ -137,7 +137,7 @@ def _refuse_beyond(source: str, place: cf.Geometry, lat: FloatArray, lon: FloatA
             limits = "lie between -90 and 90 degrees" if most == 90 else "are degrees"
             raise InputError(
                 f"{source}: {name} reaches {far:.6g}, but {kind} {limits}; name the arrays that hold them with "
-                f"columns={{'lon': 'A', 'lat': 'B'}}, or turn projected coordinates into degrees first"
+                f"`columns={{'lon': 'A', 'lat': 'B'}}`, or turn projected coordinates into degrees first"
             )
     np.clip(lat, -90, 90, out=lat)
 

@@ -73,11 +73,12 @@ _NO_TEXT = "convert it to numbers, or write angles as 05h34m31.97s, +22:00:52.2 
 
 #: How columns are named, by the form of their points.
 _EXAMPLES = {
-    "": "columns={'lon': 'A', 'lat': 'B'}, or space='circle', columns='A', or space='euclidean', columns=('A', 'B')",
-    "quaternions": "columns={'qx': 'A', 'qy': 'B', 'qz': 'C', 'qw': 'D'}",
-    "angles": "columns=('A', 'B')",
-    "numbers": "columns=('A', 'B', 'C')",
-    "poses": "columns=('X', 'Y', 'Z', 'QX', 'QY', 'QZ', 'QW')",
+    "": "`columns={'lon': 'A', 'lat': 'B'}`, or `space='circle', columns='A'`, or `space='euclidean', columns=('A', "
+    "'B')`",
+    "quaternions": "`columns={'qx': 'A', 'qy': 'B', 'qz': 'C', 'qw': 'D'}`",
+    "angles": "`columns=('A', 'B')`",
+    "numbers": "`columns=('A', 'B', 'C')`",
+    "poses": "`columns=('X', 'Y', 'Z', 'QX', 'QY', 'QZ', 'QW')`",
 }
 
 
@@ -124,7 +125,7 @@ class _Search:
             note = "; ".join(filter(None, [note, f"{weight} taken for a bias divided by kT already"]))
         said = self.reading.units
         if said and not kind.angles:
-            raise InputError(f"{self.table.source}: units= is for angles, but {kind.words} are not; leave it out")
+            raise InputError(f"{self.table.source}: `units=` is for angles, but {kind.words} are not; leave it out")
         found = stated(kind.angular, self.table, self.units, said) if kind.angles else Stated(None)
         return Meaning(kind, weight, logs, found.unit, note, found.sure)
 
@@ -171,7 +172,7 @@ class _Search:
                 advice = "" if graph else ", or save the positions alone to read them as points"
                 what = "graph" if graph else "surface"
                 raise InputError(
-                    f"{self.table.source} is a {what}, and its points are the nodes of it; leave out {name}={advice}"
+                    f"{self.table.source} is a {what}, and its points are the nodes of it; leave out `{name}=`{advice}"
                 )
 
     # As the user says.
@@ -180,7 +181,7 @@ class _Search:
         """Euler angles of a convention, and the positions before them where poses are asked for."""
         names, source, columns = self.table.names, self.table.source, self.reading.columns
         if isinstance(columns, Mapping):
-            raise InputError(f"{source}: euler= takes the names of columns in the order of the angles, without roles")
+            raise InputError(f"{source}: `euler=` takes the names of columns in the order of the angles, without roles")
         angles = self._listed(columns) if columns else euler.angles_of(names, self.table.lists, convention)
         if not angles and isinstance(self.table, Rows) and len(names) == 3:
             angles = list(names)
@@ -190,8 +191,8 @@ class _Search:
         if len(angles) != width:
             count = f", not {len(angles)}" if angles else ""
             raise InputError(
-                f"{source}: euler={convention!r} needs three columns{count}, in the order of its angles; name them, "
-                f"for instance with columns=('A', 'B', 'C') ({self._found()})"
+                f"{source}: `euler={convention!r}` needs three columns{count}, in the order of its angles; name them, "
+                f"for instance with `columns=('A', 'B', 'C')` ({self._found()})"
             )
         kind = Euler(angles, convention)
         if self.reading.form() != "poses":
@@ -200,7 +201,7 @@ class _Search:
         if not places:
             raise InputError(
                 f"{source} has no columns known to hold positions; name them before the angles, for instance with "
-                f"columns=('X', 'Y', 'Z', {', '.join(map(repr, angles))}) ({self._found()})"
+                f"`columns=('X', 'Y', 'Z', {', '.join(map(repr, angles))})` ({self._found()})"
             )
         return EulerPoses([*places, *angles], convention), ""
 
@@ -219,7 +220,7 @@ class _Search:
         if renamed != given:
             return self._by_roles(renamed)
         known = "; ".join(", ".join(roles) for roles in (*(kind.roles for kind in kinds), Depths.roles))
-        raise InputError(f"columns= has the roles {', '.join(given)}, but must have all of one of: {known}")
+        raise InputError(f"`columns=` has the roles {', '.join(given)}, but must have all of one of: {known}")
 
     def _depths(self, columns: str | Sequence[str] | None) -> Kind:
         """Longitude, latitude and depth by their names, among those that the user gave or all."""
@@ -230,16 +231,16 @@ class _Search:
         if not all(found):
             roles = {role: role.upper() for role in Depths.roles}
             raise InputError(
-                f"{self.table.source}: space='earth3d' takes longitude, latitude and depth, but their names do not "
-                f"tell which is which; say columns={roles} with the names of the columns ({self._found()})"
+                f"{self.table.source}: `space='earth3d'` takes longitude, latitude and depth, but their names do not "
+                f"tell which is which; say `columns={roles}` with the names of the columns ({self._found()})"
             )
         return self._at_depth(found)
 
     def _at_depth(self, names: list[str]) -> Kind:
         if self.reading.form() not in (None, "depths"):
             raise InputError(
-                f"{self.table.source}: longitude, latitude and depth are for space='earth3d', not for "
-                f"space={str(self.reading.space)!r}; leave one of them out"
+                f"{self.table.source}: longitude, latitude and depth are for `space='earth3d'`, not for "
+                f"`space={str(self.reading.space)!r}`; leave one of them out"
             )
         return Depths(names, depth_unit(names[2], self.table.units, self.reading.depth_unit, self.table.source))
 
@@ -257,7 +258,7 @@ class _Search:
             own = [kind for kind in self._candidates(form) if set(kind.columns) == set(names) and _fits(kind, form)]
             if len(names) != 4 and not own:
                 three = (
-                    "; for three Euler angles add their convention, such as euler='bunge'" if len(names) == 3 else ""
+                    "; for three Euler angles add their convention, such as `euler='bunge'`" if len(names) == 3 else ""
                 )
                 raise InputError(
                     f"{self.table.source}: rotations have four columns, x, y, z, w, but {len(names)} were named{three}"
@@ -275,7 +276,7 @@ class _Search:
     def _on_torus(self, names: Sequence[str], form: str | None) -> str:
         """A word about angles that were asked for on a torus, but may be Euler angles by their names."""
         angles = euler.likely_angles(names) if form == "angles" else []
-        words = "may be Euler angles, which are no torus (euler= and their convention reads them as rotations)"
+        words = "may be Euler angles, which are no torus (`euler=` and their convention reads them as rotations)"
         return f"{', '.join(angles)} {words}" if angles else ""
 
     def _listed(self, columns: str | Sequence[str]) -> list[str]:
@@ -292,7 +293,7 @@ class _Search:
                 raise InputError(f"{self.table.source}: the range {part} is empty; write it from left to right")
             found += self.table.names[start : end + 1]
         if len(set(found)) < len(found):
-            raise InputError(f"{self.table.source}: columns= names {_first_twice(found)} twice")
+            raise InputError(f"{self.table.source}: `columns=` names {_first_twice(found)} twice")
         return found
 
     def _column(self, name: str) -> str:
@@ -462,16 +463,18 @@ class _Search:
         """Positions beside orientations, and angles and depths beside places, which are not used unless asked for."""
         depth = depth_column(self.table.names) if type(kind) is LonLat else ""
         if depth.lower().startswith("dep"):
-            return f"{depth} left out (space='earth3d' takes it too)"
+            return f"{depth} left out (`space='earth3d'` takes it too)"
         if kind.form != "quaternions":
             angles = euler.likely_angles(self.table.names)
             beside = angles and not set(angles) & set(kind.columns) and not isinstance(kind, Torsions)
             return (
-                f"{', '.join(angles)} left out (euler= and their convention reads them as rotations)" if beside else ""
+                f"{', '.join(angles)} left out (`euler=` and their convention reads them as rotations)"
+                if beside
+                else ""
             )
         places = self._places([kind])
         words = "takes both, R being the length that counts as much as one radian"
-        return f"positions {', '.join(places)} left out (space='pose:R' {words})" if places else ""
+        return f"positions {', '.join(places)} left out (`space='pose:R'` {words})" if places else ""
 
     def _weights(self, used: list[str]) -> tuple[str, bool]:
         reading = self.reading
@@ -482,7 +485,7 @@ class _Search:
             if _WEIGHT_FILE.search(asked) and asked not in self.table.names:
                 raise InputError(
                     f"{self.table.source} has no column {asked!r}; weights in a file of their own are read from .npy: "
-                    "write them with numpy.save"
+                    "write them with `numpy.save`"
                 )
             name = self._column(asked)
             if reading.log_weights and (other := _OTHER_BASE.search(name)):
@@ -496,7 +499,7 @@ class _Search:
             for names in (WEIGHTS, LOG_WEIGHTS)
         )
         if len(plain) + len(logs) > 1:
-            choice = " or ".join([*(f"weights={n!r}" for n in plain), *(f"log_weights={n!r}" for n in logs)])
+            choice = " or ".join([*(f"`weights={n!r}`" for n in plain), *(f"`log_weights={n!r}`" for n in logs)])
             raise InputError(f"{self.table.source} has columns {' and '.join(plain + logs)}; choose with {choice}")
         return (plain + logs + [""])[0], bool(logs)
 
@@ -506,7 +509,7 @@ class _Search:
         for name in self.table.names:
             if name not in used and _LIKE_WEIGHTS.fullmatch(name):
                 argument = "log_weights" if re.search(r"log|ln", name, re.I) else "weights"
-                return f"column {name} not used ({argument}={name!r} takes it as {argument.replace('_', '-')})"
+                return f"column {name} not used (`{argument}={name!r}` takes it as {argument.replace('_', '-')})"
         bias = next((name for name in self.table.names if name not in used and name.endswith(_BIASES)), "")
         return f"column {bias} not used (a bias divided by kT is a log-weight)" if bias else ""
 
@@ -517,8 +520,8 @@ class _Search:
         edges = edge_columns([*self.table.names, *self.table.texts]) if form is None and not found else None
         if edges is not None:
             raise InputError(
-                f"{source}: columns {edges[0]}, {edges[1]} may be the ends of the edges of a graph; say space='graph' "
-                f"if they are, or name the columns of points with columns= ({self._found()})"
+                f"{source}: columns {edges[0]}, {edges[1]} may be the ends of the edges of a graph; say "
+                f"`space='graph'` if they are, or name the columns of points with `columns=` ({self._found()})"
             )
         if len(found) > 1:
             every = " and ".join(f"({kind.words})" for kind in found)
@@ -528,32 +531,33 @@ class _Search:
             raise InputError(f"{source}: {self.table.hint}")
         if "theta" in plain and "phi" in plain and form in (None, "vectors", "angles") and "psi" not in plain:
             theta, phi = plain["theta"], plain["phi"]
-            one, other = (f"columns={{'colat': {a!r}, 'azimuth': {b!r}}}" for a, b in ((theta, phi), (phi, theta)))
+            one, other = (f"`columns={{'colat': {a!r}, 'azimuth': {b!r}}}`" for a, b in ((theta, phi), (phi, theta)))
             raise InputError(
                 f"{source}: columns {theta}, {phi} may be colatitude and azimuth, in either order, or periodic angles; "
-                f"say {one}, or {other}, or space='torus', columns=({theta!r}, {phi!r}), and units='rad' or units='deg'"
+                f"say {one}, or {other}, or `space='torus', columns=({theta!r}, {phi!r})`, and `units='rad'` or "
+                "`units='deg'`"
             )
         four = self._four()
         if four and form in (None, "quaternions"):
             last, head = (dict(zip(Quaternions.roles, names, strict=True)) for names in (four, [*four[1:], four[0]]))
             raise InputError(
                 f"{source}: columns {', '.join(four)} are a quaternion with the scalar first or last; say "
-                f"columns={head} if {four[0]} is the scalar, or columns={last} if {four[3]} is"
+                f"`columns={head}` if {four[0]} is the scalar, or `columns={last}` if {four[3]} is"
             )
         if form is None:
             self._ask_unit_rows()
         self._refuse_text_angles(form)
         if form in (None, "vectors") and len(self.table.lists) > 1:
-            choice = " or ".join(f"columns={name!r}" for name in self.table.lists[:6])
+            choice = " or ".join(f"`columns={name!r}`" for name in self.table.lists[:6])
             raise InputError(f"{source} has more than one column of vectors; choose with {choice}")
         likely = likely_pair(self.table.names) if form in (None, "vectors") else ""
         what = (
-            f"points for space={str(self.reading.space)!r}"
+            f"points for `space={str(self.reading.space)!r}`"
             if form
             else "points (such as lon, lat or ra, dec or x, y, z or qx, qy, qz, qw)"
         )
-        example = "columns='A'" if self._dimension() == 1 else _EXAMPLES.get(form or "", _EXAMPLES[""])
-        how = f"did you mean {likely}?" if likely else f"name the columns with columns=, for instance {example}"
+        example = "`columns='A'`" if self._dimension() == 1 else _EXAMPLES.get(form or "", _EXAMPLES[""])
+        how = f"did you mean {likely}?" if likely else f"name the columns with `columns=`, for instance {example}"
         raise InputError(f"{source} has no columns known to hold {what}; {how} ({self._found()})")
 
     def _refuse_text_angles(self, form: str | None) -> None:

@@ -111,4 +111,4 @@ def equal_to(values: NDArray[Any], numbers: Sequence[float]) -> NDArray[np.bool_
 def said_missing(numbers: Sequence[Any]) -> str:
     """The arguments that leave out rows with these numbers."""
     shown = [shown_number(number) for number in numbers]
-    return f"missing={shown[0] if len(shown) == 1 else '(' + ', '.join(shown) + ')'}, drop_missing=True"
+    return f"`missing={shown[0] if len(shown) == 1 else '(' + ', '.join(shown) + ')'}, drop_missing=True`"

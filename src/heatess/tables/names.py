@@ -91,7 +91,7 @@ def _frame(table: Table, kind: Kind) -> str | None:
         known = "" if text else ", if they are degrees"
         how = f"to turn them{known}, type: {_turned(table.source, kind.columns, text)}"
     raise InputError(
-        f"{table.source}: {which} are {words}, up to a degree from those of J2000; say frame='icrs' if they are of "
+        f"{table.source}: {which} are {words}, up to a degree from those of J2000; say `frame='icrs'` if they are of "
         f"J2000 after all; {how}"
     )
 
@@ -186,14 +186,14 @@ def _doubt(table: Table, kind: Kind) -> str:
     if (sampled := _called(table, SAMPLED)) is not None:
         return (
             f"its column {sampled} is written by samplers, so that the rows are draws of Markov chains; say "
-            "kind='chains' if they are one chain in its order, or add a column chain if they are several; say "
-            "kind='draws' if only draws far apart were kept"
+            "`kind='chains'` if they are one chain in its order, or add a column chain if they are several; say "
+            "`kind='draws'` if only draws far apart were kept"
         )
     draw = _called(table, DRAWS)
     if draw is not None and draw not in kind.columns and _runs_on(_entries(table, draw, SEEN)):
         return (
             f"its column {draw} runs on from row to row, so that the rows may be draws of a Markov chain; say "
-            "kind='draws' or kind='chains'"
+            "`kind='draws'` or `kind='chains'`"
         )
     column = _called(table, TIMES)
     times = np.empty(0) if column is None or column in kind.columns else _entries(table, column, SEEN)
@@ -203,7 +203,7 @@ def _doubt(table: Table, kind: Kind) -> str:
     what = "a trajectory" if parts == 1 else f"trajectories, {parts:,} in the first {len(times):,} rows"
     return (
         f"its column {column} runs on from row to row, so that the rows may be {what}, whose steps are no "
-        "independent draws; say kind='draws' or kind='trajectory'"
+        "independent draws; say `kind='draws'` or `kind='trajectory'`"
     )
 
 

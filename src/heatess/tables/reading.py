@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arrays import is_whole, one_of, shown
+from ..base.arrays import is_whole, one_of
 from ..base.directions import euler_axes
-from ..base.errors import InputError, InputTypeError
+from ..base.errors import InputError, InputTypeError, shown
 from ..base.known import Known
 from ..spaces import Rotations, Space, named
 from .turning import POSE_LENGTH
@@ -99,18 +99,18 @@ class Reading:
         for name in ("weights", "log_weights", "labels"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and value.strip()):
-                raise InputTypeError(f"{name} must be the name of a column, but is {shown(value)}")
+                raise InputTypeError.unfit(name, "the name of a column", value)
         for name in ("normalize", "drop_missing", "area"):
             if not isinstance(getattr(self, name), bool):
-                raise InputTypeError(f"{name} must be true or false, but is {shown(getattr(self, name))}")
+                raise InputTypeError.unfit(name, "true or false", getattr(self, name))
         object.__setattr__(self, "missing", _numbers(self.missing))
         named = self.columns
         known = named is None or isinstance(named, str | Mapping | list | tuple)
         parts = [*named, *(named.values() if isinstance(named, Mapping) else ())] if known and named is not None else []
         if not known or not all(isinstance(part, str) for part in parts):
-            raise InputTypeError(f"columns must be names, or roles and names, but are {shown(named)}")
+            raise InputTypeError.unfit("columns", "names, or roles and names", named, verb="are")
         if self.select is not None and not isinstance(self.select, Mapping):
-            raise InputTypeError(f"select must be axes and steps, such as {{'time': 0}}, but is {shown(self.select)}")
+            raise InputTypeError.unfit("select", "axes and steps, such as {'time': 0}", self.select)
         for axis, step in (self.select or {}).items():
             if not isinstance(axis, str) or isinstance(step, bool) or not isinstance(step, _STEPS):
                 found = f"{shown(axis)}: {shown(step)}"
@@ -125,10 +125,10 @@ class Reading:
         if self.word == "pose":
             pose_length(str(self.space))
         if self.euler is not None:
-            euler_axes(self.euler, "euler=")
+            euler_axes(self.euler, "`euler=`")
             if form not in (None, "quaternions", "poses"):
                 raise InputError(
-                    f"euler= is for rotations, which space={str(self.space)!r} is not; leave out one of them"
+                    f"`euler=` is for rotations, which `space={str(self.space)!r}` is not; leave out one of them"
                 )
         object.__setattr__(self, "space", self._made())
 
@@ -173,12 +173,14 @@ class Reading:
         if isinstance(self.space, Space):
             return self.space.form
         if not isinstance(self.space, str):
-            raise InputError(f"space must be a heatess space such as Sphere(2), or a word, but is {shown(self.space)}")
+            raise InputError.unfit("space", "a heatess space such as Sphere(2), or a word", self.space)
         if self.graph is not None:
             return FORMS["graph"]
         if self.word:
             if self.depth_unit not in ("", "km", "m"):
-                raise InputError(f"space='earth3d:km' or space='earth3d:m' says the unit of depth, not {self.space!r}")
+                raise InputError(
+                    f"`space='earth3d:km'` or `space='earth3d:m'` says the unit of depth, not {self.space!r}"
+                )
             return FORMS[self.word]
         try:
             return named(self.space).form
@@ -198,7 +200,7 @@ def _up_to_group(space: Any) -> Any:
     try:
         return Rotations(symmetry=symmetry.strip())
     except InputError as error:
-        raise error.within(f"space={space!r}") from None
+        raise error.within(f"`space={space!r}`") from None
 
 
 def pose_length(space: str) -> float:
@@ -216,7 +218,7 @@ def pose_length(space: str) -> float:
         length = math.nan
     if not 0 < length < math.inf:
         raise InputError(
-            f"space='pose:R' needs a positive number for R, the length of a radian, but R is {text[:40]!r}"
+            f"`space='pose:R'` needs a positive number for R, the length of a radian, but R is {text[:40]!r}"
         )
     return length
 
@@ -228,5 +230,5 @@ def _numbers(missing: Any) -> tuple[float, ...] | None:
     given = missing if isinstance(missing, list | tuple) else [missing]
     for number in given:
         if not (is_whole(number) and abs(number) < 1e300) and not isinstance(number, float | np.floating):
-            raise InputTypeError(f"missing must be a number, several, or 'none', but is {shown(missing)}")
+            raise InputTypeError.unfit("missing", "a number, several, or 'none'", missing)
     return tuple(float(number) for number in given)

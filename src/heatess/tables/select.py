@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.arrays import shown
-from ..base.errors import InputError
+from ..base.errors import InputError, shown
 from .variables import Variable
 
 
@@ -35,7 +34,7 @@ def _step(source: str, dim: str, size: int, wanted: Any, coordinate: Variable | 
         if -size <= wanted < size:
             return int(wanted) % size
         places = [] if coordinate is None else _by_value(float(wanted), coordinate)
-        hint = f"; {dim} is {wanted} at select={{{dim!r}: {places[0]}}}" if len(places) == 1 else ""
+        hint = f"; {dim} is {wanted} at `select={{{dim!r}: {places[0]}}}`" if len(places) == 1 else ""
         raise InputError(f"{source}: {dim} has {size:,} steps, 0 to {size - 1:,}, but {wanted} was selected{hint}")
     if coordinate is None:
         raise InputError(

@@ -64,29 +64,25 @@ def _rests(columns: Sequence[str], words: Sequence[str], *, whole: bool = False)
 def spelled(kind: Kind) -> str:
     """The argument that chooses these columns."""
     if kind.names and kind.roles:
-        return (
-            "columns={"
-            + ", ".join(f"{role!r}: {name!r}" for role, name in zip(kind.roles, kind.columns, strict=True))
-            + "}"
-        )
+        return f"`columns={dict(zip(kind.roles, kind.columns, strict=True))}`"
     if isinstance(kind, Quaternions):
-        return "space='rotations', columns=" + repr(tuple(kind.columns))
+        return f"`space='rotations', columns={tuple(kind.columns)}`"
     if isinstance(kind, Torsions):
-        return "space='torus', columns=" + repr(tuple(kind.columns))
-    return "columns=" + (repr(tuple(kind.columns)) if len(kind.columns) > 1 else repr(kind.columns[0]))
+        return f"`space='torus', columns={tuple(kind.columns)}`"
+    return f"`columns={tuple(kind.columns) if len(kind.columns) > 1 else kind.columns[0]!r}`"
 
 
 def sphere_or_rotations(names: Sequence[str]) -> str:
     """What is asked about rows of four numbers and length one, with the arguments that answer it."""
     if len(names) == 1 and names[0] != "rows":
-        last, first = (f"columns={{{kind.roles[0]!r}: {names[0]!r}}}" for kind in (ListedQuaternions, ScalarFirst))
-        sphere = f"space='sphere', columns={names[0]!r}"
+        last, first = (f"`columns={{{kind.roles[0]!r}: {names[0]!r}}}`" for kind in (ListedQuaternions, ScalarFirst))
+        sphere = f"`space='sphere', columns={names[0]!r}`"
     else:
         four = ["0", "1", "2", "3"] if len(names) == 1 else list(names)
         last, first = (
-            f"columns={dict(zip(Quaternions.roles, order, strict=True))}" for order in (four, [*four[1:], four[0]])
+            f"`columns={dict(zip(Quaternions.roles, order, strict=True))}`" for order in (four, [*four[1:], four[0]])
         )
-        sphere = "space='sphere'" + ("" if len(names) == 1 else f", columns={tuple(names)}")
+        sphere = "`space='sphere'`" if len(names) == 1 else f"`space='sphere', columns={tuple(names)}`"
     return (
         "rows of four numbers and length one may be points of a sphere, or quaternions, of which q and -q are one "
         f"rotation; say {sphere}, or {last} if the scalar is last, or {first} if it is first"

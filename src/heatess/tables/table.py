@@ -131,9 +131,9 @@ class Table(ABC):
         Maps and grids choose a field and make cells of it; edges, if they are asked for as a graph, make its nodes.
         """
         if reading.select:
-            raise InputError(f"{self.source} is no grid, so there is no axis to select from; leave out select=")
+            raise InputError(f"{self.source} is no grid, so there is no axis to select from; leave out `select=`")
         if not reading.area:
-            raise InputError(f"{self.source} is no grid, so there is no area of cells; leave out area=False")
+            raise InputError(f"{self.source} is no grid, so there is no area of cells; leave out `area=False`")
         if reading.graph is None or self.space is not None:
             return self, reading
         from .graphs import nodes_of_edges

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import span
-from ..base.errors import InputError
+from ..base.errors import InputError, Message
 from ..base.known import ABOUT, Known
 from ..spaces import Circle, Euclidean, Hyperbolic, Product, Projective, Rotations, Space
 from .angle_units import Angles, Stated, in_degrees, unit_in_file, unit_words
@@ -40,7 +40,7 @@ from .written import with_angles
 _INVERSE = "points are the inverse rotations, which take the particle to its image"
 
 #: The question about rows that are all cells of a grid.
-_GRID = "its rows are all cells of a grid, which are no draws; say kind='cells', or kind='draws' if they are"
+_GRID = "its rows are all cells of a grid, which are no draws; say `kind='cells'`, or `kind='draws'` if they are"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Origin:
     """
 
     source: str
-    description: str
+    description: Message
     about: str
     columns: tuple[str, ...]
     units: str | None
@@ -95,9 +95,7 @@ class Taken(NamedTuple):
                 refuse_lengths(*unit, self.place)
             except InputError as found:
                 return found
-        if error.row is None and self.origin.source not in str(error):
-            return error.within(self.origin.source)
-        return error
+        return error.within(self.origin.source) if error.row is None else error
 
 
 def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Taken]:
@@ -224,10 +222,10 @@ def _complete(names: list[str], piece: Piece, reading: Reading, meaning: str) ->
         found = "an entry is no number" if name == "rows" else f"column {name} has no number"
         if meaning and name == names[0]:
             raise InputError(
-                f"{place(row)}: the point is {meaning} ({count}); leave such rows out with drop_missing=True", row=row
+                f"{place(row)}: the point is {meaning} ({count}); leave such rows out with `drop_missing=True`", row=row
             )
         raise InputError(
-            f"{place(row)}: {found} ({count}); fill those rows, or leave them out with drop_missing=True", row=row
+            f"{place(row)}: {found} ({count}); fill those rows, or leave them out with `drop_missing=True`", row=row
         )
     kept = np.flatnonzero(~lost)
     columns = [values[kept] for values in columns]
@@ -239,7 +237,7 @@ def _normalised(points: Any, kind: Kind, place: Place) -> Any:
     """Vectors and quaternions divided by their lengths; the positions of poses as they are."""
     unit = kind.lengths(points)
     if unit is None:
-        raise InputError(f"normalize=True is for vectors, but {kind.words} are not vectors; leave it out")
+        raise InputError(f"`normalize=True` is for vectors, but {kind.words} are not vectors; leave it out")
     scaled = _unit_rows(unit[1], place)
     return (points[0], scaled) if isinstance(points, tuple) else scaled
 
@@ -284,8 +282,8 @@ def _space(reading: Reading, table: Table, kind: Kind, points: Any, units: str) 
             return told
         words = "radians" if units == "rad" else "degrees"
         raise InputError(
-            f"columns {kind.words} are in {words}, as units= or their names say, which does not fit "
-            f"space={str(asked)!r}; name the space without a unit"
+            f"columns {kind.words} are in {words}, as `units=` or their names say, which does not fit "
+            f"`space={str(asked)!r}`; name the space without a unit"
         )
     word, length = reading.word, reading.length
     if length is not None:
@@ -311,7 +309,7 @@ def _same_axes(space: Space, kind: Kind) -> None:
     if space.symmetry in meant and _turned_round(space, kind):
         raise InputError(
             f"the axes of symmetry {space.symmetry!r} are those of SciPy, and others than RELION's and cryoSPARC's; "
-            f"say {meant[space.symmetry]}: space='rotations:{meant[space.symmetry][1:3]}'"
+            f"say {meant[space.symmetry]}: `space='rotations:{meant[space.symmetry][1:3]}'`"
         )
 
 
@@ -356,7 +354,8 @@ def _origin(
         words += f"; frame {known.frame}"
     named = "directions" if kind.frame and known.frame is None else kind.about
     about = (ABOUT.get(known.frame or "") if known.frame != kind.frame else None) or table.about or named
-    return Origin(table.source, words, about, tuple(kind.columns), known.units, meaning.weight, dropped, written)
+    columns = tuple(kind.columns)
+    return Origin(table.source, Message(words), about, columns, known.units, meaning.weight, dropped, written)
 
 
 def _origin_of_cells(table: Table, meaning: Meaning, known: Known, n: int, dropped: int) -> Origin:
@@ -369,4 +368,4 @@ def _origin_of_cells(table: Table, meaning: Meaning, known: Known, n: int, dropp
     if lost:
         words += f"; {lost:,} {noun.removesuffix('s') if lost == 1 else noun} without a value left out"
     about, columns = ABOUT.get(known.frame or "") or table.about or meaning.kind.about, tuple(meaning.kind.columns)
-    return Origin(table.source, words, about, columns, known.units, meaning.weight, lost)
+    return Origin(table.source, Message(words), about, columns, known.units, meaning.weight, lost)

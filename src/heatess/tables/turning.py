@@ -17,8 +17,8 @@ from .kinds import Kind, side_by_side
 
 #: How to say what a pose without a length leaves open.
 POSE_LENGTH = (
-    "space='pose' leaves open how turns count beside shifts; write space='pose:R', where R is the length, in the unit "
-    "of the positions, that counts as much as one radian of turning"
+    "`space='pose'` leaves open how turns count beside shifts; write `space='pose:R'`, where R is the length, in the "
+    "unit of the positions, that counts as much as one radian of turning"
 )
 
 
@@ -71,7 +71,7 @@ class Euler(Quaternions):
 
     def __init__(self, columns: Sequence[str], convention: str) -> None:
         super().__init__(columns)
-        self.named, self.axes = convention, euler_axes(convention, "euler=")
+        self.named, self.axes = convention, euler_axes(convention, "`euler=`")
         self.backwards = convention.lower() == "relion"
 
     @property

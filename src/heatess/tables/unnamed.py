@@ -77,7 +77,7 @@ def _dims(
     axes = range(len(shape))
     places = [(i, j) for i in axes for j in axes if (i < j if n == m else i != j) and (shape[i], shape[j]) == (n, m)]
     if len(places) > 1:
-        call = f"xarray.DataArray({name}, dims=('time', 'lat', 'lon'), coords={{'lat': lat, 'lon': lon}})"
+        call = f"`xarray.DataArray({name}, dims=('time', 'lat', 'lon'), coords={{'lat': lat, 'lon': lon}})`"
         raise InputError(
             f"{source}: {name} has shape {shape}, in which {first} ({n}) and {second} ({m}) may be more than one "
             f"pair of axes; name them: {call}"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.arrays import shown
 from ...base.errors import InputError
 from ...drawing.axes import GREY, LEVEL, draw_line, drawn, new_axes
 
@@ -37,7 +36,7 @@ def draw_gradient(found: Gradient, ax: Axes | None = None, *, quantity: str = "w
         values, name = np.sqrt(np.square(found.points).sum(axis=1)), "gradient of gESS by place (1 / radian)"
     else:
         known = '"weights"' if found.points is None else '"weights" or "points"'
-        raise InputError(f"quantity must be {known} on {found.space!r}, but is {shown(quantity)}")
+        raise InputError.unfit("quantity", f"{known} on {found.space!r}", quantity)
     ax = new_axes(ax)
     marks = {"marker": "o", "markersize": 3} if len(values) <= 60 else {}
     draw_line(ax, np.arange(1.0, len(values) + 1), np.sort(values)[::-1], **{**marks, **style})

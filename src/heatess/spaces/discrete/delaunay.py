@@ -117,7 +117,7 @@ def stars(points: FloatArray, dim: int) -> Stars:
         raise InputError(
             f"{int(bare.sum())} of {count} points of the cloud have no neighbours on the manifold in {dim} "
             f"directions, the first of them {points[np.argmax(bare)][:4].tolist()}; give more points, a bandwidth, or "
-            f"dim= if the dimension is not {dim}"
+            f"`dim=` if the dimension is not {dim}"
         )
     return Stars(corners, places, _shares(corners, places), bends[solid], rim)
 

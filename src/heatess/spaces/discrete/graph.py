@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.arrays import EPS, FloatArray, numeric_array, shown
-from ...base.errors import InputError, InputTypeError
+from ...base.arrays import EPS, FloatArray, numeric_array
+from ...base.errors import InputError, InputTypeError, shown
 from ..drawing import Cells, Drawing
 from ..networks import Network, network_of
 from .labels import NodeNames, labels_of
@@ -80,7 +80,9 @@ class Graph(NodeSpace):
         if network is not None:
             adjacency = network.links(network.weights(_chosen(network, weight))).matrix
         elif not isinstance(weight, str) or weight != "weight":
-            raise InputError("weight= names an edge attribute of a networkx or igraph graph; leave it out for a matrix")
+            raise InputError(
+                "`weight=` names an edge attribute of a networkx or igraph graph; leave it out for a matrix"
+            )
         self._adjacency = _check_adjacency(adjacency)
         own = None if network is None else network.names
         names = own if labels is None else labels_of(labels, self._adjacency.shape[0])
@@ -144,7 +146,7 @@ class Graph(NodeSpace):
         try:
             found = super()._check_nodes(nodes, name)
         except InputError as error:
-            raise type(error)(f"{error}; names of nodes are given as text", row=error.row) from None
+            raise error.within(after="; names of nodes are given as text") from None
         self._names.refuse_numbers(found)
         return found
 
@@ -192,12 +194,12 @@ class Graph(NodeSpace):
 def _chosen(network: Network, weight: str | None) -> str | None:
     """The edge attribute that holds the weights; None where no edge has it and nobody asked for it."""
     if weight is not None and not isinstance(weight, str):
-        raise InputTypeError(f"weight= names an edge attribute, but is {shown(weight)}")
+        raise InputTypeError(f"`weight=` names an edge attribute, but is {shown(weight)}")
     if weight is None or weight in network.values:
         return weight
     if weight != "weight":
         found = ", ".join(network.values) or "none at all"
-        raise InputError(f"no edge has the attribute {weight!r} that weight= names; found {found}")
+        raise InputError(f"no edge has the attribute {weight!r} that `weight=` names; found {found}")
     return None
 
 
@@ -254,5 +256,5 @@ def _refuse_asymmetry(matrix: Any, mirrored: Any) -> None:
         i, j = difference.row[worst], difference.col[worst]
         raise InputError(
             f"adjacency must be symmetric, but entry ({i}, {j}) is {matrix[i, j]:g} and entry ({j}, {i}) is "
-            f"{matrix[j, i]:g}; for an undirected graph give (a + a.T) / 2"
+            f"{matrix[j, i]:g}; for an undirected graph give `(a + a.T) / 2`"
         )

@@ -56,7 +56,7 @@ class NodeNames:
         raise InputError(
             f"nodes of {self._of} are called by numbers that are not their places: {first} may be the node of that "
             f"name, or the one in that place, which is called {str(self.labels[first])!r}; give names as text, such as "
-            f"'{first}', or places as numpy.array(places, dtype=float)"
+            f"'{first}', or places as `numpy.array(places, dtype=float)`"
         )
 
     @cached_property

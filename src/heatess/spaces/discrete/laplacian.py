@@ -83,7 +83,7 @@ class Cost(NamedTuple):
         seconds = max(self.seconds(count), few)
         if seconds > _PATIENCE:
             coarser = "coarser scales, " if few <= _PATIENCE else ""
-            anyway = f", or modes= to wait {few / 60:.0f} minutes or more" if few < 15 * _PATIENCE else ""
+            anyway = f", or `modes=` to wait {few / 60:.0f} minutes or more" if few < 15 * _PATIENCE else ""
             raise CostError(
                 f"{max(count, FEW)} eigenpairs of {self.size:,} nodes, so joined that factors of the matrix fill up, "
                 f"would take about {seconds / 60:.0f} minutes on two cores; give {coarser}a sparser graph or fewer "

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.arrays import FloatArray, numeric_array, shown
-from ...base.errors import InputError, InputTypeError, missing_extra
+from ...base.arrays import FloatArray, numeric_array
+from ...base.errors import InputError, InputTypeError, missing_extra, shown
 from ..drawing import Cells, Drawing
 from .cotangents import mesh_laplacian
 from .laplacian import Laplacian
@@ -126,8 +126,8 @@ class Mesh(NodeSpace):
         """
         if hasattr(mesh, "geometry") and hasattr(mesh, "graph"):
             raise InputTypeError(
-                f"a mesh is needed, but this is a Scene of {len(mesh.geometry)}; join them with scene.to_mesh(), or "
-                "take one of scene.geometry.values()"
+                f"a mesh is needed, but this is a Scene of {len(mesh.geometry)}; join them with `scene.to_mesh()`, or "
+                "take one of `scene.geometry.values()`"
             )
         if not hasattr(mesh, "vertices") or not hasattr(mesh, "faces"):
             raise InputTypeError(f"a trimesh.Trimesh is needed, but found {shown(mesh)}")
@@ -287,7 +287,7 @@ def _remedy(vertices: FloatArray) -> str:
         return "make one Mesh of each, or join them"
     return (
         f"its {len(vertices)} vertices lie in {places} places: if those are one surface, join them by "
-        "places, label = np.unique(vertices, axis=0, return_inverse=True); Mesh(places, label.ravel()[faces])"
+        "places, label = `np.unique(vertices, axis=0, return_inverse=True)`; `Mesh(places, label.ravel()[faces])`"
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.arrays import EPS, FloatArray, is_whole, numeric_array, shown
+from ...base.arrays import EPS, FloatArray, is_whole, numeric_array
 from ...base.errors import InputError, InputTypeError
 from ..base import Space
 from ..capabilities import Eigenpairs, Resolved
@@ -180,8 +180,8 @@ class NodeSpace(Space):
         count, most = min(count, self._laplacian.size), self._most_modes
         if count > most:
             raise InputError(
-                f"max_degree={count - 1} needs {count} eigenpairs, but {self!r} has {most} at most; give "
-                f"max_degree={most - 1} or less"
+                f"`max_degree={count - 1}` needs {count} eigenpairs, but {self!r} has {most} at most; give "
+                f"`max_degree={most - 1}` or less"
             )
         return self._resolved(self._laplacian.lowest(count))
 
@@ -271,7 +271,7 @@ class NodeSpace(Space):
 def check_whole(value: Any, name: str, least: int, most: int, note: str) -> int:
     """A whole number from *least* to *most*, or an `InputError`."""
     if not is_whole(value) or not least <= value <= most:
-        raise InputError(f"{name} must be a whole number from {least} to {most}{note}, but is {shown(value)}")
+        raise InputError.unfit(name, f"a whole number from {least} to {most}{note}", value)
     return int(value)
 
 
@@ -280,7 +280,7 @@ def check_indices(values: Any, count: int, name: str, of: str) -> FloatArray:
     expected = f"{name} must be indices of {of}"
     array = numeric_array(values, name)
     if np.asarray(values).dtype == bool:
-        raise InputTypeError(f"{expected}, but are true or false; give numpy.flatnonzero of the mask")
+        raise InputTypeError(f"{expected}, but are true or false; give `numpy.flatnonzero` of the mask")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:

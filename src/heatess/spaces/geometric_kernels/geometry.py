@@ -62,7 +62,7 @@ class _Native(Geometry):
         try:
             return np.asarray(self._space.check(points), dtype=np.float64)
         except InputError as error:
-            raise type(error)(str(error).replace(repr(self._space), name)) from None
+            raise error.about(repr(self._space), name) from None
 
     def distance(self, x: Any, y: Any) -> FloatArray:
         return self._space.distance(x, y)
@@ -116,7 +116,7 @@ class _Group(Geometry):
             array = self.elements(array.astype(np.float64))
         if array.shape[1:] != self._square:
             shape = "(n, {}, {})".format(*self._square)
-            hint = "; for one matrix use points[None]" if array.shape == self._square else ""
+            hint = "; for one matrix use `points[None]`" if array.shape == self._square else ""
             raise InputError(f"points of {name} must be matrices of shape {shape}, but have shape {array.shape}{hint}")
         if not len(array):
             raise InputError("points are empty; at least one atom is needed")
@@ -209,14 +209,14 @@ def geometry_of(space: Any) -> Geometry:
     if is_a("Mesh"):
         raise InputError(
             "the eigenvectors of a GeometricKernels Mesh are not orthonormal for its area, so their sums are not the "
-            "heat kernel; use heatess.Mesh(space.vertices, space.faces)"
+            "heat kernel; use `heatess.Mesh(space.vertices, space.faces)`"
         )
     if is_a("Graph", "GraphEdges"):
-        raise InputError("a GeometricKernels Graph is not homogeneous; use heatess.Graph(adjacency)")
+        raise InputError("a GeometricKernels Graph is not homogeneous; use `heatess.Graph(adjacency)`")
     if is_a("ProductDiscreteSpectrumSpace"):
         raise InputError(
             "a GeometricKernels product has only the levels it was made with; use "
-            "heatess.Product(*map(heatess.GeometricKernelsSpace, space.factor_spaces)), which takes the same points"
+            "`heatess.Product(*map(heatess.GeometricKernelsSpace, space.factor_spaces))`, which takes the same points"
         )
     if not is_a("DiscreteSpectrumSpace"):
         example = "a discrete-spectrum space of GeometricKernels such as SpecialOrthogonal(4)"
@@ -230,7 +230,7 @@ def geometry_of(space: Any) -> Geometry:
     if is_a("HypercubeGraph", "HammingGraph"):
         return Hamming(space.dimension, getattr(space, "n_cat", 2))
     if not space.dimension:
-        raise InputError(f"{space} is a graph, of dimension 0; use heatess.Graph(adjacency)")
+        raise InputError(f"{space} is a graph, of dimension 0; use `heatess.Graph(adjacency)`")
     return _Unknown(space.dimension, tuple(space.element_shape))
 
 

@@ -136,7 +136,7 @@ def _probed(space: Any, count: int, functions: Any) -> tuple[_Spectrum, float]:
     own, values = (np.add.reduceat(part, starts, axis=-1) / unit for part in (own, values))
     if len(starts) > 1 and np.ptp(own[:, 1]) > _TOLERANCE * np.abs(own[:, 1]).max():
         raise InputError(
-            f"{space} is not homogeneous: k_2t(x, x) depends on the place; use heatess.Graph, Mesh or PointCloud"
+            f"{space} is not homogeneous: k_2t(x, x) depends on the place; use `heatess.Graph`, Mesh or PointCloud"
         )
     multiplicities = np.add.reduceat(np.array(functions.num_eigenfunctions_per_level, dtype=np.float64), starts)
     right = _right(values / multiplicities, own / multiplicities)

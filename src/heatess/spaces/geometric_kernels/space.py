@@ -159,8 +159,8 @@ class ForeignPairs(PairKernel):
             other = f", or use {self._geometry.native}" if self._geometry.native else ""
             raise PrecisionError(
                 f"{self._space!r} has {kernel.found} eigenvalues that GeometricKernels gets right, enough for "
-                f"rtol={rtol:g} from {self._length(least)} up, but {self._length(finest)} was asked for; give coarser "
-                f"scales or a larger rtol{other}",
+                f"`rtol={rtol:g}` from {self._length(least)} up, but {self._length(finest)} was asked for; give "
+                f"coarser scales or a larger `rtol`{other}",
                 finest=least,
             )
         return ForeignPairs(self._space, kernel.reduced(finest / self._square, rtol))

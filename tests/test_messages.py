@@ -1,0 +1,194 @@
+"""Messages are data: code in backticks, rendered where they are shown; nothing else looks into their text."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heatess as he
+from heatess.base.errors import Code, InputError, Message, marked, message_of, warn
+from heatess.cli.messages import typed
+
+SOURCE = Path(he.__file__).parent
+ERRORS = SOURCE / "base" / "errors.py"
+OURS = {"InputError", "InputTypeError", "KindError", "ScaleError", "PrecisionError", "CostError", "MissingExtraError"}
+
+#: An argument and what may follow it.
+ARGUMENT = re.compile(r"(?<![\w./`])[a-z]\w*=(?=['\"(\[\0]|True\b|False\b|[ ,;.)]|$)")
+
+
+def modules() -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        if path != ERRORS:
+            yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def reads_text(node: ast.AST, name: str) -> bool:
+    """Whether code makes text of an error of that name, takes it from its arguments, or searches its message."""
+
+    def is_error(part: ast.AST) -> bool:
+        return isinstance(part, ast.Name) and part.id == name
+
+    def is_message(part: ast.AST) -> bool:
+        return isinstance(part, ast.Attribute) and is_error(part.value) and part.attr == "message"
+
+    match node:
+        case ast.Call(func=ast.Name(id="str" | "repr" | "format"), args=[first, *_]):
+            return is_error(first) or is_message(first)
+        case ast.FormattedValue(value=value):
+            return is_error(value) or is_message(value)
+        case ast.Attribute(value=value, attr=attr):
+            return (is_error(value) and attr == "args") or (
+                is_message(value) and attr not in ("codes", "marked", "said")
+            )
+        case ast.Compare(comparators=comparators):
+            return any(is_error(part) or is_message(part) for part in comparators)
+    return False
+
+
+def test_no_module_but_errors_looks_into_the_text_of_our_errors():
+    found, looked = [], 0
+    for path, tree in modules():
+        for handler in ast.walk(tree):
+            if not isinstance(handler, ast.ExceptHandler) or handler.type is None or not handler.name:
+                continue
+            caught = {getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(handler.type)}
+            if caught & OURS:
+                looked += 1
+                found += [
+                    f"{path.relative_to(SOURCE)}:{node.lineno}"
+                    for statement in handler.body
+                    for node in ast.walk(statement)
+                    if reads_text(node, handler.name)
+                ]
+    assert looked > 20
+    assert not found
+
+
+def test_looking_into_a_text_is_seen():
+    for line in ("str(error)", "f'{error}'", "error.args[0]", "'a' in error.message", "error.message.find('a')"):
+        assert any(reads_text(node, "error") for node in ast.walk(ast.parse(line))), line
+    for line in ("error.row", "error.message.codes", "typed(error)", "error.within('a')"):
+        assert not any(reads_text(node, "error") for node in ast.walk(ast.parse(line))), line
+
+
+def texts(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """The texts of a module that are no docstrings; values in them are names, or text where their repr is asked for."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = (
+                str(part.value) if isinstance(part, ast.Constant) else "'a'" if part.conversion == ord("r") else "\0"
+                for part in node.values
+                if isinstance(part, ast.Constant | ast.FormattedValue)
+            )
+            yield node, "".join(parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if not isinstance(tree, ast.Expr):
+                yield node, node.value
+        else:
+            yield from texts(node)
+
+
+def test_whatever_stands_in_backticks_is_code():
+    looked, left = 0, []
+    for path, tree in modules():
+        if path.name in ("messages.py", "generated.py"):
+            continue
+        for node, text in texts(tree):
+            if text.count("`") > 1:
+                looked += 1
+                if all("`" in Message(text.replace("\0", value)) for value in ("a", "a.b")):
+                    left.append(f"{path.relative_to(SOURCE)}:{node.lineno} {text}")
+    assert looked > 200
+    assert not left
+
+
+def test_arguments_that_messages_name_are_marked_as_code():
+    left = []
+    for path, tree in modules():
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in OURS | {"warn"} and call.args:
+                for node, text in texts(ast.Module([ast.Assign([], call.args[0])], [])):
+                    words = re.sub(r"`[^`]*`", "", text)
+                    found = ARGUMENT.search(words)
+                    if found and not re.search(r"space='a' was given|points=\0|weights= themselves", text):
+                        left.append(f"{path.relative_to(SOURCE)}:{node.lineno} {text}")
+    assert not left
+
+
+def test_a_message_is_what_python_shows_and_knows_its_code():
+    message = Message("`rtol=1e-3` is too much; give `units='deg', columns=('a', 'b')`, or `he.Torus(2, units='rad')`")
+    assert message == "rtol=1e-3 is too much; give units='deg', columns=('a', 'b'), or he.Torus(2, units='rad')"
+    assert [code.arguments for code in message.codes] == [
+        {"rtol": 1e-3},
+        {"units": "deg", "columns": ("a", "b")},
+        {"units": "rad"},
+    ]
+    assert Message(message.marked).parts == message.parts
+    assert marked("plain") == "plain"
+
+
+@pytest.mark.parametrize("name", ["`ra`", "a`b", "``", "`my column`", "a`b`c.csv", "`", "`1`"])
+def test_backticks_in_names_of_users_stay(name):
+    message = Message(f"{name}: column {name} is 3; add `units='deg'`")
+    assert message == f"{name}: column {name} is 3; add units='deg'"
+    assert typed(message) == f"{name}: column {name} is 3; add --units deg"
+
+
+@pytest.mark.parametrize("name", ["a`b", "it's", 'a "b"', "`", "b c"])
+def test_any_name_of_a_column_may_stand_in_code(name):
+    [code] = Message(f"say `columns={name!r}` here").codes
+    assert code == Code(f"columns={name!r}", {"columns": name})
+
+
+def test_what_cannot_be_parsed_is_shown_without_backticks():
+    assert Message("leave out `labels=<object at 0x7f>`, please") == "leave out labels=<object at 0x7f>, please"
+
+
+def test_errors_and_warnings_keep_their_data_when_they_are_sent_to_another_process():
+    error = InputError("a is 3; add `units='deg'`", row=3, column="a", expected="radians", found="3").within("b.csv")
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) == "b.csv: a is 3; add units='deg'"
+    assert (again.row, again.column, again.expected, again.found) == (3, "a", "radians", "3")
+    assert again.remedies == ({"units": "deg"},)
+    assert typed(again) == "b.csv: a is 3; add --units deg"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn("give `draws=99`", he.CalibrationWarning)
+    assert str(caught[0].message) == "give draws=99"
+    assert message_of(caught[0].message).codes[0].arguments == {"draws": 99}
+
+
+def test_an_unfit_value_is_told_in_words_and_as_data():
+    with pytest.raises(he.InputError, match=r"level must be a number from 0\.5 to 0\.999, but is 2") as caught:
+        he.population_profile(he.samplers.uniform(30, rng=0), level=2)
+    assert caught.value.expected == "a number from 0.5 to 0.999"
+    assert caught.value.found == "2"
+
+
+def test_remedies_can_be_given_to_the_same_function(tmp_path):
+    angles = np.random.default_rng(0).uniform(0, 3, (50, 2))
+    table = tmp_path / "table.csv"
+    table.write_text("phi,psi\n" + "\n".join(f"{a},{b}" for a, b in angles))
+    with pytest.raises(he.InputError) as caught:
+        he.read(table)
+    assert caught.value.remedies == ({"units": "deg"}, {"units": "rad"})
+    for remedy, truth in zip(caught.value.remedies, (np.radians(angles), angles), strict=True):
+        found = he.read(table, **remedy)
+        expected = he.gess(truth, space=he.Torus(2, units="rad"), angle=20)
+        assert he.gess(found, angle=20) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_remedy_of_accuracy_is_enough():
+    part = he.Accumulator(max_degree=20).add(he.samplers.fibonacci(100))
+    with pytest.raises(he.PrecisionError) as caught:
+        part.profile(angles=[5])
+    [remedy] = caught.value.remedies
+    he.Accumulator(**remedy).add(he.samplers.fibonacci(100)).profile(angles=[5])
