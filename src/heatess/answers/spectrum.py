@@ -118,7 +118,7 @@ def power_spectrum(
     """
     check_rtol(rtol)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
-    question = LevelsQuestion.of(measure, whole(max_degree, "max_degree", 2) + 1, rtol)
+    question = LevelsQuestion.of(measure, whole(max_degree, "`max_degree`", 2) + 1, rtol)
     eigenvalues, logs, moments = columns.levels(question, partial(_too_long, question))
     with np.errstate(over="ignore"):
         counts = np.exp(logs)

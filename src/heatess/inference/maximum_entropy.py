@@ -187,7 +187,7 @@ def maximum_entropy(
     array([0.   , 0.   , 0.951, 0.012])
     """
     check_one_scale(angle, time, resolution)
-    degrees = whole(max_degree, "max_degree", 1, MOST_MAX_DEGREE)
+    degrees = whole(max_degree, "`max_degree`", 1, MOST_MAX_DEGREE)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     harmonics = _harmonics(measure.space)
     t = float(scales.resolve(measure.space, angle, time, resolution).times[0])

@@ -445,10 +445,10 @@ def scaled_weights(
     if weights is not None and log_weights is not None:
         raise InputError("give weights or log_weights, not both")
     if log_weights is not None:
-        logs = _column(log_weights, "log_weights", n)
+        logs = _column(log_weights, "`log_weights`", n)
         largest = float(logs.max())
         if np.isnan(largest) or largest == np.inf:
-            _refuse_weight(logs, "log_weights", np.isnan(logs) | (logs == np.inf))
+            _refuse_weight(logs, "`log_weights`", np.isnan(logs) | (logs == np.inf))
         if largest == -np.inf:
             return np.zeros(len(logs)), None, 0.0
         with np.errstate(over="ignore"):  # to -inf, a weight of zero

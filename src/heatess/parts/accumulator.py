@@ -115,7 +115,7 @@ class Accumulator:
     """
 
     def __init__(self, space: Space | None = None, *, max_degree: int) -> None:
-        self.max_degree = whole(max_degree, "max_degree", 2)
+        self.max_degree = whole(max_degree, "`max_degree`", 2)
         self._sums = PartSums()
         self.frame: str | None = None  #: of directions, as the first part that has one says
         self._space = None if space is None else self._checked(space)
