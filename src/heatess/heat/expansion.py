@@ -59,8 +59,8 @@ def phase(m: int, double: int = 0) -> tuple[FloatArray, FloatArray]:
 def _log_sine(count: int) -> FloatArray:
     """Coefficients of r^2, r^4, ... in log(sin r / r), -zeta(2p) / (p pi^2p).
 
-    With z_p = zeta(2p) / pi^2p the recursion (p + 1/2) z_p = z_1 z_{p-1} + ... + z_{p-1} z_1 from z_1 = 1/6 adds positive
-    numbers only, and so keeps their digits.
+    With z_p = zeta(2p) / pi^2p the recursion (p + 1/2) z_p = z_1 z_{p-1} + ... + z_{p-1} z_1 from z_1 = 1/6 adds
+    positive numbers only, and so keeps their digits.
     """
     ratios = np.array([1 / 6])
     for p in range(2, count + 1):

@@ -109,8 +109,8 @@ def read(
         JSON, xarray or a dict (see *select* and *area*), RELION .star, cryoSPARC .cs, EBSD maps (.ang, .ctf, HDF5),
         COLVAR, .xvg, TUM, EuRoC and KITTI trajectories, MagIC contributions, word vectors, meshes in PLY, OBJ, STL or
         GIFTI, and graphs in GML, GraphML, JSON of nodes and links, or as lists of edges. Or a data frame of pandas,
-        polars or narwhals, whatever exports Arrow, a table of astropy, a dataset of xarray, a dict of arrays, a graph of networkx or igraph,
-        which `heat_profile` takes too, but without the arguments below.
+        polars or narwhals, whatever exports Arrow, a table of astropy, a dataset of xarray, a dict of arrays, a graph
+        of networkx or igraph, which `heat_profile` takes too, but without the arguments below.
     space : Space or str, optional
         A space, or a word: sphere, projective, rotations, torus, circle, euclidean, hyperbolic, or pose:R, where R is
         the length, in the unit of the positions, that counts as much as one radian of turning; or graph, where rows

@@ -82,8 +82,9 @@ def _computed(
     rows = []
     for name in dict.fromkeys(name for scale in wanted for name in scale):
         values = [scale[name] for scale in wanted if name in scale]
+        asked: dict[str, Any] = {f"{name}s": values}
         try:
-            more = [heat_profile(measure, rtol=rtol, **{f"{name}s": values}) for measure in known]
+            more = [heat_profile(measure, rtol=rtol, **asked) for measure in known]
         except (InputError, PrecisionError, CostError):
             continue
         rows += [[profile.at(**{name: value}) for profile in more] for value in values]
