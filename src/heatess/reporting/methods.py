@@ -194,7 +194,7 @@ def _missing(entries: Sequence[Entry], no_comparison: str, spelled: Callable[[st
         who = f"{entry.name}, " if len(entries) > 1 else ""
         names: dict[str, list[str]] = {}
         for name, why in entry.reasons.items():
-            names.setdefault(spelled(_without_folder(why, entry)), []).append(_NAMES.get(name, name))
+            names.setdefault(_without_folder(spelled(why), entry), []).append(_NAMES.get(name, name))
         said += [f"{who}{'; '.join(called)}: {why}." for why, called in names.items()]
         if not entry.profile.space.compact:
             said.append(f"{who}volume, divergence and MMD²: the volume of the space is infinite.")
