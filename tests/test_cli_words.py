@@ -254,7 +254,7 @@ def test_what_stands_around_a_line_to_type_is_spelled_in_options():
 
 def test_the_words_of_another_package_are_left_as_they_are():
     said = "a.gml cannot be read as GML (NetworkXError: cannot tokenize units='1' at (1, 1)); it may be damaged: give "
-    assert in_options(f"{said}units='deg'") == f"{said}--units deg"
+    assert in_options(Message(f"{said}`units='deg'`")) == f"{said}--units deg"
 
 
 def test_a_command_of_one_scale_has_options_for_one_scale():

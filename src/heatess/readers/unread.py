@@ -103,8 +103,12 @@ CDS = Other("a table of the CDS, described byte by byte", "astropy", _TABLE.form
 
 #: Well-known formats by their suffix.
 OTHERS = {
-    **dict.fromkeys((".tif", ".tiff"), Other("a raster", "rioxarray h5netcdf h5py", _RASTER, ".nc", "of its first band")),
-    **dict.fromkeys((".grib", ".grb", ".grib2", ".grb2"), Other("a file of GRIB", "cfgrib h5netcdf h5py", _GRIB, ".nc")),
+    **dict.fromkeys(
+        (".tif", ".tiff"), Other("a raster", "rioxarray h5netcdf h5py", _RASTER, ".nc", "of its first band")
+    ),
+    **dict.fromkeys(
+        (".grib", ".grb", ".grib2", ".grb2"), Other("a file of GRIB", "cfgrib h5netcdf h5py", _GRIB, ".nc")
+    ),
     ".mrt": CDS,
     ".asdf": Other("a file of ASDF", "asdf-astropy", _TREE, ".ecsv", "of its first table"),
     **dict.fromkeys((".glb", ".gltf", ".dae", ".3mf"), Other("a surface", "'trimesh[easy]'", _SURFACE, ".ply")),

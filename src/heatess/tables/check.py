@@ -328,7 +328,7 @@ def _places_first(kind: Kind, array: FloatArray) -> list[str]:
     ends = np.abs(array[:, :2]).max(axis=0)
     pairs = {"longitude and latitude": ("0", "1"), "latitude and longitude": ("1", "0")}
     return [
-        f"columns={{'lon': {lon!r}, 'lat': {lat!r}}}, units='deg' for {words} in the first two"
+        f"`columns={{'lon': {lon!r}, 'lat': {lat!r}}}, units='deg'` for {words} in the first two"
         for words, (lon, lat) in pairs.items()
         if 1 < ends[int(lon)] <= 360 and 1 < ends[int(lat)] <= 90 and (ends[int(lon)] > 90 or words.startswith("lon"))
     ]
