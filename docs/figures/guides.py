@@ -150,11 +150,11 @@ def good() -> Figure:
 
 
 def mass() -> Figure:
-    """A density on the sphere with the region that holds 90 %."""
+    """A density on the sphere with the regions that hold 50 and 90 %."""
     parts = [([0.6, 0, 0.8], 40, 300), ([-0.6, 0.64, 0.48], 15, 150)]
     x = np.concatenate([he.samplers.von_mises_fisher(n, mean, kappa, rng=n) for mean, kappa, n in parts])
     figure, ax = one(subplot_kw={"projection": "mollweide"})
-    he.plot.sky(he.Measure(x), angle=he.density(x).angle, ax=ax)
+    he.density(x).plot(ax)
     return figure
 
 
