@@ -455,6 +455,46 @@ def crystals(packages: Packages) -> Iterator[Case]:
         yield Case(f"kikuchipy, {source}", line, {"angle": 20}, expected)
 
 
+def microscopes(packages: Packages) -> Iterator[Case]:
+    """EBSD maps of Bruker and Thermo Fisher, of two phases each, and a plain table with points not indexed."""
+    import h5py
+    from scipy.spatial.transform import Rotation
+
+    for ending, data, names, symmetry in (
+        ("bruker_cut.h5", "20190731_BetaColony_WQ_10min_2/EBSD/Data", ("phi1", "PHI", "phi2"), "D6"),
+        ("thermofisher_cut.hdf5", "Site/EBSD/MapData", ("EulerAngles",), "D6"),
+    ):
+        file = packages.file("mtex", f"/h5/{ending}", sources=True)
+        with h5py.File(file) as root:
+            angles = np.concatenate([root[data][name][()].reshape(-1, 3 // len(names)) for name in names], axis=1)
+            first = root[data]["Phase"][()].ravel() == 1
+        expected = oriented(Rotation.from_euler("ZXZ", angles[first], degrees=True), symmetry, 20)
+        yield Case("mtex", f'he.read("{ending}::1")', {"angle": 20}, expected)
+    angles = csv_columns(packages.file("mtex", "/generic_cut.txt", sources=True), "Euler1 Euler2 Euler3", "\t")
+    kept = angles.any(axis=1)
+    turns = Rotation.from_euler("ZXZ", angles[kept], degrees=True).as_quat()
+    expected = by_hand(turns, {"angle": 10}, space=he.Rotations())._replace(dropped=int((~kept).sum()))
+    line = 'he.read("generic_cut.txt", euler="bunge", units="deg", missing=0, drop_missing=True)'
+    yield Case("mtex, plain table", line, {"angle": 10}, expected)
+
+
+def schools(packages: Packages) -> Iterator[Case]:
+    """Four chains of a posterior of eight schools, as ArviZ has it; and the odometry of a robot, without times."""
+    import h5py
+
+    file = packages.file("arviz_base", "/centered_eight.nc", sources=True)
+    with h5py.File(file) as root:
+        theta = root["posterior/theta"][()].reshape(-1, 8)
+    expected = by_hand(theta, {"time": 3.0}, space=he.Euclidean(8))
+    yield Case(
+        "arviz-base", 'he.read("centered_eight.nc", space="euclidean", columns="theta")', {"time": 3.0}, expected
+    )
+    file = packages.file("pytransform3d", "/reconstruction_odometry.csv", sources=True)
+    turns = np.loadtxt(file, delimiter=",", skiprows=1)[:, 3:]
+    expected = by_hand(turns, {"angle": 15}, space=he.Rotations())
+    yield Case("pytransform3d", 'he.read("reconstruction_odometry.csv")', {"angle": 15}, expected)
+
+
 def cells(lat: Any, lon: Any, values: Any, scale: dict[str, float], edges: tuple[Any, Any]) -> Expected:
     """What must come out for a grid (lat, lon) by hand; *edges* are those of its rows and columns, in degrees."""
     areas = np.abs(np.diff(np.sin(np.radians(edges[0]))))[:, None] * np.abs(np.diff(np.radians(edges[1])))
@@ -890,7 +930,20 @@ def surfaces(packages: Packages) -> Iterator[Case]:
 
 CASES: tuple[Callable[[Packages], Iterator[Case]], ...] = (
     *(cities, airports, deep_sky, attitudes, torsions, undefined_torsions, catalogues, arrivals, hypocentres),
-    *(magnetism, poses, reconstructions, crystals, heights, temperatures, climates, oceans, hydrogen, localisation),
+    *(
+        magnetism,
+        poses,
+        reconstructions,
+        crystals,
+        microscopes,
+        schools,
+        heights,
+        temperatures,
+        climates,
+        oceans,
+        hydrogen,
+        localisation,
+    ),
     *(bright_stars, growing_cities, maps, quakes, simulations, words, sheets, brains, streets, networks),
     *(ships, flights, sensors, shapes),
     *(sky_maps, posterior_samples, trajectories, orientation_maps, particles, embeddings, draws, surfaces),
