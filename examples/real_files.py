@@ -745,6 +745,51 @@ def shapes(packages: Packages) -> Iterator[Case]:
 # Written here, as the programs of each field write them.
 
 
+def deeper(packages: Packages) -> Iterator[Case]:
+    """QuakeML has depths in metres: at 10 km."""
+    file = packages.file("seismostats", "/catalogs/tests/data/query_full.xml", sources=True)
+    found = re.findall(r"<(longitude|latitude|depth)>\s*<value>([^<]*)", file.read_text(encoding="utf-8"))
+    names = ("longitude", "latitude", "depth")
+    lon, lat, metres = (np.array([float(value) for key, value in found if key == name]) for name in names)
+    earth = he.Product(he.Sphere(2), he.Euclidean(1), metric_scales=(6371.0088, 1.0))
+    points = (sphere_points(np.radians(lon), np.radians(lat)), metres[:, None] / 1000)
+    expected = by_hand(points, {"time": 12.5}, space=earth)
+    yield Case("seismostats, QuakeML", 'he.read("query_full.xml", space="earth3d")', {"time": 12.5}, expected)
+
+
+def old_sites(packages: Packages) -> Iterator[Case]:
+    """A MagIC table as a program of sheets saved it: lines end in a carriage return, and few have directions."""
+    file = packages.file("pmagpy", "/Pmag_GUI/3_0/sites.txt")
+    rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines()[1:], delimiter="\t")
+    pairs = [[row["dir_dec"], row["dir_inc"]] for row in rows]
+    kept = np.array([pair for pair in pairs if all(pair)], dtype=float)
+    expected = by_hand(sphere_points(*np.radians(kept.T)), {"angle": 10})._replace(dropped=len(pairs) - len(kept))
+    line = 'he.read("sites.txt", columns={"dec": "dir_dec", "inc": "dir_inc"}, drop_missing=True)'
+    yield Case("pmagpy, MagIC", line, {"angle": 10}, expected)
+
+
+def rain(packages: Packages) -> Iterator[Case]:
+    """Rain of a month on Gaussian latitudes, whose edges are a variable of their own."""
+    import h5py
+
+    file = packages.file("aospy", "/netcdf/00040101.precip_monthly.nc")
+    with h5py.File(file) as root:
+        names = ("lat", "custom_lon", "latb", "lonb", "convection_rain")
+        lat, lon, north, east, fallen = (root[name][()].astype(float) for name in names)
+    expected = cells(lat, lon, fallen[1], {"angle": 10}, (north, east))
+    line = f'he.read("{file.name}", weights="convection_rain", select={{"time": 1}})'
+    yield Case("aospy", line, {"angle": 10}, expected)
+
+
+def places(packages: Packages) -> Iterator[Case]:
+    """Places of Overture as points of GeoParquet, and the same as CSV."""
+    table = packages.file("geoparquet_io", "/canonical/places.csv", sources=True)
+    packages.file("geoparquet_io", "/places_test.parquet", sources=True)
+    expected = by_hand(sphere_points(*np.radians(csv_columns(table, "lon lat").T)), {"angle": 0.5})
+    for name in (table.name, "places_test.parquet"):
+        yield Case("geoparquet-io", f'he.read("{name}")', {"angle": 0.5}, expected)
+
+
 def blob_gess(kappa: float, angle: float) -> float:
     """gESS of a von Mises-Fisher density on the sphere, in closed form.
 
@@ -945,7 +990,7 @@ CASES: tuple[Callable[[Packages], Iterator[Case]], ...] = (
         localisation,
     ),
     *(bright_stars, growing_cities, maps, quakes, simulations, words, sheets, brains, streets, networks),
-    *(ships, flights, sensors, shapes),
+    *(ships, flights, sensors, shapes, deeper, old_sites, rain, places),
     *(sky_maps, posterior_samples, trajectories, orientation_maps, particles, embeddings, draws, surfaces),
 )
 

@@ -45,6 +45,12 @@ def test_the_only_table_with_directions_is_taken(tmp_path):
     assert found.known.labels.tolist() == ["A", "B"]
 
 
+def test_lines_of_a_table_may_end_as_excel_on_a_mac_ended_them(tmp_path):
+    (tmp_path / "sites.txt").write_bytes(SITES.replace("sites", "sites\t\t").replace("\n", "\r").encode())
+    found = he.read(tmp_path / "sites.txt")
+    np.testing.assert_allclose(found.points, he.from_decinc([350.1, 5.5], [-60.2, -55], units="deg"), atol=1e-15)
+
+
 def test_of_several_tables_with_directions_one_is_chosen_by_its_name(tmp_path):
     path = tmp_path / "magic_contribution.txt"
     path.write_text(LOCATIONS + SITES + SPECIMENS)

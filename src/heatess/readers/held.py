@@ -71,4 +71,6 @@ def _first(source: Source) -> list[bytes]:
     """The first lines; none if one of them is so long that this can be no table."""
     with source.opened() as (stream, _):
         lines = [line for line in (stream.readline(_LONGEST) for _ in range(_LINES)) if line]
-    return lines if all(len(line) < _LONGEST for line in lines) else []
+    if any(len(line) >= _LONGEST for line in lines):
+        return []
+    return [part for line in lines for part in line.splitlines(keepends=True)][:_LINES]  # also at \r alone
