@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.tables.kinds import Colatitude, DecInc, LonLat, RaDec, Torsions, Vectors
+from heatess.tables.column_names import Colatitude, DecInc, LonLat, RaDec, Torsions, Vectors
 from heatess.tables.meaning import Reading, meaning_of
 from heatess.tables.table import Columns, Rows
 from heatess.tables.take import take

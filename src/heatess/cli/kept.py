@@ -16,8 +16,8 @@ from ..base.arrays import FloatArray, IntArray
 from ..inference.modes import Modes
 from ..inference.thinning import Thinned
 from ..measures.measure import Measure
+from ..tables.known import THINNED
 from ..tables.meaning import LOG_WEIGHTS, WEIGHTS
-from ..tables.names import THINNED
 from ..tables.reading import Reading
 from ..tables.table import Table
 from ..tables.take import complete_rows

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..base.errors import InputError
 from .check import Span
-from .kinds import Kind, RaDec, Torsions
+from .column_names import Kind, RaDec, Torsions
 from .sexagesimal import SEXAGESIMAL, Notation
 from .table import Place, Table
 from .turning import Relion

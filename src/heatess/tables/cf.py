@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from .kinds import Ecliptic, Galactic, Kind, LonLat, RaDec
+from .column_names import Ecliptic, Galactic, Kind, LonLat, RaDec
 from .units import split_unit
 from .variables import Variable
 

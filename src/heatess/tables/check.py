@@ -15,8 +15,8 @@ from ..base.directions import SLACK
 from ..base.errors import InputError
 from ..spaces.shapes import extra_column, is_transposed, matrices_in
 from ..spaces.vectors import EMBEDDING, HALF_TOLERANCE, NORM_TOLERANCE, likely_angles
+from .column_names import TURN, Colatitude, Kind, LonLat, Torsions, Vectors, side_by_side
 from .depths import depth_column
-from .kinds import TURN, Colatitude, Kind, LonLat, Torsions, Vectors, side_by_side
 from .missing import equal_to, is_mark, marks, said_missing, shown_number, weight_marks
 from .suggest import sphere_or_rotations
 from .table import Place

@@ -13,7 +13,7 @@ from ..base.arrays import FloatArray
 from ..base.directions import EARTH_RADIUS_KM, from_lonlat
 from ..base.errors import InputError
 from ..spaces import Euclidean, Product, Space, Sphere
-from .kinds import Kind, LonLat
+from .column_names import Kind, LonLat
 
 #: How many kilometres a unit of depth is, by its word in the name of a space.
 KILOMETRES = {"km": 1.0, "m": 1e-3}

@@ -23,7 +23,7 @@ from .coordinates import is_old, sky_columns
 from .geometry import geometry_columns, is_geometry
 from .graphs import NetworkTable
 from .grids import Grid
-from .names import CHAINS, DRAWS, TIMES
+from .known import CHAINS, DRAWS, TIMES
 from .pixels import Stored
 from .table import Columns, Table, refuse_doubles
 from .units import angle_word

@@ -14,7 +14,7 @@ from ..base.directions import SLACK, from_lonlat
 from ..base.errors import InputError
 from . import cf
 from .areas import latitude_bands, longitude_widths, polygon_areas
-from .kinds import RaDec
+from .column_names import RaDec
 from .units import OTHERS
 from .variables import Variable
 

@@ -14,9 +14,7 @@ from ..base.errors import InputError
 from ..spaces import Space
 from . import euler
 from .angle_units import Stated, stated
-from .depths import Depths, depth_column, depth_unit
-from .edges import edge_columns
-from .kinds import (
+from .column_names import (
     PAIRS,
     Colatitude,
     DecInc,
@@ -30,6 +28,8 @@ from .kinds import (
     Vectors,
     numbered_columns,
 )
+from .depths import Depths, depth_column, depth_unit
+from .edges import edge_columns
 from .reading import FORMS, Reading
 from .suggest import likely_pair, near, spelled, sphere_or_rotations
 from .table import Rows, Table

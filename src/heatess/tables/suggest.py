@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .kinds import Colatitude, DecInc, Ecliptic, Galactic, Kind, LonLat, RaDec, Torsions
+from .column_names import Colatitude, DecInc, Ecliptic, Galactic, Kind, LonLat, RaDec, Torsions
 from .turning import ListedQuaternions, Quaternions, ScalarFirst
 from .units import split_unit
 

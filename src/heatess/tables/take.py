@@ -27,11 +27,11 @@ from .check import (
     refuse_turns,
     refuse_weights,
 )
-from .kinds import Kind, LonLat
+from .column_names import Kind, LonLat
+from .known import known_of
 from .layout import unweighted_cells
 from .meaning import Meaning, Reading, meaning_of
 from .missing import equal_to
-from .names import known_of
 from .table import Piece, Place, Table
 from .turning import Euler, Quaternions
 from .written import with_angles

@@ -13,7 +13,7 @@ from ..base.arrays import FloatArray
 from ..base.directions import euler_axes, from_euler
 from ..base.errors import InputError
 from ..spaces import Rotations, Space
-from .kinds import Kind, side_by_side
+from .column_names import Kind, side_by_side
 
 #: How to say what a pose without a length leaves open.
 POSE_LENGTH = (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import slices
-from .kinds import PAIRS, Torsions
+from .column_names import PAIRS, Torsions
 from .reading import Reading
 from .sexagesimal import SEXAGESIMAL, Notation, angles_of, notation_of
 from .table import Piece, Place, Table

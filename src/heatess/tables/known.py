@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..base.errors import InputError
 from ..base.known import FRAMES, Known
-from .kinds import Kind
+from .column_names import Kind
 from .reading import Reading
 from .suggest import near
 from .table import Table
