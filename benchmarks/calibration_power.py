@@ -263,7 +263,7 @@ def single_statistics(d: int, count: int) -> tuple[list[str], np.ndarray]:
     rows += [(level == one) * 1.0 for one in range(1, 7)]
     names += degree(*range(1, 7))
     for name in ("ajne", "gine", "gine_f", "bakshaev"):
-        from heatess.inference.sobolev import sobolev
+        from heatess.inference.uniformity_statistics import sobolev
 
         given = sobolev(space, name).coefficients[:count]
         rows.append(np.pad(given, (0, count - len(given))))

@@ -20,7 +20,7 @@ import heatess as he
 from heatess.inference import uniform_null, uniformity
 from heatess.inference.combine import LimitLaw, from_draws
 from heatess.inference.families import Family, heat_family, sobolev_family
-from heatess.inference.sobolev import sobolev
+from heatess.inference.uniformity_statistics import sobolev
 from heatess.measures.measure import Measure
 
 SIZE, SHARED, RTOL = 0.05, 100, 1e-6

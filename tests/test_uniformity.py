@@ -19,8 +19,8 @@ from heatess.engines.spectral import Spectral
 from heatess.inference import families, uniform_null, uniformity
 from heatess.inference.combine import LimitLaw, cauchy, from_draws
 from heatess.inference.families import NullLevels, heat_family, sobolev_family, space_levels
-from heatess.inference.sobolev import sobolev
 from heatess.inference.uniformity import default_scales
+from heatess.inference.uniformity_statistics import sobolev
 from heatess.measures.measure import Measure
 
 COMPACT = [case for case in spaces.HOMOGENEOUS if case.space().compact]

@@ -24,7 +24,7 @@ from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..spaces.capabilities import RadialFactor, combined
-from .sobolev import Sobolev
+from .uniformity_statistics import Sobolev
 
 #: Single degrees that are tested besides the scales.
 LOW_DEGREES = 4

@@ -20,8 +20,8 @@ from .combine import cauchy
 from .families import Family, heat_family, sobolev_family
 from .jackknife import refuse_one_footprint
 from .policy import ask_weights, serial
-from .sobolev import sobolev
 from .uniform_null import CLOSE_PAIRS, Found, Method, claimed, find_pvalues, log_places
+from .uniformity_statistics import sobolev
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
