@@ -61,8 +61,8 @@ from .base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import asymptotics, baselines, plot, samplers
-    from .answers.heat_profile import gess, gess_ratio, heat_profile
     from .answers.potential import potential
+    from .answers.profile_and_gess import gess, gess_ratio, heat_profile
     from .answers.spectrum import PowerSpectrum, power_spectrum
     from .base.directions import from_decinc, from_euler, from_lonlat, from_spherical
     from .base.errors import (
@@ -100,8 +100,8 @@ if TYPE_CHECKING:
     from .inference.uniformity import UniformityTest, uniformity_test
     from .measures.measure import Measure
     from .parts.accumulator import Accumulator
+    from .profiles.heat_profile import HeatProfile, ProfilePoint
     from .profiles.plateaus import Plateau, Plateaus
-    from .profiles.profile import HeatProfile, ProfilePoint
     from .readers import read
     from .readers.map_arrays import from_healpix
     from .reporting import report
@@ -235,8 +235,8 @@ _MODULES = {
     "measures.measure": ("Measure",),
     "profiles.plateaus": ("Plateau", "Plateaus"),
     "answers.potential": ("potential",),
-    "answers.heat_profile": ("gess", "gess_ratio", "heat_profile"),
-    "profiles.profile": ("HeatProfile", "ProfilePoint"),
+    "answers.profile_and_gess": ("gess", "gess_ratio", "heat_profile"),
+    "profiles.heat_profile": ("HeatProfile", "ProfilePoint"),
     "readers": ("read",),
     "reporting": ("report",),
     "answers.spectrum": ("PowerSpectrum", "power_spectrum"),

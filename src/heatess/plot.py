@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .answers.spectrum import PowerSpectrum
-    from .profiles.profile import HeatProfile
+    from .profiles.heat_profile import HeatProfile
 
 __all__ = ["compare", "draw_profile", "draw_spectrum", "sky"]
 
@@ -43,7 +43,7 @@ def draw_profile(profile: HeatProfile, ax: Axes | None = None, *, quantity: str 
     >>> ax.get_xscale()
     'log'
     """
-    from .profiles.profile import HeatProfile
+    from .profiles.heat_profile import HeatProfile
 
     arrays.refuse_others(profile, "profile", HeatProfile, "heat_profile")
     return curves.draw_profile(profile, ax, quantity=quantity, **style)
@@ -135,10 +135,10 @@ def compare(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['wide', 'narrow']
     """
-    from .answers.heat_profile import heat_profile
+    from .answers.profile_and_gess import heat_profile
     from .measures.measure import Measure
     from .profiles.default_scales import common_scales
-    from .profiles.profile import HeatProfile
+    from .profiles.heat_profile import HeatProfile
 
     if isinstance(items, Mapping):
         names, items = list(items) if names is None else names, list(items.values())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..answers.heat_profile import gess, heat_profile
+from ..answers.profile_and_gess import gess, heat_profile
 from ..measures.measure import Measure
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..readers import read
 
 

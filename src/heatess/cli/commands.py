@@ -24,7 +24,7 @@ from ..measures.scales import DEFAULT_ANGLES, times_of_angles
 from ..parts.accumulator import Accumulator, check_replaceable, degree_for
 from ..parts.sums import part_named
 from ..profiles.default_scales import common_scales, fitting_scales
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..readers import from_file, is_piped, open_table, read, title_of
 from ..readers.foreign import split_label
 from ..tables.meaning import Reading

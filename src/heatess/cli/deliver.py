@@ -19,7 +19,7 @@ from ..base.files import atomic_path, is_stream, refuse_same_files
 from ..drawing import axes
 from ..inference.policy import NO_DRAWS
 from ..measures.scales import ANGLE_DIMENSION
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..spaces.base import Space
 from .messages import typed
 from .options import STDOUT, Bound, refuse_together, usage

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__, samplers
-from ..answers.heat_profile import heat_profile
+from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import FloatArray, IntArray
 from ..base.errors import MissingExtraError
 from ..base.files import Drafts, atomic_path
 from ..base.text import columns
 from ..drawing.axes import COLORS, GREY, new_figure, plain
 from ..measures.measure import Measure
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..reporting import page_of
 from .text import profile_csv
 

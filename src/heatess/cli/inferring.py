@@ -25,7 +25,7 @@ from ..inference.thinning import thin as thinned
 from ..inference.uniform_null import claimed
 from ..inference.uniformity import UniformityTest, uniformity_test
 from ..measures.measure import Measure
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..readers import open_table, title_of
 from ..tables.meaning import Reading
 from .deliver import Options, check, keep_apart, note, save, scales_of, writing

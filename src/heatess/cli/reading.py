@@ -8,10 +8,10 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
-from ..answers.heat_profile import heat_profile
+from ..answers.profile_and_gess import heat_profile
 from ..base.errors import MissingExtraError, missing_extras
 from ..measures.measure import Measure
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..readers import is_piped, open_table, read
 from .deliver import Options, note
 from .messages import typed

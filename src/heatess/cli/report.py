@@ -16,7 +16,7 @@ from ..base.progress import Progress
 from ..drawing.axes import plain
 from ..inference.comparison import Comparison
 from ..measures.measure import Measure
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..readers import is_piped, title_of
 from .deliver import Options
 from .messages import typed

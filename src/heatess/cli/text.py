@@ -24,7 +24,7 @@ from ..tables.units import split_unit
 if TYPE_CHECKING:
     from ..base.arrays import FloatArray, IntArray
     from ..inference.population import PopulationProfile
-    from ..profiles.profile import HeatProfile
+    from ..profiles.heat_profile import HeatProfile
     from ..tables.table import Table
 
 CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable points."

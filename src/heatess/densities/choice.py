@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..answers.heat_profile import heat_profile
+from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import FloatArray, IntArray
 from ..base.errors import InputError, Message, PrecisionError
 from ..engines.centred import log_excess
@@ -25,7 +25,7 @@ from ..measures.measure import Measure
 from ..measures.scales import in_words, resolve
 from ..parts.accumulator import Accumulator
 from ..profiles.default_scales import fitting_scales
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..spaces.base import Space
 from .smoothing import Smoother, Sums
 

@@ -19,7 +19,7 @@ from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..measures import scales
 from ..measures.measure import Measure
 from ..parts.sums import PartSums, Unit, counted_weights, part_named
-from ..profiles.profile import Facts, HeatProfile, build_profile
+from ..profiles.heat_profile import Facts, HeatProfile, build_profile
 from ..spaces.base import Space
 from ..transforms.levels import LevelSpectrum
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..base.errors import InputError, missing_extra, shown
 from ..measures import scales
 from ..measures.scales import check_rtol
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..readers import parquet
 from ..tables.meaning import Reading
 from ..tables.take import Taken, taken_from

@@ -21,7 +21,7 @@ from ..measures.measure import Measure
 from ..measures.scales import Scales, resolve
 from ..parts.accumulator import UNKNOWN_ESS, Accumulator, degree_for, with_transform
 from ..parts.sums import part_named
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..spaces.base import Space, check_space
 from ..tables.take import Taken, taken_from
 from .pair_blocks import block_pairs, block_sizes, levels_for, make_block, pair_profile, pair_sums, series_of

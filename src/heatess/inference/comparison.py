@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..answers.heat_profile import heat_profile
+from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import FloatArray
 from ..base.errors import InputError, KindError
 from ..base.results import Result
@@ -17,7 +17,7 @@ from ..measures import scales
 from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION
 from ..profiles.default_scales import common_scales
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..spaces.base import Space
 from .mmd import measures_of, mmd2_of
 from .two_sample import TwoSampleTest, tested

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..answers.heat_profile import ratio_at
+from ..answers.profile_and_gess import ratio_at
 from ..base.arrays import positive
 from ..base.errors import InputError, InputTypeError
 from ..measures.measure import Measure

@@ -19,7 +19,7 @@ from ..measures import scales
 from ..measures.measure import Measure, distinct_rows, in_frame_of
 from ..measures.scales import check_rtol
 from ..parts.sums import part_named
-from ..profiles.profile import mmd2_doubt
+from ..profiles.heat_profile import mmd2_doubt
 from ..spaces.base import Space
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from .. import baselines
-from ..answers.heat_profile import heat_profile
+from ..answers.profile_and_gess import heat_profile
 from ..answers.spectrum import power_spectrum
 from ..base.progress import told
 from ..base.results import Result

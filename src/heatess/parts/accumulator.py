@@ -21,7 +21,7 @@ from ..measures import scales
 from ..measures.measure import Measure, in_frame_of
 from ..measures.restored import space_of
 from ..measures.scales import check_rtol
-from ..profiles.profile import Facts, HeatProfile, build_profile
+from ..profiles.heat_profile import Facts, HeatProfile, build_profile
 from ..spaces.base import Space, check_space
 from ..transforms.base import Transform
 from .sums import PartSums, Unit, counted_weights

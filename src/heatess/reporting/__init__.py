@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..answers.heat_profile import heat_profile
+from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import one_of
 from ..base.errors import CalibrationWarning, InputError, InputTypeError, message_of, shown, warn
 from ..base.files import AnyPath, atomic_path
@@ -29,7 +29,7 @@ from ..inference.mmd import in_one_frame
 from ..measures.measure import Measure
 from ..measures.scales import check_rtol
 from ..profiles.default_scales import common_scales
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from .content import entry_of, report_data
 from .landmarks import with_round_scales
 from .mass import Asked, mass_of

@@ -20,7 +20,7 @@ from ..inference.comparison import Comparison
 from ..inference.policy import NO_DRAWS
 from ..inference.population import COPIES, PopulationProfile
 from ..measures.measure import Measure
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from . import methods, quantities
 from .landmarks import buttons, landmarks, sorted_profile
 from .pictures import MOST_CELLS, SEVERAL_CELLS

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..answers.heat_profile import heat_profile
+from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import FloatArray
 from ..base.directions import KM_PER_DEGREE
 from ..base.errors import CostError, InputError, PrecisionError
 from ..measures.measure import Measure
 from ..profiles.default_scales import COUNT
-from ..profiles.profile import HeatProfile, ProfilePoint
+from ..profiles.heat_profile import HeatProfile, ProfilePoint
 from .terms import scale_kind, scale_values
 
 #: Round numbers of a decade, buttons at most, and how near a round scale another one is replaced by it.

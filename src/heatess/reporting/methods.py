@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..base.version import __version__
 from ..inference.comparison import Comparison
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from .terms import scale_in_words
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..answers.heat_profile import heat_profile
+from ..answers.profile_and_gess import heat_profile
 from ..answers.spectrum import power_spectrum
 from ..base.arrays import FloatArray, IntArray
 from ..base.errors import CostError, InputError, Message, PrecisionError, PrecisionWarning, marked
@@ -26,7 +26,7 @@ from ..inference.population import PopulationProfile, population_profile
 from ..inference.uniform_null import limit_holds
 from ..measures.measure import Measure
 from ..measures.scales import Scales
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 
 #: Atoms up to which quantities are computed: in linear time, and over all pairs.
 FEW = {"places": 200_000, "even": 1_000_000, "redundancy": 1_000_000, "maximum_entropy": 200_000, "mass": 1_000_000}

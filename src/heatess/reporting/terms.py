@@ -13,7 +13,7 @@ from ..base.directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
 from ..drawing.axes import plain
 from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from ..spaces.base import GESS_ONLY, Space
 
 #: What points are called, one and many, by what the columns were, and else by the form of points.

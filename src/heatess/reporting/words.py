@@ -11,7 +11,7 @@ import numpy as np
 from ..drawing.axes import plain
 from ..inference.policy import HIGH_K, MOST_K, NO_DRAWS
 from ..measures.measure import Measure
-from ..profiles.profile import HeatProfile
+from ..profiles.heat_profile import HeatProfile
 from .terms import area, count, length_in_words, nouns, percent, scale_in_words, where, whole
 
 CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable points."

@@ -16,7 +16,7 @@ from ..measures import scales
 from ..measures.measure import Measure
 from ..measures.scales import check_one_scale, check_rtol
 from ..profiles.default_scales import scales_for
-from ..profiles.profile import Facts, HeatProfile, build_profile
+from ..profiles.heat_profile import Facts, HeatProfile, build_profile
 from ..spaces.base import Space
 
 
