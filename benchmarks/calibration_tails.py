@@ -31,35 +31,44 @@ class Law(NamedTuple):
 
     space: he.Space
     draw: Callable[[float, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]  # points, log-weights
-    target: Callable[[int, np.random.Generator], np.ndarray]
+    target: Callable[[float, int, np.random.Generator], np.ndarray]
     scale: dict[str, float]
 
 
-def _mode(kappa: float) -> Callable[[float, int, np.random.Generator], tuple[np.ndarray, np.ndarray]]:
+def _mode(kappa: float, dim: int, scale: float) -> Law:
+    """One von Mises-Fisher mode."""
+    pole = np.eye(dim + 1)[-1]
+
     def draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         proposal = kappa / (1 - k)
+        x = he.samplers.von_mises_fisher(n, pole, proposal, rng=rng)
+        return x, (kappa - proposal) * (x[:, -1] - 1)
+
+    def target(k: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        return he.samplers.von_mises_fisher(n, pole, kappa, rng=rng)
+
+    return Law(he.Sphere(dim), draw, target, {"angles": scale})
+
+
+def _halo(core: float, halo: float, share: float, scale: float) -> Law:
+    """The target has a core, and a halo with a *share* of the mass that decides the tail."""
+
+    def draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        proposal = halo / (1 - k)
         x = he.samplers.von_mises_fisher(n, NORTH, proposal, rng=rng)
-        return x, (kappa - proposal) * (x[:, 2] - 1)
+        inner, outer, own = (_log_density(kappa, x) for kappa in (core, halo, proposal))
+        return x, np.logaddexp(np.log(1 - share) + inner, np.log(share) + outer) - own
 
-    return draw
+    def target(k: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        few = rng.binomial(n, share)
+        parts = [he.samplers.von_mises_fisher(m, NORTH, kappa, rng=rng) for m, kappa in ((n - few, core), (few, halo))]
+        return np.concatenate(parts)
 
-
-def _halo_draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The target has a core of kappa 60 and a halo of kappa 6 with a tenth of the mass, which decides the tail."""
-    proposal = 6 / (1 - k)
-    x = he.samplers.von_mises_fisher(n, NORTH, proposal, rng=rng)
-    core, halo, own = (_log_density(kappa, x) for kappa in (60.0, 6.0, proposal))
-    return x, np.logaddexp(np.log(0.9) + core, np.log(0.1) + halo) - own
+    return Law(he.Sphere(2), draw, target, {"angles": scale})
 
 
 def _log_density(kappa: float, x: np.ndarray) -> np.ndarray:
     return np.log(kappa / (1 - np.exp(-2 * kappa))) + kappa * (x[:, 2] - 1)
-
-
-def _halo(n: int, rng: np.random.Generator) -> np.ndarray:
-    few = rng.binomial(n, 0.1)
-    parts = [he.samplers.von_mises_fisher(m, NORTH, kappa, rng=rng) for m, kappa in ((n - few, 60.0), (few, 6.0))]
-    return np.concatenate(parts)
 
 
 def _circle_draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -68,7 +77,7 @@ def _circle_draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray
     return np.column_stack([np.cos(angle), np.sin(angle)]), (20 - proposal) * (np.cos(angle) - 1)
 
 
-def _circle(n: int, rng: np.random.Generator) -> np.ndarray:
+def _circle(k: float, n: int, rng: np.random.Generator) -> np.ndarray:
     angle = rng.vonmises(0, 20.0, n)
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
@@ -78,19 +87,86 @@ def _flat_draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     return x, 0.5 * np.sum(x * x, axis=1) * (1 / (1 - k) - 1)
 
 
-LAWS = {
-    "S2, vMF 30": Law(he.Sphere(2), _mode(30.0), lambda n, rng: he.samplers.von_mises_fisher(n, NORTH, 30.0, rng=rng),
-                      {"angles": 20.0}),
-    "S2, core and halo": Law(he.Sphere(2), _halo_draw, _halo, {"angles": 20.0}),
-    "S1, von Mises 20": Law(he.Sphere(1), _circle_draw, _circle, {"angles": 20.0}),
-    "R3, normal": Law(he.Euclidean(3), _flat_draw, lambda n, rng: rng.normal(size=(n, 3)), {"times": 0.125}),
-}  # fmt: skip
+def _two_modes(kappa: float, apart: float, share: float) -> Law:
+    """Two modes, the proposal with the right places and shares, but each too narrow."""
+    axes = np.array([[0.0, 0.0, 1.0], [np.sin(np.radians(apart)), 0.0, np.cos(np.radians(apart))]])
 
-#: Uniform targets: the concentration of the von Mises-Fisher proposal, and n. These weights have an upper limit.
-UNIFORM = [(kappa, n) for kappa in (0.5, 1.0, 2.0, 2.5, 3.0, 4.0) for n in (300, 1000)]
+    def cloud(own: float, n: int, rng: np.random.Generator) -> np.ndarray:
+        few = rng.binomial(n, share)
+        return np.concatenate(
+            [he.samplers.von_mises_fisher(m, axis, own, rng=rng) for m, axis in zip((n - few, few), axes, strict=True)]
+        )
+
+    def log_density(own: float, x: np.ndarray) -> np.ndarray:
+        return np.logaddexp(*(np.log([1 - share, share])[:, None] + np.log(own) + own * (axes @ x.T - 1)))
+
+    def draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        x = cloud(kappa / (1 - k), n, rng)
+        return x, log_density(kappa, x) - log_density(kappa / (1 - k), x)
+
+    return Law(he.Sphere(2), draw, lambda k, n, rng: cloud(kappa, n, rng), {"angles": 20.0})
+
+
+def _torus_draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Too narrow along one of two coordinates."""
+    x = np.column_stack([rng.vonmises(0, 8 / (1 - k), n), rng.vonmises(0, 20.0, n)])
+    return x, (8 - 8 / (1 - k)) * (np.cos(x[:, 0]) - 1)
+
+
+def _torus(k: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.column_stack([rng.vonmises(0, kappa, n) for kappa in (8.0, 20.0)])
+
+
+def _student(freedom: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=(n, 2)) / np.sqrt(rng.chisquare(freedom, (n, 1)) / freedom)
+
+
+def _student_draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Polynomial tails: Student's law of 4 degrees of freedom from that of 4 / (1 - k)."""
+    x = _student(4 / (1 - k), n, rng)
+    square = np.sum(x * x, axis=1)
+    own, target = (-(freedom / 2 + 1) * np.log1p(square / freedom) for freedom in (4 / (1 - k), 4.0))
+    return x, target - own
+
+
+def _pole_draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The density of the target grows as (1 - z)^(-k) towards a pole, where the uniform proposal is not thin."""
+    x = he.samplers.uniform(n, rng=rng)
+    return x, -k * np.log1p(-x[:, 2])
+
+
+def _pole(k: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    x = he.samplers.uniform(n, rng=rng)
+    z = 1 - 2 * rng.random(n) ** (1 / (1 - k))
+    x[:, :2] *= np.sqrt((1 - z * z) / (1 - x[:, 2] ** 2))[:, None]
+    x[:, 2] = z
+    return x
+
+
+#: The first four were held out when the rule of 25 carriers was judged; the others are held out for the one after it.
+LAWS = {
+    "S2, vMF 30": _mode(30.0, 2, 20.0),
+    "S2, core and halo": _halo(60.0, 6.0, 0.1, 20.0),
+    "S1, von Mises 20": Law(he.Sphere(1), _circle_draw, _circle, {"angles": 20.0}),
+    "R3, normal": Law(he.Euclidean(3), _flat_draw, lambda k, n, rng: rng.normal(size=(n, 3)), {"times": 0.125}),
+    "S2, core 100, halo 10": _halo(100.0, 10.0, 0.2, 15.0),
+    "S5, vMF 60": _mode(60.0, 5, 25.0),
+    "S2, two modes": _two_modes(40.0, 60.0, 0.3),
+    "T2, one coordinate": Law(he.Torus(2), _torus_draw, _torus, {"times": 0.02}),
+    "R2, Student 4": Law(he.Euclidean(2), _student_draw, lambda k, n, rng: _student(4.0, n, rng), {"times": 0.25}),
+    "S2, pole": Law(he.Sphere(2), _pole_draw, _pole, {"angles": 40.0}),
+}
+
+#: Uniform targets: the sphere, the concentration of the von Mises-Fisher proposal, and n. These weights have an upper
+#: limit.
+UNIFORM = [(2, kappa, n) for kappa in (0.5, 1.0, 2.0, 2.5, 3.0, 4.0) for n in (300, 1000)]
+UNIFORM += [(1, kappa, n) for kappa in (1.0, 2.0, 3.0) for n in (300, 1000)]
 
 #: Two samples of one target: both weighted, or one of them drawn from the target itself.
-PAIRS = [(k, n, both) for k in (0.3, 0.5, 0.6, 0.7, 0.9) for n in (100, 300) for both in (True, False)]
+PAIRED = ("S2, vMF 30", "S2, core 100, halo 10", "T2, one coordinate", "R2, Student 4")
+PAIRS = [
+    (law, k, n, both) for law in PAIRED for k in (0.3, 0.5, 0.6, 0.7, 0.9) for n in (100, 300) for both in (True, False)
+]
 
 
 class Cell(NamedTuple):
@@ -148,58 +224,59 @@ def bands(task: tuple[str, float, int, int, float]) -> Cell:
     return _cell("bands", name, k, n, found)
 
 
-def uniform(task: tuple[float, int, int]) -> Cell:
+def uniform(task: tuple[int, float, int, int]) -> Cell:
     """`uniformity_test` of a uniform target."""
-    kappa, n, replicates = task
+    dim, kappa, n, replicates = task
     found = []
 
     def ask(rng: np.random.Generator) -> bool:
-        x = he.samplers.von_mises_fisher(n, NORTH, kappa, rng=rng)
-        logs = -kappa * x[:, 2]
+        x = he.samplers.von_mises_fisher(n, np.eye(dim + 1)[-1], kappa, rng=rng)
+        logs = -kappa * x[:, -1]
         return he.uniformity_test(x, log_weights=logs, weights_are="importance", draws=DRAWS, rng=rng).pvalue <= LEVEL
 
-    for seed in np.random.SeedSequence([2, round(10 * kappa), n]).spawn(replicates):
+    for seed in np.random.SeedSequence([2, dim, round(10 * kappa), n]).spawn(replicates):
         found.append(_asked(lambda seed=seed: ask(np.random.default_rng(seed))))
-    return _cell("uniformity", f"S2, proposal vMF {kappa:g}", np.nan, n, found)
+    return _cell("uniformity", f"S{dim}, proposal vMF {kappa:g}", np.nan, n, found)
 
 
-def pairs(task: tuple[float, int, bool, int]) -> Cell:
+def pairs(task: tuple[str, float, int, bool, int]) -> Cell:
     """`two_sample_test` of two samples of one target."""
-    k, n, both, replicates = task
-    law, found = LAWS["S2, vMF 30"], []
+    name, k, n, both, replicates = task
+    law, found = LAWS[name], []
 
     def ask(rng: np.random.Generator) -> bool:
         x, logs = law.draw(k, n, rng)
-        y, others = law.draw(k, n, rng) if both else (law.target(n, rng), None)
+        y, others = law.draw(k, n, rng) if both else (law.target(k, n, rng), None)
         told = (logs, others)
-        return he.two_sample_test(x, y, log_weights=told, draws=DRAWS, rng=rng).pvalue <= LEVEL
+        return he.two_sample_test(x, y, log_weights=told, space=law.space, draws=DRAWS, rng=rng).pvalue <= LEVEL
 
-    for seed in np.random.SeedSequence([3, round(10 * k), n, both]).spawn(replicates):
+    for seed in np.random.SeedSequence([3, sum(map(ord, name)), round(10 * k), n, both]).spawn(replicates):
         found.append(_asked(lambda seed=seed: ask(np.random.default_rng(seed))))
-    return _cell("two samples", "both weighted" if both else "one weighted", k, n, found)
+    return _cell("two samples", f"{name}, {'both' if both else 'one'} weighted", k, n, found)
 
 
-def truth_of(name: str) -> float:
-    """Places of the target: for a normal law on R^D with standard deviation 1, (1 + 1 / (2 t))^(D/2)."""
-    law = LAWS[name]
+def truth_of(task: tuple[str, float]) -> float:
+    """Places of the target: on R^D, k_2t(x, x) / A = 1 / E exp(-|x - y|^2 / (8 t)) over pairs of draws."""
+    name, k = task
+    law, rng = LAWS[name], np.random.default_rng(2026)
     if isinstance(law.space, he.Euclidean):
-        return float((1 + 0.5 / law.scale["times"]) ** (law.space.dim / 2))
-    x = law.target(300_000, np.random.default_rng(2026))
+        x, y = (law.target(k, 4_000_000, rng) for _ in range(2))
+        return float(1 / np.mean(np.exp(-np.sum((x - y) ** 2, axis=1) / (8 * law.scale["times"]))))
+    x = law.target(k, 300_000 if law.space.dim < 4 else 20_000, rng)
     return float(he.population_profile(x, space=law.space, **law.scale).places.estimate[0])
 
 
 def run(pool: Any, full: bool) -> list[Cell]:
     """All cells."""
     count = 1000 if full else 100
-    truths = dict(zip(LAWS, pool.map(truth_of, LAWS, chunksize=1), strict=True))
-    found = pool.map(pairs, [(*design, 3 * count // 4) for design in PAIRS], chunksize=1)
+    cells = [(name, k) for name in LAWS for k in INDICES]
+    known = [(name, k if name == "S2, pole" else 0.5) for name, k in cells]  # other targets are the same for all k
+    distinct = list(dict.fromkeys(known))
+    truths = dict(zip(distinct, pool.map(truth_of, distinct, chunksize=1), strict=True))
+    found = pool.map(pairs, [(*design, count // 2) for design in PAIRS], chunksize=1)
     found += pool.map(uniform, [(*design, 3 * count // 4) for design in UNIFORM], chunksize=1)
-    tasks = [
-        (name, k, n, count // 4 if n == 1000 and name.startswith("R3") else count, truths[name])  # all pairs there
-        for n in SIZES[::-1]
-        for name in LAWS
-        for k in INDICES
-    ]
+    targets = zip(cells, known, strict=True)
+    tasks = [(name, k, n, count, truths[target]) for (name, k), target in targets for n in SIZES]
     return found + pool.map(bands, tasks, chunksize=1)
 
 
