@@ -498,3 +498,40 @@ def test_stacks_of_chains_are_taken_as_both_samples():
     assert_allclose(found.mmd2, wanted.mmd2, rtol=0)
     assert_allclose(he.mmd2(he.Measure(a), b.reshape(2, 20, 3), angles=[20, 60]), wanted.mmd2, rtol=0)
     assert he.gess(a.reshape(3, 20, 3), angle=20, space=he.Sphere(2)) == he.gess(a, angle=20)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_degrees_are_sums_of_gegenbauer_polynomials(dim: int) -> None:
+    """N_l P_l of degrees 1 and 2 on S^D, from x.y and (x.y)^2: D + 1 and (D + 1)(D + 3) / 2 ((D + 1) u^2 - 1) / D."""
+    rng = np.random.default_rng(dim)
+    points, weights = he.samplers.uniform(40, dim, rng=rng), balanced(40, 6, rng)
+    low = forms.low_degrees(he.Sphere(dim), (None, None, None))
+    assert low is not None
+    found = forms.forms(he.Sphere(dim), points, np.array([0.1, 0.5]), lambda _: weights, 6, Progress(False), low)
+    u = points @ points.T
+    modes = [dim + 1, dim * (dim + 3) / 2]
+    kernels = [modes[0] * u, modes[1] * ((dim + 1) * u * u - 1) / dim]
+    expected = np.stack([np.einsum("ic,ij,jc->c", weights, kernel, weights) for kernel in kernels], axis=1)
+    assert_allclose(found[:, 2:], expected, rtol=1e-7, atol=1e-12)
+    plain = forms.forms(he.Sphere(dim), points, np.array([0.1, 0.5]), lambda _: weights, 6, Progress(False))
+    assert_allclose(found[:, :2], plain, rtol=1e-12)
+
+
+def test_inertia_that_differs_is_found_by_degree_2() -> None:
+    """Axial points have the mean of uniform ones; the samples are reflected too, so that their means are equal."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(60, 3)) * [1, 1, 1.7]
+    axial, even = x / np.linalg.norm(x, axis=1, keepdims=True), he.samplers.uniform(60, rng=rng)
+    both = [np.concatenate([half, -half]) for half in (axial, even)]
+    test = he.two_sample_test(*both, draws=199, rng=rng)
+    assert test.degree_pvalues[0] == 1
+    assert test.degree_pvalues[1] == test.pvalue == 0.005
+    assert he.two_sample_test(*both, times=test.times, draws=19, rng=rng).degree_pvalues.shape == (0,)
+
+
+def test_spaces_without_degrees_have_scales_alone() -> None:
+    rng = np.random.default_rng(3)
+    for space in (he.Torus(2), he.Euclidean(2)):
+        test = he.two_sample_test(rng.normal(size=(30, 2)), rng.normal(size=(30, 2)), space=space, draws=19, rng=rng)
+        assert test.degree_pvalues.shape == (0,)
+        assert len(test.pvalues) == 8

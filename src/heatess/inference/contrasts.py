@@ -10,6 +10,7 @@ import numpy as np
 from ..base.arrays import FloatArray, IntArray
 from ..base.progress import Progress
 from ..measures.measure import Measure, distinct_rows
+from .families import LevelFamily
 from .forms import forms
 
 #: Relative spread of roots that is rounding, and differences of standardised numbers that are.
@@ -43,11 +44,17 @@ class Groups(NamedTuple):
 
 
 def permuted_forms(
-    groups: Groups, contrasts: FloatArray, times: FloatArray, draws: int, rng: np.random.Generator, progress: Progress
+    groups: Groups,
+    contrasts: FloatArray,
+    times: FloatArray,
+    draws: int,
+    rng: np.random.Generator,
+    progress: Progress,
+    low: LevelFamily | None = None,
 ) -> FloatArray:
     """v' K_t v of each contrast v of the groups: as observed, and then permuted; (1 + draws, contrasts, scales).
 
-    *contrasts* has a number for each group in each row, and its rows sum to zero.
+    *contrasts* has a number for each group in each row, and its rows sum to zero. Degrees in *low* follow the scales.
     """
     count = len(contrasts)
 
@@ -62,8 +69,8 @@ def permuted_forms(
     def some(size: int) -> FloatArray:
         return np.stack([next(stream) for _ in range(size)], axis=1)
 
-    found = forms(groups.pooled.space, groups.pooled.points, times, some, count * (draws + 1), progress)
-    return found.reshape(draws + 1, count, len(times))
+    found = forms(groups.pooled.space, groups.pooled.points, times, some, count * (draws + 1), progress, low)
+    return found.reshape(draws + 1, count, found.shape[1])
 
 
 def standardised(found: FloatArray) -> FloatArray:

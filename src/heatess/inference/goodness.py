@@ -18,7 +18,8 @@ from ..measures.scales import OverScales, in_words
 from ..parts.sums import part_named
 from ..spaces.base import Space
 from .contrasts import Groups, share_beyond, standardised
-from .forms import forms
+from .families import LevelFamily
+from .forms import forms, low_degrees
 from .jackknife import refuse_one_footprint
 from .policy import independent
 from .two_sample import MOST_DRAWS, scales_of_places
@@ -44,9 +45,11 @@ class GoodnessOfFit(OverScales):
     Attributes
     ----------
     pvalue : float
-        Over all scales together.
+        Over all scales, and the degrees 1 and 2, together.
     pvalues : ndarray, shape (scales,)
         At each scale by itself.
+    degree_pvalues : ndarray
+        In the degrees 1 and 2 by themselves; empty where scales were given, and on spaces without degrees.
     statistics : ndarray, shape (scales,)
         MMD between sample and distribution, less the mean and over the standard deviation of simulated samples.
     times, angles, resolutions : ndarray, shape (scales,)
@@ -75,6 +78,7 @@ class GoodnessOfFit(OverScales):
     draws: int
     space: Space
     _resolutions: FloatArray | None = field(default=None)
+    degree_pvalues: FloatArray = field(default_factory=lambda: np.empty(0))
 
     schema: ClassVar[str] = "heatess.goodness_of_fit/1"
     columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "statistics", "pvalues")
@@ -114,10 +118,10 @@ def goodness_of_fit(
     """Test whether a sample comes from a given distribution, or from a family of them: one p-value over all scales.
 
     The distribution is known by its draws, *law(n, rng)*. A large sample of it stands for it, and the MMD between both
-    is compared with that of simulated samples of the same size. The statistic is the largest MMD(t) over scales, each
-    less the mean and over the standard deviation of the simulated ones. If the distribution is given this is exact for
-    any n. If it is fitted to the sample, each simulated sample is fitted too (parametric bootstrap), because a
-    fitted distribution is nearer to the sample than the true one is.
+    is compared with that of simulated samples of the same size. The statistic is the largest MMD(t) over scales, and
+    degrees 1 and 2 as for `two_sample_test`, each less the mean and over the standard deviation of the simulated ones.
+    If the distribution is given this is exact for any n. If it is fitted to the sample, each simulated sample is fitted
+    too (parametric bootstrap), because a fitted distribution is nearer to the sample than the true one is.
 
     Points must be independent draws with weights that are equal or independent of the points.
 
@@ -188,21 +192,23 @@ def _tested(
     standing = _drawn(own_law, size, rng, sample.space)
     at = scales_of_places(_equal(standing[: sample.n], sample.space), given)
     refuse_one_footprint(sample, at.times)
-    found = np.empty((count + 1, len(at.times)))
+    low, scales_alone = low_degrees(sample.space, given), len(at.times)
+    found = np.empty((count + 1, scales_alone + (0 if low is None else low.size)))
     with bar.told(), bar.meter(count + 1, "draws") as advance:
-        found[0] = _apart(sample, standing, at.times)
+        found[0] = _apart(sample, standing, at.times, low)
         for draw in range(1, count + 1):
             drawn = _drawn(own_law, sample.n, rng, sample.space)
             if fitting is not None:
                 standing = _drawn(fitting(drawn), size, rng, sample.space)
-            found[draw] = _apart(Measure.trusted(sample.space, drawn, sample.weights), standing, at.times)
+            found[draw] = _apart(Measure.trusted(sample.space, drawn, sample.weights), standing, at.times, low)
             advance(1)
     statistics = standardised(found)
+    pvalues = share_beyond(statistics)
     return GoodnessOfFit(
         times=at.times,
         angles=at.angles,
-        statistics=statistics[0].copy(),
-        pvalues=share_beyond(statistics),
+        statistics=statistics[0, :scales_alone].copy(),
+        pvalues=pvalues[:scales_alone].copy(),
         pvalue=float(share_beyond(statistics.max(axis=1))),
         fitted=fitting is not None,
         n=sample.n,
@@ -210,6 +216,7 @@ def _tested(
         draws=count,
         space=sample.space,
         _resolutions=at.resolutions,
+        degree_pvalues=pvalues[scales_alone:].copy(),
     )
 
 
@@ -271,8 +278,8 @@ def _equal(points: Any, space: Space) -> Measure:
     return Measure.trusted(space, points, np.full(len(points), 1 / len(points)))
 
 
-def _apart(sample: Measure, standing: Any, times: FloatArray) -> FloatArray:
-    """MMD^2 of a sample and the draws that stand for the law, each time in a unit of its own."""
+def _apart(sample: Measure, standing: Any, times: FloatArray, low: LevelFamily | None) -> FloatArray:
+    """MMD^2 of a sample and the draws that stand for the law, each time and each degree in a unit of its own."""
     groups = Groups.of([sample, _equal(standing, sample.space)])
     signed = groups.signed(np.array([1.0, -1.0]))[:, None]
-    return np.asarray(forms(sample.space, groups.pooled.points, times, lambda _: signed, 1, Progress(False))[0])
+    return np.asarray(forms(sample.space, groups.pooled.points, times, lambda _: signed, 1, Progress(False), low)[0])

@@ -18,6 +18,7 @@ from ..measures.scales import ANGLE_DIMENSION, OverScales, in_words
 from ..parts.sums import part_named
 from ..spaces.base import Space
 from .contrasts import Groups, permuted_forms, share_beyond, standardised
+from .forms import low_degrees
 from .jackknife import refuse_one_footprint
 from .mmd import in_one_frame
 from .policy import independent
@@ -38,9 +39,11 @@ class KSampleTest(OverScales):
     Attributes
     ----------
     pvalue : float
-        Over all samples and scales together.
+        Over all samples and scales, and the degrees 1 and 2, together.
     pvalues : ndarray, shape (scales,)
         Over all samples at each scale by itself.
+    degree_pvalues : ndarray
+        The same in the degrees 1 and 2; empty where scales were given, and on spaces without degrees.
     statistics : ndarray, shape (scales,)
         How far the samples are from their mean at each scale, less the mean and over the standard deviation of the
         permuted ones.
@@ -82,6 +85,7 @@ class KSampleTest(OverScales):
     draws: int
     space: Space
     _resolutions: FloatArray | None = field(default=None)
+    degree_pvalues: FloatArray = field(default_factory=lambda: np.empty(0))
 
     schema: ClassVar[str] = "heatess.k_sample_test/1"
     columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "statistics", "pvalues")
@@ -132,9 +136,10 @@ def k_sample_test(
 
         B(t)^2 = sum over pairs k < l of n_k n_l MMD_kl(t)^2 / n
 
-    from their mean. The statistic is the largest B(t) over scales, each less the mean and over the standard deviation
-    of those of permuted samples; two samples give `two_sample_test`. Pairs are compared with the largest pair of each
-    permutation, so that their p-values are corrected for the number of pairs.
+    from their mean. The statistic is the largest B(t) over scales, and degrees 1 and 2 as for `two_sample_test`, each
+    less the mean and over the standard deviation of those of permuted samples; two samples give `two_sample_test`.
+    Pairs are compared with the largest pair of each permutation, so that their p-values are corrected for the number
+    of pairs.
 
     Points must be independent draws with weights that are equal or independent of the points: then permutations are
     exact. Sizes are ordinary effective sample sizes. Importance weights are refused; `two_sample_test` takes them.
@@ -203,18 +208,21 @@ def _tested(
         refuse_one_footprint(measure, at.times)
     pairs = np.array(list(combinations(range(len(measures)), 2)))
     contrasts = np.eye(len(measures))[pairs[:, 0]] - np.eye(len(measures))[pairs[:, 1]]
+    low, scales_alone = low_degrees(groups.pooled.space, given), len(at.times)
     with bar.told():
-        found = permuted_forms(groups, contrasts, at.times, count, rng, bar)  # (draws, pairs, scales)
+        found = permuted_forms(groups, contrasts, at.times, count, rng, bar, low)  # (draws, pairs, scales and degrees)
     sizes = np.array([measure.ess for measure in measures])
     together = standardised(np.einsum("p,dpt->dt", sizes[pairs].prod(axis=1) / sizes.sum(), found))
     each = standardised(found)
-    widest, place = map(int, np.unravel_index(int(np.argmax(each[0])), each.shape[1:]))
+    widest = int(np.argmax(each[0].max(axis=1)))
+    place = int(np.argmax(each[0, widest, :scales_alone]))
+    pvalues = share_beyond(together)
     high = measures[0].space.dim > ANGLE_DIMENSION
     result = KSampleTest(
         times=at.times,
         angles=at.angles,
-        statistics=together[0].copy(),
-        pvalues=share_beyond(together),
+        statistics=together[0, :scales_alone].copy(),
+        pvalues=pvalues[:scales_alone].copy(),
         pvalue=float(share_beyond(together.max(axis=1))),
         pair=(names[pairs[widest][0]], names[pairs[widest][1]]),
         scale=float(at.angles[place]),
@@ -225,6 +233,7 @@ def _tested(
         draws=count,
         space=measures[0].space,
         _resolutions=at.resolutions,
+        degree_pvalues=pvalues[scales_alone:].copy(),
     )
     return replace(result, scale=float(result.resolutions[place])) if high else result
 

@@ -78,10 +78,19 @@ def tail_index(weights: FloatArray) -> float:
         return math.nan
 
 
+def tail_size(n: int) -> int:
+    """How many of n weights are their tail.
+
+    >>> tail_size(100), tail_size(1000)
+    (20, 94)
+    """
+    return math.floor(3 * math.sqrt(n)) if n > 225 else n // 5
+
+
 def _log_excesses(logs: FloatArray) -> FloatArray:
     """Logs of w - u for the largest weights w above the threshold u, in increasing order."""
     n = len(logs)
-    size = math.floor(3 * math.sqrt(n)) if n > 225 else n // 5
+    size = tail_size(n)
     if size < LEAST_TAIL:
         raise InputError(f"a Pareto tail needs at least {5 * LEAST_TAIL} weights, but found {n}; give more")
     largest = np.sort(logs)[-size - 1 :]

@@ -14,6 +14,7 @@ from ..base.errors import CalibrationWarning, KindError, marked, warn
 from ..base.known import KINDS
 from ..measures.measure import Measure
 from .draws import in_chains, order_of_rows
+from .edge import edge_index
 from .pareto import tail_index
 from .serial import Serial, in_blocks, thinned
 from .weights import WeightsAre
@@ -28,6 +29,9 @@ LEAST_CARRIERS, FEW_CARRIERS = 25.0, 50.0
 
 #: Pareto k of importance weights above which there is no p-value and no band, and above which there is a warning.
 MOST_K, HIGH_K = 0.7, 0.5
+
+#: The same for `edge_index`, the index that the growth of the weights at the edge of the cloud tells.
+MOST_EDGE, HIGH_EDGE = 0.55, 0.45
 
 #: ESS of fixed weights below which bands are withheld, and below which there is a warning. Tests are exact for them.
 LEAST_ESS, LOW_ESS = 10.0, 25.0
@@ -135,7 +139,8 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
 
     A cloud that missed its tail has a large ESS and a small Pareto k, so neither tells it apart. How many atoms carry
     the variance does so more often: few where the weights grow steeply, even if the largest of them was never drawn.
-    Atoms of zero weight are draws, and count for Pareto k.
+    What tells most is how fast the weights grow at the edge of the cloud, see `edge_index`. Atoms of zero weight are
+    draws, and count.
 
     >>> import heatess as he
     >>> steep = he.Measure(he.samplers.fibonacci(100), 1 / np.arange(1, 101))
@@ -153,6 +158,8 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
     rests = f"the variance of {whose} rests on {carriers:.2g} of {measure.n:,} atoms, and below"
     heavy = f"Pareto k of {whose} is {tail:.2f}, and above"
     refusal = caution = ""
+    edge = edge_index(measure) if carriers >= LEAST_CARRIERS and not tail > MOST_K else np.nan
+    grows = f"{whose} grow where draws become rare, as those of a tail index of {edge:.2f} do, and above"
     even = carriers > measure.n / 2  # too few atoms, if they are few, and not too uneven
     if even and carriers < LEAST_CARRIERS:
         who = f"{name} has" if name else "there are"
@@ -164,10 +171,16 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
         refusal = f"{rests} {LEAST_CARRIERS:g} no band and no p-value can be trusted; {_REMEDY}"
     elif tail > MOST_K:
         refusal = f"{heavy} {MOST_K:g} no band and no p-value can be trusted; {_REMEDY}"
+    elif edge > MOST_EDGE:
+        refusal = (
+            f"{grows} {MOST_EDGE:g} what was not drawn counts, and no band and no p-value can be trusted; {_REMEDY}"
+        )
     elif carriers < FEW_CARRIERS and not even:
         caution = f"{rests} {FEW_CARRIERS:g} bands and tests err more often than their level says; {_REMEDY}"
     elif tail > HIGH_K:
         caution = f"{heavy} {HIGH_K:g} bands and tests err more often than their level says; {_REMEDY}"
+    elif edge > HIGH_EDGE:
+        caution = f"{grows} {HIGH_EDGE:g} bands and tests err more often than their level says; {_REMEDY}"
     return Standing(refusal, caution, tail)
 
 

@@ -16,7 +16,7 @@ from ..measures.scales import ANGLE_DIMENSION, OverScales, Scales, check_rtol
 from ..profiles.default_scales import fitting_scales
 from ..spaces.base import Space
 from .contrasts import share_beyond, standardised
-from .forms import forms
+from .forms import forms, low_degrees
 from .jackknife import refuse_one_footprint
 from .mmd import measures_of, mmd2_of
 from .policy import serial
@@ -41,9 +41,11 @@ class TwoSampleTest(OverScales):
     Attributes
     ----------
     pvalue : float
-        Over all scales together.
+        Over all scales, and the degrees 1 and 2, together.
     pvalues : ndarray
         At each scale by itself; the smallest of them is no p-value of the whole.
+    degree_pvalues : ndarray
+        In the degrees 1 and 2 by themselves; empty where scales were given, and on spaces without degrees.
     mmd2 : ndarray
         MMD^2 of the two samples, as from `mmd2`; nan on spaces of infinite volume, where it is not defined.
     statistics : ndarray
@@ -82,6 +84,7 @@ class TwoSampleTest(OverScales):
     weights_are: WeightsAre
     space: Space
     _resolutions: FloatArray | None = field(default=None)
+    degree_pvalues: FloatArray = field(default_factory=lambda: np.empty(0))
 
     schema: ClassVar[str] = "heatess.two_sample_test/1"
     columns: ClassVar[tuple[str, ...]] = ("times", "angles", "resolutions", "mmd2", "statistics", "pvalues")
@@ -168,6 +171,8 @@ def two_sample_test(
         T = max over t of (MMD(t) - mean) / sd,     p = (1 + number of resampled T >= T) / (1 + draws).
 
     Mean and standard deviation are over the resampled samples and the observed one, so none is treated differently.
+    Unless scales are given, the difference of the samples in the degrees 1 and 2 alone counts as two more scales, on
+    spheres, rotations and projective spaces: means and inertia that differ show there first.
 
     How samples are resampled depends on where their weights come from. With *fixed* weights (equal, deterministic, or
     independent of the points) the points of both samples are permuted over the weights, which is exact for any number
@@ -197,9 +202,9 @@ def two_sample_test(
         infinite volume `mmd2` is nan, and the test is as good as elsewhere.
     angles, times, resolutions : array-like, optional
         At most one of them, as for `heat_profile`. Default: 8 scales from where neighbours among all points are to
-        where all are one blob. They depend on the places of both samples together, and with fixed weights not on
-        which place belongs to which sample. That keeps the test exact; scales that were chosen by looking at the
-        difference would not.
+        where all are one blob, and the degrees 1 and 2. The scales depend on the places of both samples together, and
+        with fixed weights not on which place belongs to which sample. That keeps the test exact; scales that were
+        chosen by looking at the difference would not.
     weights_are : {"fixed", "importance"}, or a pair of them, optional
         Where the weights come from. Default, for each sample: importance if they differ, zeros aside, else fixed.
     chains : int, array-like, or a pair of them, optional
@@ -262,15 +267,19 @@ def tested(
     at = scales_of_places(Measure.trusted(one.space, few.places, few.together(origin)), given)
     refuse_one_footprint(one, at.times)
     with bar.told():
-        found = forms(one.space, pool.places, at.times, draws_of(pool, origin, own_rng), count + 1, bar)
-    found[1:] *= lack_of(parts, at.times)
+        low, draw = low_degrees(one.space, given), draws_of(pool, origin, own_rng)
+        found = forms(one.space, pool.places, at.times, draw, count + 1, bar, low)
+    scales_alone, lack = len(at.times), lack_of(parts, at.times)
+    found[1:, :scales_alone] *= lack
+    found[1:, scales_alone:] *= lack.max()
     compact = one.space.compact
     values = mmd2_of(one, other, at.times, rtol) if compact else np.full(len(at.times), np.nan)
     statistics = standardised(found)
     pvalues, pvalue = share_beyond(statistics), float(share_beyond(statistics.max(axis=1)))
-    columns = (at.times, at.angles, values, statistics[0].copy(), pvalues)
+    columns = (at.times, at.angles, values, statistics[0, :scales_alone].copy(), pvalues[:scales_alone].copy())
     sizes = (parts[0].n, parts[1].n), (one.ess, other.ess), (parts[0].blocks, parts[1].blocks)
-    return TwoSampleTest(*columns, pvalue, *sizes, count, origin, one.space, at.resolutions)
+    own = (count, origin, one.space, at.resolutions, pvalues[scales_alone:].copy())
+    return TwoSampleTest(*columns, pvalue, *sizes, *own)
 
 
 def _serial(one: Measure, other: Measure, names: tuple[str, str], chains: Any) -> list[Serial]:

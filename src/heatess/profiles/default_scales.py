@@ -47,15 +47,15 @@ def fitting_scales(measure: Measure, rtol: float = 1e-8) -> Scales:
     """
     space = measure.space
     unit = math.degrees(1) if space.angular else 1.0
-    spread = unit * _spread(measure)
+    width = unit * spread(measure)
     most = unit * space.diameter
     if space.angular and space.dim > ANGLE_DIMENSION and space.has_resolutions:
-        last = min(plain(2 * spread), plain(0.39 * most))
-        return resolve(space, resolutions=np.geomspace(min(plain(spread / 10), last / 4), last, COUNT))
-    last = plain(min(4 * spread, 2 * most / 3))
-    neighbours = spread / measure.ess ** (1 / max(space.dim, 1))
+        last = min(plain(2 * width), plain(0.39 * most))
+        return resolve(space, resolutions=np.geomspace(min(plain(width / 10), last / 4), last, COUNT))
+    last = plain(min(4 * width, 2 * most / 3))
+    neighbours = width / measure.ess ** (1 / max(space.dim, 1))
     cell = measure.known.cell or 0.0
-    first = max(spread / 50, neighbours / 3)
+    first = max(width / 50, neighbours / 3)
     last = max(last, plain(4 * cell)) if cell else last
     if space.modes is not None:
         first = max(first, 1.0001 * unit * math.sqrt(8 * space.modes.finest_time))
@@ -77,7 +77,7 @@ def common_scales(measures: Sequence[Measure], rtol: float = 1e-8) -> Scales:
     return resolve(space, resolutions=grid) if resolved else resolve(space, times=grid)
 
 
-def _spread(measure: Measure) -> float:
+def spread(measure: Measure) -> float:
     """The median distance between distinct atoms, drawn by weight.
 
     A third of the diameter where paths between points are long to find, and half of that if there is one place.

@@ -1,0 +1,130 @@
+"""How importance weights grow where draws become rare: what they say of mass that was not drawn.
+
+The largest weights of a cloud tell little of its tail, and those that were never drawn tell nothing. But weights are a
+function on the space, and that function is known at every atom: if it still grows towards the edge of the cloud, as
+fast as draws become rare there, then the mass of the target beyond the edge counts.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from ..base.arrays import FloatArray
+from ..base.blocks import slices
+from ..measures.measure import Measure
+from ..profiles.default_scales import spread
+from .pareto import LEAST_TAIL, tail_size
+
+#: Atoms whose depth is worked out, and atoms from which it is.
+MOST, FIELD = 20_000, 256
+
+#: Share of the atoms, the outermost, whose depths say how draws become rare.
+OUTER = 1 / 3
+
+#: Correlation from which on weights at the edge are a function of the depth, and least growth there, in mean weights.
+CORRELATED, GROWTH = 0.8, 0.1
+
+#: Rates of growth that are tried, in units of the rate at which draws become rare.
+RATES = np.linspace(0.05, 2.0, 40)
+
+#: Dimensions of a cloud at most: real clouds fill fewer than their space has.
+MOST_DIMENSIONS = 10
+
+#: Pairs whose distances are held at once.
+PAIRS = 2**20
+
+
+def edge_index(measure: Measure) -> float:
+    """The tail index of the weights of a measure as their growth at the edge of its cloud tells it, and its error.
+
+    The depth of an atom is z = -log mean_j exp(-d(x, x_j)^2 / (2 D^2)) over all atoms x_j alike, D the median distance.
+    Draws deeper than z become rare as exp(-b z), with b from the outer third of all atoms. If weights grow as
+    exp(k b z), their tail index is k. Two fits to the outermost atoms, as many as `pareto_k` takes, give it: a line
+    through log w, and w = a + c exp(k b z), which sees what grows beneath weights that do not; the larger of them
+    counts. The outer third of a normal cloud thins out at another rate than its tail; the ratio, which is one in two
+    dimensions, is divided by. The relative standard error sqrt(3 / n) of b is added.
+
+    It is nan where weights at the edge are no function of the depth, and where distances are long to find. Weights
+    u^(-0.3) of even u, which grow outwards in a normal cloud, have the index 0.3:
+
+    >>> import heatess as he
+    >>> u = (np.arange(1000) + 0.5) / 1000
+    >>> turn = np.pi * (1 + 5**0.5) * np.arange(1000)
+    >>> cloud = np.sqrt(-2 * np.log(u)) * [np.cos(turn), np.sin(turn)]
+    >>> round(edge_index(he.Measure(cloud.T, u**-0.3, space=he.Euclidean(2))), 1)
+    0.3
+    """
+    space = measure.space
+    stride = -(-measure.n // MOST)
+    points, weights = measure.points[::stride], measure.weights[::stride]
+    n = len(points)
+    size = tail_size(n)
+    if space.modes is not None or size < LEAST_TAIL or weights.max() == weights.min():
+        return math.nan
+    depths = _depths(measure, points)
+    order = np.argsort(-depths, kind="stable")
+    outer = depths[order[: int(n * OUTER) + 1]]
+    excess = float(np.mean(outer - outer[-1]))
+    if not excess > 0:
+        return math.nan
+    depth, own = depths[order[:size]] / excess, weights[order[:size]] / weights.mean()
+    found = max(_line(depth, own), _growth(depth, own))
+    ratio = _mean_excess(min(max(space.dim, 1), MOST_DIMENSIONS) / 2)
+    return found / ratio * (1 + math.sqrt(3 / n)) if found > 0 else math.nan
+
+
+def _depths(measure: Measure, points: FloatArray) -> FloatArray:
+    """z of all points."""
+    n = len(points)
+    even = Measure.trusted(measure.space, points, np.full(n, 1 / n))
+    field = points[:: -(-n // FIELD)]
+    width = 2 * spread(even) ** 2
+    found = np.empty(n)
+    for block in slices(n, max(PAIRS // len(field), 1)):
+        some = points[block]
+        left, right = np.repeat(some, len(field), axis=0), np.concatenate([field] * len(some))
+        square = np.square(measure.space.distance(left, right)).reshape(len(some), len(field)) / width
+        least = square.min(axis=1)
+        found[block] = least - np.log(np.exp(least[:, None] - square).mean(axis=1))
+    return found
+
+
+def _line(depth: FloatArray, weights: FloatArray) -> float:
+    """The slope of log w; 0 if there is none to speak of."""
+    present = weights > 0
+    if present.sum() < LEAST_TAIL:
+        return 0.0
+    z, logs = (part - part.mean() for part in (depth[present], np.log(weights[present])))
+    own, cross = float(z @ z), float(z @ logs)
+    return cross / own if cross > CORRELATED * math.sqrt(own * float(logs @ logs)) else 0.0
+
+
+def _growth(depth: FloatArray, weights: FloatArray) -> float:
+    """The rate k of the exponential function of the depth that weights are most like; 0 if they are not."""
+    curves = np.exp(np.multiply.outer(RATES, depth - depth[0]))  # (rates, atoms)
+    curves -= curves.mean(axis=1, keepdims=True)
+    own, centred = np.square(curves).sum(axis=1), weights - weights.mean()
+    cross = curves @ centred
+    with np.errstate(divide="ignore", invalid="ignore"):
+        like = np.nan_to_num(cross / np.sqrt(own * float(centred @ centred)))
+    best = int(np.argmax(like))
+    if like[best] <= CORRELATED:
+        return 0.0
+    growth = float(cross[best] / own[best] * np.ptp(curves[best]))
+    return float(RATES[best]) if growth >= GROWTH else 0.0
+
+
+@lru_cache(maxsize=2 * MOST_DIMENSIONS)
+def _mean_excess(shape: float) -> float:
+    """Mean of z - q over the outer third of a gamma law, q its lower end: the depth of a normal cloud; 1 for shape 1.
+
+    >>> round(_mean_excess(1.0), 12), round(_mean_excess(0.5), 2)
+    (1.0, 0.76)
+    """
+    from scipy.special import gammaincc, gammainccinv
+
+    least = float(gammainccinv(shape, OUTER))
+    return float(shape * gammaincc(shape + 1, least) / OUTER - least)
