@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,10 @@ RATES = np.linspace(0.05, 2.0, 40)
 #: Dimensions of a cloud at most: real clouds fill fewer than their space has.
 MOST_DIMENSIONS = 10
 
+#: Places of a compact space that are looked at for room beyond the edge, and how much deeper one must be than all
+#: atoms, in units of 1 / b.
+PLACES, ROOM = 200, 0.5
+
 #: Pairs whose distances are held at once.
 PAIRS = 2**20
 
@@ -47,7 +52,8 @@ def edge_index(measure: Measure) -> float:
     counts. The outer third of a normal cloud thins out at another rate than its tail; the ratio, which is one in two
     dimensions, is divided by. The relative standard error sqrt(3 / n) of b is added.
 
-    It is nan where weights at the edge are no function of the depth, and where distances are long to find. Weights
+    It is nan where weights at the edge are no function of the depth, where a cloud covers all of a compact space, so
+    that nothing is beyond its edge, and where distances are long to find. Weights
     u^(-0.3) of even u, which grow outwards in a normal cloud, have the index 0.3:
 
     >>> import heatess as he
@@ -64,11 +70,12 @@ def edge_index(measure: Measure) -> float:
     size = tail_size(n)
     if space.modes is not None or size < LEAST_TAIL or weights.max() == weights.min():
         return math.nan
-    depths = _depths(measure, points)
+    even = Measure.trusted(space, points, np.full(n, 1 / n))
+    depths = _depths(even, points)
     order = np.argsort(-depths, kind="stable")
     outer = depths[order[: int(n * OUTER) + 1]]
     excess = float(np.mean(outer - outer[-1]))
-    if not excess > 0:
+    if not excess > 0 or not _has_room(even, float(outer[0]) + ROOM * excess):
         return math.nan
     depth, own = depths[order[:size]] / excess, weights[order[:size]] / weights.mean()
     found = max(_line(depth, own), _growth(depth, own))
@@ -76,20 +83,27 @@ def edge_index(measure: Measure) -> float:
     return found / ratio * (1 + math.sqrt(3 / n)) if found > 0 else math.nan
 
 
-def _depths(measure: Measure, points: FloatArray) -> FloatArray:
-    """z of all points."""
-    n = len(points)
-    even = Measure.trusted(measure.space, points, np.full(n, 1 / n))
-    field = points[:: -(-n // FIELD)]
+def _depths(even: Measure, points: Any) -> FloatArray:
+    """z of some points in the cloud of a measure with equal weights."""
+    field = even.points[:: -(-even.n // FIELD)]
     width = 2 * spread(even) ** 2
-    found = np.empty(n)
-    for block in slices(n, max(PAIRS // len(field), 1)):
+    found = np.empty(len(points))
+    for block in slices(len(points), max(PAIRS // len(field), 1)):
         some = points[block]
         left, right = np.repeat(some, len(field), axis=0), np.concatenate([field] * len(some))
-        square = np.square(measure.space.distance(left, right)).reshape(len(some), len(field)) / width
+        square = np.square(even.space.distance(left, right)).reshape(len(some), len(field)) / width
         least = square.min(axis=1)
         found[block] = least - np.log(np.exp(least[:, None] - square).mean(axis=1))
     return found
+
+
+def _has_room(even: Measure, depth: float) -> bool:
+    """Whether the space has places deeper than this."""
+    space = even.space
+    if not space.compact:
+        return True
+    places = space.check(space.uniform(PLACES, np.random.default_rng(0)))
+    return bool(_depths(even, places).max() > depth)
 
 
 def _line(depth: FloatArray, weights: FloatArray) -> float:
