@@ -87,24 +87,33 @@ def _flat_draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     return x, 0.5 * np.sum(x * x, axis=1) * (1 / (1 - k) - 1)
 
 
-def _two_modes(kappa: float, apart: float, share: float) -> Law:
-    """Two modes, the proposal with the right places and shares, but each too narrow."""
-    axes = np.array([[0.0, 0.0, 1.0], [np.sin(np.radians(apart)), 0.0, np.cos(np.radians(apart))]])
+def _modes(kappa: float, centres: list[list[float]], shares: list[float]) -> Law:
+    """Several modes, the proposal with the right places and shares, but each too narrow."""
+    axes, share = np.array(centres) / np.linalg.norm(centres, axis=1, keepdims=True), np.array(shares)
 
     def cloud(own: float, n: int, rng: np.random.Generator) -> np.ndarray:
-        few = rng.binomial(n, share)
-        return np.concatenate(
-            [he.samplers.von_mises_fisher(m, axis, own, rng=rng) for m, axis in zip((n - few, few), axes, strict=True)]
-        )
+        parts = zip(rng.multinomial(n, share), axes, strict=True)
+        return np.concatenate([he.samplers.von_mises_fisher(int(m), axis, own, rng=rng) for m, axis in parts if m])
 
     def log_density(own: float, x: np.ndarray) -> np.ndarray:
-        return np.logaddexp(*(np.log([1 - share, share])[:, None] + np.log(own) + own * (axes @ x.T - 1)))
+        return np.logaddexp.reduce(np.log(share)[:, None] + np.log(own) + own * (axes @ x.T - 1))
 
     def draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         x = cloud(kappa / (1 - k), n, rng)
         return x, log_density(kappa, x) - log_density(kappa / (1 - k), x)
 
     return Law(he.Sphere(2), draw, lambda k, n, rng: cloud(kappa, n, rng), {"angles": 20.0})
+
+
+def _flat_modes(k: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(scale=np.sqrt(1 - k), size=(n, 2)) + 5.0 * np.multiply.outer(rng.random(n) < 0.2, [1.0, 0.0])
+
+
+def _flat_modes_draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    x = _flat_modes(k, n, rng)
+    square = np.stack([np.sum(x * x, axis=1), np.sum((x - [5.0, 0.0]) ** 2, axis=1)])
+    target, own = (np.logaddexp.reduce(np.log([[0.8], [0.2]]) - square / (2 * variance)) for variance in (1.0, 1.0 - k))
+    return x, target - own
 
 
 def _torus_draw(k: float, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -143,7 +152,9 @@ def _pole(k: float, n: int, rng: np.random.Generator) -> np.ndarray:
     return x
 
 
-#: The first four were held out when the rule of 25 carriers was judged; the others are held out for the one after it.
+#: The first four were held out when the rule of 25 carriers was judged, the next six for that on the edge of the cloud.
+#: It refused too much of "S2, two modes", so that clouds of several parts were left to the others; the last two are held
+#: out for that.
 LAWS = {
     "S2, vMF 30": _mode(30.0, 2, 20.0),
     "S2, core and halo": _halo(60.0, 6.0, 0.1, 20.0),
@@ -151,10 +162,14 @@ LAWS = {
     "R3, normal": Law(he.Euclidean(3), _flat_draw, lambda k, n, rng: rng.normal(size=(n, 3)), {"times": 0.125}),
     "S2, core 100, halo 10": _halo(100.0, 10.0, 0.2, 15.0),
     "S5, vMF 60": _mode(60.0, 5, 25.0),
-    "S2, two modes": _two_modes(40.0, 60.0, 0.3),
+    "S2, two modes": _modes(40.0, [[0, 0, 1], [np.sqrt(0.75), 0, 0.5]], [0.7, 0.3]),
     "T2, one coordinate": Law(he.Torus(2), _torus_draw, _torus, {"times": 0.02}),
     "R2, Student 4": Law(he.Euclidean(2), _student_draw, lambda k, n, rng: _student(4.0, n, rng), {"times": 0.25}),
     "S2, pole": Law(he.Sphere(2), _pole_draw, _pole, {"angles": 40.0}),
+    "S2, three modes": _modes(60.0, [[0, 0, 1], [0, 1, 0], [1, 0, 0.3]], [0.45, 0.35, 0.2]),
+    "R2, two modes": Law(
+        he.Euclidean(2), _flat_modes_draw, lambda k, n, rng: _flat_modes(0.0, n, rng), {"times": 0.125}
+    ),
 }
 
 #: Uniform targets: the sphere, the concentration of the von Mises-Fisher proposal, and n. These weights have an upper

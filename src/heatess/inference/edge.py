@@ -28,6 +28,10 @@ OUTER = 1 / 3
 #: Correlation from which on weights at the edge are a function of the depth, and least growth there, in mean weights.
 CORRELATED, GROWTH = 0.8, 0.1
 
+#: Correlation of depths at two widths, over the outer atoms, below which a cloud has several parts: the outermost by one
+#: width are then those of a small part, and not rare.
+ONE_PART = 0.9
+
 #: Rates of growth that are tried, in units of the rate at which draws become rare.
 RATES = np.linspace(0.05, 2.0, 40)
 
@@ -52,9 +56,9 @@ def edge_index(measure: Measure) -> float:
     counts. The outer third of a normal cloud thins out at another rate than its tail; the ratio, which is one in two
     dimensions, is divided by. The relative standard error sqrt(3 / n) of b is added.
 
-    It is nan where weights at the edge are no function of the depth, where a cloud covers all of a compact space, so
-    that nothing is beyond its edge, and where distances are long to find. Weights
-    u^(-0.3) of even u, which grow outwards in a normal cloud, have the index 0.3:
+    It is nan where weights at the edge are no function of the depth, in clouds of several parts, where a cloud covers
+    all of a compact space, so that nothing is beyond its edge, and where distances are long to find. Weights u^(-0.3)
+    of even u, which grow outwards in a normal cloud, have the index 0.3:
 
     >>> import heatess as he
     >>> u = (np.arange(1000) + 0.5) / 1000
@@ -71,11 +75,14 @@ def edge_index(measure: Measure) -> float:
     if space.modes is not None or size < LEAST_TAIL or weights.max() == weights.min():
         return math.nan
     even = Measure.trusted(space, points, np.full(n, 1 / n))
-    depths = _depths(even, points)
+    depths, closer = _depths(even, points)
     order = np.argsort(-depths, kind="stable")
-    outer = depths[order[: int(n * OUTER) + 1]]
+    rows = order[: int(n * OUTER) + 1]
+    outer = depths[rows]
     excess = float(np.mean(outer - outer[-1]))
-    if not excess > 0 or not _has_room(even, float(outer[0]) + ROOM * excess):
+    if not excess > 0 or not _like(outer, closer[rows]) > ONE_PART:
+        return math.nan
+    if not _has_room(even, float(outer[0]) + ROOM * excess):
         return math.nan
     depth, own = depths[order[:size]] / excess, weights[order[:size]] / weights.mean()
     found = max(_line(depth, own), _growth(depth, own))
@@ -84,16 +91,17 @@ def edge_index(measure: Measure) -> float:
 
 
 def _depths(even: Measure, points: Any) -> FloatArray:
-    """z of some points in the cloud of a measure with equal weights."""
+    """z of some points in the cloud of a measure with equal weights, and the same with D / 2 in place of D."""
     field = even.points[:: -(-even.n // FIELD)]
     width = 2 * spread(even) ** 2
-    found = np.empty(len(points))
+    found = np.empty((2, len(points)))
     for block in slices(len(points), max(PAIRS // len(field), 1)):
         some = points[block]
         left, right = np.repeat(some, len(field), axis=0), np.concatenate([field] * len(some))
         square = np.square(even.space.distance(left, right)).reshape(len(some), len(field)) / width
-        least = square.min(axis=1)
-        found[block] = least - np.log(np.exp(least[:, None] - square).mean(axis=1))
+        for row, steep in enumerate((1.0, 4.0)):
+            least = steep * square.min(axis=1)
+            found[row, block] = least - np.log(np.exp(least[:, None] - steep * square).mean(axis=1))
     return found
 
 
@@ -103,7 +111,14 @@ def _has_room(even: Measure, depth: float) -> bool:
     if not space.compact:
         return True
     places = space.check(space.uniform(PLACES, np.random.default_rng(0)))
-    return bool(_depths(even, places).max() > depth)
+    return bool(_depths(even, places)[0].max() > depth)
+
+
+def _like(one: FloatArray, other: FloatArray) -> float:
+    """Correlation; 0 where one of both is constant."""
+    a, b = one - one.mean(), other - other.mean()
+    size = math.sqrt(float(a @ a) * float(b @ b))
+    return float(a @ b) / size if size > 0 else 0.0
 
 
 def _line(depth: FloatArray, weights: FloatArray) -> float:
@@ -111,9 +126,9 @@ def _line(depth: FloatArray, weights: FloatArray) -> float:
     present = weights > 0
     if present.sum() < LEAST_TAIL:
         return 0.0
-    z, logs = (part - part.mean() for part in (depth[present], np.log(weights[present])))
-    own, cross = float(z @ z), float(z @ logs)
-    return cross / own if cross > CORRELATED * math.sqrt(own * float(logs @ logs)) else 0.0
+    z, logs = depth[present], np.log(weights[present])
+    like = _like(z, logs)
+    return like * float(logs.std() / z.std()) if like > CORRELATED else 0.0
 
 
 def _growth(depth: FloatArray, weights: FloatArray) -> float:

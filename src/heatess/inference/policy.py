@@ -42,6 +42,12 @@ _REMEDY = (
     'say `weights_are="fixed"`'
 )
 
+#: What helps where the weights grow at the edge: more draws of the same proposal do not.
+_WIDER = (
+    "draw from a proposal that is wider than the target or, if the weights do not depend on the points, say "
+    'weights_are="fixed"'
+)
+
 #: Why data of a kind have no p-value and no band.
 _REASONS = {
     "trajectory": "whose steps follow from each other and are no independent draws",
@@ -172,15 +178,13 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
     elif tail > MOST_K:
         refusal = f"{heavy} {MOST_K:g} no band and no p-value can be trusted; {_REMEDY}"
     elif edge > MOST_EDGE:
-        refusal = (
-            f"{grows} {MOST_EDGE:g} what was not drawn counts, and no band and no p-value can be trusted; {_REMEDY}"
-        )
+        refusal = f"{grows} {MOST_EDGE:g} no band and no p-value can be trusted, for what was not drawn; {_WIDER}"
     elif carriers < FEW_CARRIERS and not even:
         caution = f"{rests} {FEW_CARRIERS:g} bands and tests err more often than their level says; {_REMEDY}"
     elif tail > HIGH_K:
         caution = f"{heavy} {HIGH_K:g} bands and tests err more often than their level says; {_REMEDY}"
     elif edge > HIGH_EDGE:
-        caution = f"{grows} {HIGH_EDGE:g} bands and tests err more often than their level says; {_REMEDY}"
+        caution = f"{grows} {HIGH_EDGE:g} bands and tests err more often than their level says; {_WIDER}"
     return Standing(refusal, caution, tail)
 
 
