@@ -28,8 +28,8 @@ OUTER = 1 / 3
 #: Correlation from which on weights at the edge are a function of the depth, and least growth there, in mean weights.
 CORRELATED, GROWTH = 0.8, 0.1
 
-#: Correlation of depths at two widths, over the outer atoms, below which a cloud has several parts: the outermost by one
-#: width are then those of a small part, and not rare.
+#: Correlation of depths at two widths, over the outer atoms, below which a cloud has several parts: the outermost atoms
+#: are then those of a small part, and not rare.
 ONE_PART = 0.9
 
 #: Rates of growth that are tried, in units of the rate at which draws become rare.
