@@ -201,8 +201,8 @@ EVEN_RULES = {
 }
 
 PAIR_RULES = {
-    "in use: 8 scales": Rule(scale(*range(8)), "max"),
-    "8 scales, degrees 1, 2": Rule(scale(*range(8)) + degree(1, 2), "max"),
+    "in use: 8 scales, degrees 1, 2": Rule(scale(*range(8)) + degree(1, 2), "max"),
+    "before: 8 scales": Rule(scale(*range(8)), "max"),
     "8 scales, degree 2": Rule(scale(*range(8)) + degree(2), "max"),
     "8 scales, two coarser": Rule(scale(*range(10)), "max"),
     "every other scale": Rule(scale(1, 3, 5, 7), "max"),

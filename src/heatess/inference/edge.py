@@ -19,7 +19,7 @@ from ..measures.measure import Measure
 from ..profiles.default_scales import spread
 from .pareto import LEAST_TAIL, tail_size
 
-#: Atoms whose depth is worked out, and atoms from which it is.
+#: Atoms whose depth is worked out, at most, and atoms from which it is.
 MOST, FIELD = 20_000, 256
 
 #: Share of the atoms, the outermost, whose depths say how draws become rare.
@@ -42,8 +42,8 @@ MOST_DIMENSIONS = 10
 #: atoms, in units of 1 / b.
 PLACES, ROOM = 200, 0.5
 
-#: Pairs whose distances are held at once.
-PAIRS = 2**20
+#: Coordinates of pairs that are held at once, and that are looked at in all.
+HELD, ALL = 2**22, 2**28
 
 
 def edge_index(measure: Measure) -> float:
@@ -68,7 +68,7 @@ def edge_index(measure: Measure) -> float:
     0.3
     """
     space = measure.space
-    stride = -(-measure.n // MOST)
+    stride = -(-measure.n // min(MOST, max(ALL // (FIELD * measure.points[0].size), FIELD)))
     points, weights = measure.points[::stride], measure.weights[::stride]
     n = len(points)
     size = tail_size(n)
@@ -95,7 +95,7 @@ def _depths(even: Measure, points: Any) -> FloatArray:
     field = even.points[:: -(-even.n // FIELD)]
     width = 2 * spread(even) ** 2
     found = np.empty((2, len(points)))
-    for block in slices(len(points), max(PAIRS // len(field), 1)):
+    for block in slices(len(points), max(HELD // field.size, 1)):
         some = points[block]
         left, right = np.repeat(some, len(field), axis=0), np.concatenate([field] * len(some))
         square = np.square(even.space.distance(left, right)).reshape(len(some), len(field)) / width

@@ -279,8 +279,8 @@ def tested(
     pvalues, pvalue = share_beyond(statistics), float(share_beyond(statistics.max(axis=1)))
     columns = (at.times, at.angles, values, statistics[0, :scales_alone].copy(), pvalues[:scales_alone].copy())
     sizes = (parts[0].n, parts[1].n), (one.ess, other.ess), (parts[0].blocks, parts[1].blocks)
-    own = (count, origin, one.space, at.resolutions, pvalues[scales_alone:].copy())
-    return TwoSampleTest(*columns, pvalue, *sizes, *own)
+    low_alone = pvalues[scales_alone:].copy()
+    return TwoSampleTest(*columns, pvalue, *sizes, count, origin, one.space, at.resolutions, low_alone)
 
 
 def _serial(one: Measure, other: Measure, names: tuple[str, str], chains: Any) -> list[Serial]:
