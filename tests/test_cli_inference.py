@@ -97,7 +97,7 @@ def test_thin_writes_a_file_that_is_read_as_the_thinned_measure(run, files, out)
     found = he.thin(four, size=20, angle=20)
     result = run("thin", "four.csv", "--size", 20, "--angle", 20, "-o", out)
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.startswith(f"{found.size} of 300 atoms, MMD {found.mmd:.2g} at angle 20 degrees; gESS within")
+    assert result.stdout.startswith(f"{found.size} of 300 points, MMD {found.mmd:.2g} at angle 20 degrees; gESS within")
     again = he.read(out, units="deg") if out.endswith("csv") else he.read(out)
     assert again.n == found.size
     np.testing.assert_allclose(again.points, found.measure.points, atol=1e-14)

@@ -336,7 +336,7 @@ def test_a_result_becomes_a_table_json_and_a_plot():
     assert values["indices"] == found.indices.tolist()
     assert {"mmd", "bound", "n", "size", "time", "space"} <= values.keys()
     assert len(found.to_frame()) == found.size
-    assert "of 300 atoms" in found._repr_html_()
+    assert "of 300 points" in found._repr_html_()
     ax = found.plot()
     assert ax.get_ylabel().startswith("gESS")
     assert [line.get_gid() for line in ax.lines[:2]] == ["heatess-curve-0", "heatess-curve-1"]

@@ -294,8 +294,17 @@ def explanation() -> str:
 def _pages(folder: str) -> str:
     there = {path.stem for path in (DOCS / folder).glob("*.md")} - {"index"}
     order = [name for name in ORDER[folder] if name in there]
-    listed = "\n".join([*order, *sorted(there - set(order))])
-    return f"```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    names = [*order, *sorted(there - set(order))]
+    listed, toctree = "\n".join(_entry(DOCS / folder / f"{name}.md") for name in names), "\n".join(names)
+    return f"{listed}\n\n```{{toctree}}\n:hidden:\n:maxdepth: 1\n\n{toctree}\n```\n"
+
+
+def _entry(page: Path) -> str:
+    """A link to a page, and whom it is for if it says so."""
+    text = page.read_text(encoding="utf-8")
+    title = text.partition("\n")[0].removeprefix("# ")
+    found = re.search(r"\*\*For\*\* (.+?)\.\s", text, re.DOTALL)
+    return f"- [{title}]({page.name})" + (f", for {' '.join(found[1].split())}" if found else "")
 
 
 _OUTWARD = re.compile(r"(?<!!)\[([^\]`]*)\]\(((?:\.\./)+[^)#\s]+)\)")

@@ -69,7 +69,7 @@ def choose(measure: Measure, rtol: float) -> Choice:
     sample = independent(measure, "points", "choice of the scale by cross-validation", ADVICE)
     atoms, notes = sample.coalesced(), []
     if (copies := sample.support().n - atoms.n) > 0:
-        notes.append(f"{copies:,} of {sample.n:,} atoms are exact copies of others and count once in the choice")
+        notes.append(f"{copies:,} of {sample.n:,} points are exact copies of others and count once in the choice")
     own = float(atoms.weights @ atoms.weights)
     if own > 0.5:
         raise InputError(

@@ -40,7 +40,7 @@ def draw_sky(measure: Measure, scale: Scales, ax: Axes | None, *, atoms: bool) -
     )
     if atoms:
         dots(ax, measure)
-    words = f"{measure.n:,} atoms, smoothed at {plain(float(scale.angles[0]))}°"
+    words = f"{measure.n:,} points, smoothed at {plain(float(scale.angles[0]))}°"
     ax.set_title(words, fontsize="medium", color=GREY)
     return ax
 

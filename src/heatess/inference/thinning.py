@@ -110,7 +110,7 @@ class Thinned(Result):
         where = "there and at all coarser scales" if self.covers_coarser else "there"
         factor = math.exp(min(self.bound, 700.0))
         change = f"{100 * math.expm1(self.bound):.2g} %" if factor < 2 else f"a factor {factor:.2g}"
-        count = f"{self.size} of {self.n} atoms, MMD {self.mmd:.2g} at {at}"
+        count = f"{self.size} of {self.n} points, MMD {self.mmd:.2g} at {at}"
         return f"Thinned({self.space!r}: {count}; gESS within {change} {where})"
 
 
@@ -168,7 +168,7 @@ def thin(
     >>> cloud = he.samplers.tetrahedral(3000, 140.0, rng=1)
     >>> thinned = thin(cloud, size=40, angle=20)
     >>> thinned
-    Thinned(Sphere(2): ... of 3000 atoms, MMD 0.01... at angle 20 degrees; gESS within ... % there and at all coarser
+    Thinned(Sphere(2): ... of 3000 points, MMD 0.01... at angle 20 degrees; gESS within ... % there and at all coarser
     scales)
     >>> [round(he.gess(which, angle=20), 1) for which in (cloud, thinned.measure)]
     [5.0, 5.0]

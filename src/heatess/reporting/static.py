@@ -74,7 +74,7 @@ def cloud_svg(measure: dict[str, Any]) -> str:
     seen = seen & (sizes > 0)
     dots = _dots(middle + half * flat[seen] * [1, -1], 3.2 * np.sqrt(sizes[seen]))
     group = f'<g stroke="{COLORS[0]}" stroke-opacity="0.55" stroke-linecap="round">{dots}</g>'
-    drawn = f"{int(seen.sum()):,} of {view['of']:,} atoms"
+    drawn = f"{int(seen.sum()):,} of {view['of']:,} points"
     return _svg(SIDE, SIDE, f"{measure['name']}: {drawn}", [edge, group])
 
 
@@ -116,7 +116,7 @@ def _bars_svg(measure: dict[str, Any]) -> str:
     unit = "degrees" if measure["view"].get("unit") else "unit of distance"
     ends = [_text(left, HEIGHT - bottom + 18, plain(float(edges[0])), "middle")]
     ends.append(_text(WIDTH - right, HEIGHT - bottom + 18, plain(float(edges[-1])), "end"))
-    ends.append(_text(left + wide / 2, HEIGHT - 10, f"distance of two atoms ({unit})", "middle"))
+    ends.append(_text(left + wide / 2, HEIGHT - 10, f"distance of two points ({unit})", "middle"))
     return _svg(WIDTH, HEIGHT, f"{measure['name']}: distances", [f'<g fill="{COLORS[0]}">{"".join(bars)}</g>', *ends])
 
 
