@@ -148,7 +148,7 @@ def gess_ratio(
     rtol: float = 1e-8,
     progress: bool = False,
 ) -> float:
-    """GESS of the weighted points over gESS of the same points equally weighted: a resampling trigger.
+    """gESS of the weighted points over gESS of the same points equally weighted: a resampling trigger.
 
     Resample when it falls below a half, say. Unlike gESS / n it is about one again after resampling.
 

@@ -87,7 +87,7 @@ class ResamplingCriterion:
             raise InputTypeError.unfit("points", "a function of the particles", self.points)
 
     def ratio(self, particles: Any, weights: ArrayLike | None = None, *, log_weights: ArrayLike | None = None) -> float:
-        """GESS over what it would be for equal weights; *particles* are points, or an object that has weights too.
+        """gESS over what it would be for equal weights; *particles* are points, or an object that has weights too.
 
         >>> import heatess as he
         >>> particles = he.samplers.von_mises_fisher(500, [0, 0, 1], 50.0, rng=0)
