@@ -99,7 +99,7 @@ def test_the_curve_is_the_error_but_for_a_constant():
     law = he.density(np.concatenate([cloud, cloud[:1]]), [*weights, 0.0])
     assert law.notes == ()
     law = he.density(np.concatenate([cloud, cloud[:1]]), [*weights, 0.7])
-    assert "1 of 81 atoms are exact copies" in law.notes[0]
+    assert "1 of 81 points are exact copies" in law.notes[0]
     weights[0] += 0.7
     w = weights / weights.sum()
     distances, own = law.space.distance(cloud[:, None], cloud), w @ w
