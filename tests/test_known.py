@@ -377,6 +377,21 @@ def test_a_stack_of_chains_is_known_on_every_space(space):
     assert he.gess(found, time=0.1) == pytest.approx(he.gess(stack.reshape(-1, width), space=space, time=0.1))
 
 
+def test_a_data_array_keeps_its_chains_in_any_order_and_stacked():
+    """Of those that were stacked the chains were forgotten."""
+    xarray = pytest.importorskip("xarray")
+    draws = he.samplers.uniform(120, rng=0).reshape(4, 30, 3)
+    array = xarray.DataArray(draws, dims=("chain", "draw", "k"), coords={"chain": range(4), "draw": range(30)})
+    stacked = array.stack(sample=("chain", "draw"))
+    expected = he.chain_ess(draws, angles=[60]).ess
+    for points in (array, array.transpose("draw", "chain", "k"), stacked, stacked.transpose("sample", "k")):
+        found = he.Measure(points)
+        assert (found.n, found.known.kind, found.known.chains) == (120, "chains", 4)
+        np.testing.assert_allclose(he.chain_ess(found, angles=[60]).ess, expected)
+    for points in (array[:, :, 0], stacked[0]):
+        assert he.Measure(points, space=he.Circle()).known.chains == 4
+
+
 @pytest.mark.parametrize("column", ["lp__", "minuslogpost"])
 def test_rows_of_samplers_are_asked_about_as_draws_of_chains(tmp_path, column):
     """CSV of Stan and of Cobaya has no column of chains; two chains of one law differed with p = 0.002."""

@@ -29,7 +29,7 @@ from .table import Columns, Table, refuse_doubles
 from .units import angle_word
 from .unnamed import with_axes
 from .variables import Variable
-from .xarrays import grid_of_array, table_of_dataset
+from .xarrays import chains_of_array, grid_of_array, table_of_dataset
 
 
 def frame_table(obj: Any) -> Table | None:
@@ -88,7 +88,7 @@ def _table(obj: Any) -> Table | None:
     if package == "xarray" and hasattr(obj, "data_vars"):
         return table_of_dataset(obj)
     if package == "xarray" and hasattr(obj, "to_dataset"):
-        return grid_of_array(obj)
+        return grid_of_array(obj) or chains_of_array(obj)
     return None
 
 

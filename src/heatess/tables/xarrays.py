@@ -25,6 +25,17 @@ def grid_of_array(array: Any) -> Grid | None:
     return Grid("the data array", variables) if is_grid(variables) else None
 
 
+def chains_of_array(array: Any) -> Table | None:
+    """A data array whose chains its shape does not tell: samples that were stacked, draws before chains, or numbers."""
+    dims, names = tuple(array.dims), {"chain", "draw"}
+    if not names <= set(array.coords) | set(dims) or not ("sample" in dims or names <= set(dims)):
+        return None
+    if dims[:2] == ("chain", "draw") and len(dims) > 2:
+        return None
+    name = array.name if isinstance(array.name, str) and array.name not in array.coords else "values"
+    return table_of_dataset(array.to_dataset(name=name))
+
+
 def _variables(dataset: Any) -> dict[str, Variable]:
     """The arrays of a dataset, which are read when they are asked for."""
 
