@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from .errors import InputError, InputTypeError, shown
+from .errors import InputError, InputTypeError, Message, shown
 from .known import Known
 
 
@@ -125,6 +125,8 @@ def _tuple(hint: Any, value: Any, name: str, space: Any) -> tuple[Any, ...]:
 
 def _single(kind: Any, value: Any, name: str) -> Any:
     """A number, where null stands for nan, or a word."""
+    if kind is Message:
+        return Message(_single(str, value, name))
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind is float:
         if value is not None and not number:

@@ -61,7 +61,7 @@ class Choice(NamedTuple):
     lower: float  #: the least and the largest time within one standard error of the minimum
     upper: float
     uniform: bool  #: whether no scale is clearly better than the uniform density
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
 
 
 def choose(measure: Measure, rtol: float) -> Choice:

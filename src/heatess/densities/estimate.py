@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import is_dask
-from ..base.errors import InputError, PrecisionError
+from ..base.errors import InputError, Message, PrecisionError
 from ..base.progress import told
 from ..measures import scales
 from ..measures.measure import Measure
@@ -101,7 +101,8 @@ def density(
     if measure.known.kind == "cells" and measure.known.cell is not None:
         cell, own = measure.known.cell, measure.space
         at = scales.resolve(own, angles=cell) if own.angular else scales.resolve(own, times=cell**2 / 8)
-        return _at_scale(measure, at, ("cells of a map or grid, smoothed at the size of a cell",), rtol)
+        note = Message("cells of a map or grid, smoothed at the size of a cell")
+        return _at_scale(measure, at, (note,), rtol)
     return _chosen(measure, choose(measure, rtol), rtol)
 
 
@@ -112,7 +113,7 @@ def _chosen(measure: Measure | Sums, found: Choice, rtol: float) -> Density:
     return Density(found.time, chosen, *curve, lower, upper, found.notes, measure, rtol)
 
 
-def _at_scale(measure: Measure | Sums, at: scales.Scales, notes: tuple[str, ...], rtol: float) -> Density:
+def _at_scale(measure: Measure | Sums, at: scales.Scales, notes: tuple[Message, ...], rtol: float) -> Density:
     angle = float(at.angles[0])
     return Density(float(at.times[0]), angle, np.empty(0), np.empty(0), angle, angle, notes, measure, rtol)
 

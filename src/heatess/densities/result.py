@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray, generator, one_of, whole
 from ..base.directions import EARTH_RADIUS_KM
-from ..base.errors import InputError
+from ..base.errors import InputError, Message
 from ..base.files import atomic_path, check_writable
 from ..base.known import Known
 from ..base.results import Result
@@ -77,7 +77,7 @@ class Density(Result):
     cv: FloatArray
     scale_lower: float
     scale_upper: float
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
     measure: Measure | Sums
     rtol: float
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import FloatArray
-from ..base.errors import InputError, KindError
+from ..base.errors import InputError, KindError, Message
 from ..base.results import Result
 from ..measures import scales
 from ..measures.measure import Measure
@@ -68,7 +68,7 @@ class Comparison(Result):
     shared: FloatArray
     test: TwoSampleTest | None
     names: tuple[str, str]
-    no_test: str = ""
+    no_test: Message = Message("")  # noqa: RUF009
 
     schema: ClassVar[str] = "heatess.comparison/1"
     columns: ClassVar[tuple[str, ...]] = (
@@ -200,7 +200,7 @@ def compare(
     one, other = measures_of(a, b, space, weights, log_weights, called)
     given = angles, times, resolutions
     how: dict[str, Any] = {"weights_are": weights_are, "draws": draws, "rng": rng, "rtol": rtol, "progress": progress}
-    test, reason = None, ""
+    test, reason = None, Message("")
     try:
         test = tested(one, other, given, called, chains=chains, **how)
         at = test.times

@@ -92,7 +92,7 @@ class PopulationProfile(scales.OverScales):
     pareto_k: float
     weights_are: WeightsAre
     resolution_limit: float
-    withheld: str | None
+    withheld: Message | None
     space: Space
     _resolutions: FloatArray | None = field(default=None)
 

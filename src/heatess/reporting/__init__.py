@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import one_of
-from ..base.errors import CalibrationWarning, InputError, InputTypeError, message_of, shown, warn
+from ..base.errors import CalibrationWarning, InputError, InputTypeError, Message, message_of, shown, warn
 from ..base.files import AnyPath, atomic_path
 from ..base.progress import told
 from ..base.version import __version__
@@ -145,7 +145,7 @@ def page_of(
     from .page import render
 
     if comparison is not None and comparison.no_test:
-        comparison = replace(comparison, no_test=spelled(comparison.no_test))
+        comparison = replace(comparison, no_test=Message(spelled(comparison.no_test)))
     with _kept_warnings() as heard:
         profiles = _at_round_scales(profiled, comparison, rtol)
         entries = [
