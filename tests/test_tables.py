@@ -43,6 +43,8 @@ def refused(source, **reading) -> str:
         (["latitude_deg", "longitude_deg"], LonLat, ["longitude_deg", "latitude_deg"]),
         (["lng", "lat", "population"], LonLat, ["lng", "lat"]),
         (["RAJ2000", "DEJ2000", "mag"], RaDec, ["RAJ2000", "DEJ2000"]),
+        (["RAJ2000", "DEJ2000", "RADEG", "DEDEG"], RaDec, ["RADEG", "DEDEG"]),
+        (["RAICRS", "DEICRS", "pmRA", "pmDE"], RaDec, ["RAICRS", "DEICRS"]),
         (["rightascension", "declination"], RaDec, ["rightascension", "declination"]),
         (["dir_dec", "dir_inc", "site"], DecInc, ["dir_dec", "dir_inc"]),
         (["dec", "inc"], DecInc, ["dec", "inc"]),

@@ -123,8 +123,8 @@ class RaDec(LonLat):
 
     roles, about, frame = ("ra", "dec"), "sky", "icrs"
     names = (
-        ("ra", "rightascension", "right_ascension", "raj2000", "ra_deg", "ra_icrs", "raicrs", "radeg"),
-        ("dec", "declination", "dej2000", "decj2000", "dec_deg", "dec_icrs", "de_icrs", "deicrs", "de", "dedeg"),
+        ("ra", "rightascension", "right_ascension", "raj2000", "ra_deg", "ra_icrs", "raicrs"),
+        ("dec", "declination", "de", "dej2000", "decj2000", "dec_deg", "dec_icrs", "de_icrs", "deicrs"),
     )
 
     @property
