@@ -228,7 +228,7 @@ def test_eigenpairs_by_a_smoothing_polynomial(monkeypatch):
     assert (np.abs(found.overlap / known.overlap - 1) <= found.error - mesh.discretisation_error(times)).all()
     monkeypatch.setattr(subspace, "MOST_ENTRIES", 1e5)
     other = he.Mesh(vertices, faces)
-    with pytest.raises(he.CostError, match="give coarser scales"):
+    with pytest.raises(he.PrecisionError, match="more than fit in memory; give coarser scales"):
         other.eigenpairs(mesh.check([0]), 0.01)
 
 

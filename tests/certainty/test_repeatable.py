@@ -67,7 +67,7 @@ def test_threads_change_nothing_in_a_transform_of_ours_and_far_less_than_the_err
 
 @pytest.mark.parametrize("n", [1, 399, 400, 511, 512, 1024, 3000, 10**6])
 def test_lanes_are_a_power_of_two_and_no_more_than_there_may_be(n):
-    from heatess.engines.pairs import lanes_for
+    from heatess.engines.tiles import lanes_for
 
     lanes = lanes_for(n, 64)
     assert lanes in (1, 2, 4, 8, 16, 32, 64)

@@ -61,7 +61,7 @@ class Loop:
         return np.stack(found) if found else np.empty((0, 0, 0))
 
     def add(
-        self, points: FloatArray, columns: FloatArray, weights: FloatArray, tile: tuple[slice, slice], sums: FloatArray
+        self, points: FloatArray, columns: FloatArray, weights: FloatArray, tile: tuple[slice, ...], sums: FloatArray
     ) -> None:
         """Add to *sums*, shape (times, 2), all pairs i < j of a tile of the triangle, twice; *columns* are all."""
         rows, others = tile

@@ -19,7 +19,7 @@ from ..engines import spectral
 from ..measures.measure import Measure
 from ..spaces.sphere import Sphere
 from ..transforms.orbits import multiplied
-from ..transforms.poles import pole_coefficients, vector_sums
+from ..transforms.poles import pole_sums
 from .result import Density
 from .smoothing import Sums
 
@@ -157,23 +157,13 @@ def _of_levels(
     """Sums on the sphere from the coefficients on the rotations."""
     own, sphere = density.measure, Sphere(2)
     transform: WignerTransform | Any = density.space.level_transform
-    epsilon = spectral.accuracy(density.rtol)
     if isinstance(own, Sums):
         coefficients = own.coefficients
     else:
-        threads = spectral.threads_for(own.n, degree)
-        coefficients = transform.coefficients(own.points, own.weights, degree, epsilon, threads)
+        coefficients = spectral.coefficients_of(own, transform, degree, density.rtol)
     harmonic = sphere.level_transform
     if harmonic is None:
         raise TypeError("the sphere has a transform to levels")
-    of_direction = harmonic.coefficients(direction[None], np.ones(1), degree, 1e-13, 1)
-    found = pole_coefficients(transform.of_rotations(coefficients), of_direction, inverse=inverse)
-    if antipodal:
-        found[1::2] = 0
-    axes, half = np.eye(3), math.sqrt(0.5)
-    between = half * (axes + np.roll(axes, -1, axis=0))
-    first, second = np.eye(int(degree) + 1)[1:3]
-    places = np.concatenate([axes, between])
-    values = [harmonic.synthesis(found, shares, places, 1e-13, 1) for shares in (first, second)]
-    low = vector_sums(values[0][:3], values[1][3:], values[1][:3])
+    whole = transform.of_rotations(coefficients)
+    found, low = pole_sums(whole, harmonic, direction, degree, inverse=inverse, antipodal=antipodal)
     return Sums(sphere, own.n, own.ess, known, harmonic, degree, found, low)

@@ -250,6 +250,10 @@ class Costed(ABC):
         """What the plan compares: the seconds, unless an answer is worth more or less than they say."""
         return self.seconds(first, end)
 
+    def too_long(self, wait: str) -> str | None:
+        """What to do about an answer that would take *wait*, where the offer knows it better than who asks."""
+        return None
+
 
 class Offer(Costed):
     """An offer of heat sums; it keeps what it works out for them."""

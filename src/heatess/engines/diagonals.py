@@ -16,11 +16,15 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import share_out, slices, thread_count
+from ..spaces.capabilities import Modes
 from ..spaces.flow import Flow, LocalRuns
 from .base import Question
 
 #: Eigenpairs that are found in so many seconds are found: once there, they serve every later call.
 SOON = 2.0
+
+#: Where there are runs, eigenpairs that take more seconds, or of more nodes, are not waited for.
+LONG, FEW_NODES = 120.0, 300_000
 
 #: Seconds of one entry of a sparse matrix in a product, and of one entry of the vectors in a step.
 PER_ENTRY, PER_NODE = 0.8e-9, 4e-9
@@ -238,10 +242,18 @@ def _lengthened(
     return runs
 
 
+def eigenpair_seconds(modes: Modes, time: float) -> float:
+    """Of the eigenpairs for *time* where there are runs in place of them; inf if they are not waited for."""
+    if modes.node_count > FEW_NODES or not modes.serves(time):
+        return math.inf
+    seconds = modes.seconds(time)
+    return seconds if seconds <= LONG else math.inf
+
+
 def runs_are_sooner(question: Question, at: NDArray[Any]) -> bool:
     """Whether runs give a potential at points *at* sooner than eigenpairs, which serve later calls too."""
     space, time = question.measure.space, float(question.times[0])
-    if space.flow is None or space.modes is None or (eigenpairs := space.modes.seconds(time)) < SOON:
+    if space.flow is None or space.modes is None or (eigenpairs := eigenpair_seconds(space.modes, time)) < SOON:
         return False
     points = question.measure.points
     few = points[:: max(1, len(points) // 4)]

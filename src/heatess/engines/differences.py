@@ -6,6 +6,7 @@ The two share no place, and all but the first work out half of their difference,
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -22,9 +23,9 @@ from ..transforms.base import Coefficients, LowSums, Spectrum, Transform
 from ..transforms.levels import LevelSpectrum
 from .base import Difference, DifferenceOffer, DifferenceQuestion, Engine, Offer, Question
 from .centred import log_excess
-from .diagonals import SOON
+from .diagonals import SOON, eigenpair_seconds
 from .energies import Energies, blur_of
-from .modes import BLOCK_ENTRIES, SUM_ROUNDING, share_missing
+from .modes import BLOCK_ENTRIES, SUM_ROUNDING, OfModes, share_missing
 from .runs import log_energy, rounding_of
 from .spectral import AGAIN, Spectral, accuracy, threads_for
 
@@ -165,24 +166,29 @@ def _spectrum(
     return transform.spectrum(coefficients, low_sums, degree, epsilon, rtol)
 
 
-class ModesDifference(DifferenceOffer):
+@dataclass(frozen=True, eq=False)
+class ModesDifference(OfModes, DifferenceOffer):
     """From half the difference of the sums of eigenfunctions, where these are soon found or there is no other way."""
 
-    name, rank = "spectral", 1
-
-    def __init__(self, question: DifferenceQuestion, modes: Modes) -> None:
-        self._question, self._modes = question, modes
+    question: DifferenceQuestion
+    modes: Modes
+    rank = 1
 
     def seconds(self, first: int, end: int) -> float:
         """Of the eigenpairs."""
-        seconds = self._modes.seconds(float(self._question.times[first]))
-        if self._question.measure.space.flow is None:
-            return min(seconds, 1.0)  # there is no other way: the space refuses what takes too long
-        return 0.0 if seconds <= SOON else math.inf
+        if self.question.measure.space.flow is None:
+            return super().seconds(first, end)
+        return 0.0 if eigenpair_seconds(self.modes, float(self.question.times[first])) <= SOON else math.inf
+
+    def cost(self, first: int, end: int) -> float:
+        """A little where there is no other way: powers of both are as good where they are certain enough."""
+        return (
+            min(self.seconds(first, end), 1.0) if self.question.measure.space.flow is None else self.seconds(first, end)
+        )
 
     def run(self, part: slice, progress: Progress) -> Difference:
         """With the share of MMD^2 in the eigenpairs left out, at most."""
-        question, modes, times = self._question, self._modes, self._question.times[part]
+        question, modes, times = self.question, self.modes, self.question.times[part]
         pairs = modes.resolved(float(times[0]))
         values, rounding = pairs.values, pairs.rounding
         size = BLOCK_ENTRIES // len(values) + 1

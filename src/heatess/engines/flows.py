@@ -42,6 +42,7 @@ from .base import (
     Question,
 )
 from .diagonals import (
+    FEW_NODES,
     LOOKS,
     MOST_STEPS,
     PER_ENTRY,
@@ -50,6 +51,7 @@ from .diagonals import (
     SOON,
     Plan,
     diagonals,
+    eigenpair_seconds,
     runs_are_sooner,
     steps_for,
 )
@@ -73,9 +75,6 @@ VAGUE = 600.0
 
 #: Error of gESS, beyond that of the mesh, from which there is a warning.
 DOUBT = 1e-3
-
-#: Nodes up to which eigenpairs can be waited for.
-FEW_NODES = 300_000
 
 #: Seconds of a step of a run however few the nodes.
 PER_STEP = 1e-5
@@ -162,7 +161,7 @@ class FlowOffer(Offer):
 
     @cached_property
     def _budget(self) -> float:
-        known = math.isfinite(self.modes.seconds(float(self.question.times[-1])))
+        known = math.isfinite(eigenpair_seconds(self.modes, float(self.question.times[-1])))
         return BUDGET if known else BUDGET_ALONE
 
     def seconds(self, first: int, end: int) -> float:
@@ -365,7 +364,7 @@ def density(measure: Measure, time: float, at: Any) -> FloatArray:
     space = measure.space
     if space.modes is None:
         raise TypeError("this space is not known by its nodes")
-    if space.flow is None or space.modes.seconds(time / 2) < SOON:
+    if space.flow is None or eigenpair_seconds(space.modes, time / 2) < SOON:
         return density_of_modes(measure, space.modes, time, at)
     refuse_finer(Question(measure, np.array([time / 2]), 1.0), space.modes)
     start = space.modes.functionals(measure.points).T @ measure.weights

@@ -14,7 +14,7 @@ from ..spaces.capabilities import Modes, ZonalPairs
 from ..transforms.base import Coefficients, Transform
 from ..transforms.levels import LevelTransform
 from .base import FormsOffer, LevelFormsQuestion, Levels, LevelsOffer, LevelsQuestion, most_levels
-from .modes import BLOCK_ENTRIES
+from .modes import BLOCK_ENTRIES, OTHER
 from .pairs import level_seconds, pair_moments
 from .spectral import accuracy, column_forms, threads_for
 
@@ -105,8 +105,16 @@ class ModeLevels(LevelsOffer):
         self._question, self._modes = question, modes
 
     def seconds(self, first: int, end: int) -> float:
-        """There is no other way: the space refuses what takes too long."""
-        return 0.0
+        """Of the eigenpairs."""
+        return self._modes.seconds_lowest(self._question.count)
+
+    def too_long(self, wait: str) -> str:
+        """Of the eigenpairs."""
+        from .plan import PATIENCE
+
+        fewer = "a smaller max_degree, " if self._modes.seconds_lowest(1) <= PATIENCE else ""
+        what = f"{self._question.count:,} eigenpairs of {self._modes.node_count:,} nodes"
+        return f"{what} would take {wait}; give {fewer}{OTHER}"
 
     def run(self, part: slice, progress: Progress) -> Levels:
         """Block after block of atoms."""

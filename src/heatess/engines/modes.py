@@ -16,9 +16,10 @@ from ..base.errors import InputError, PrecisionError, PrecisionWarning, warn
 from ..base.progress import Progress
 from ..heat.sums import HeatSums, log_sum
 from ..measures.measure import Measure
-from ..spaces.capabilities import Modes
+from ..spaces.capabilities import Modes, Resolved
 from .base import (
     Answer,
+    Costed,
     DifferenceOffer,
     DifferenceQuestion,
     Engine,
@@ -32,7 +33,7 @@ from .base import (
     Potentials,
     Question,
 )
-from .diagonals import SOON, runs_are_sooner
+from .diagonals import SOON, eigenpair_seconds, runs_are_sooner
 from .energies import Energies, blur_of
 from .runs import Power
 
@@ -103,6 +104,26 @@ class Eigenmodes(Engine):
         return None if modes is None else ModeLevels(question, modes)
 
 
+#: What to do about eigenpairs that take too long, besides asking for fewer.
+OTHER = "a space of fewer nodes or with fewer links between them, or make it with modes= to wait for so many"
+
+
+def too_many(modes: Modes, time: float, wait: str) -> str:
+    """What to do about eigenpairs for *time* that would take *wait*."""
+    from .plan import PATIENCE
+
+    coarser = "coarser scales, " if modes.seconds(1e6 * time) <= PATIENCE else ""
+    return f"{modes.count(time):,} eigenpairs of {modes.node_count:,} nodes would take {wait}; give {coarser}{OTHER}"
+
+
+def resolved(modes: Modes, time: float) -> Resolved:
+    """The eigenpairs for *time*, or a `CostError`."""
+    from .plan import afford
+
+    afford(modes.seconds(time), lambda wait: too_many(modes, time, wait))
+    return modes.resolved(time)
+
+
 def refuse_finer(question: Question, modes: Modes) -> None:
     """A `PrecisionError` where a scale is finer than the space resolves."""
     finest, least = float(question.times[0]), modes.finest_time
@@ -115,8 +136,28 @@ def refuse_finer(question: Question, modes: Modes) -> None:
         )
 
 
+class OfModes(Costed):
+    """What offers by eigenpairs share."""
+
+    question: Question
+    modes: Modes
+    name = "spectral"
+
+    def seconds(self, first: int, end: int) -> float:
+        """Of the eigenpairs that the finest scale needs."""
+        return self.modes.seconds(float(self.question.times[first]))
+
+    def cost(self, first: int, end: int) -> float:
+        """Nothing, as there is no other way."""
+        return 0.0
+
+    def too_long(self, wait: str) -> str:
+        """What to do about the eigenpairs."""
+        return too_many(self.modes, float(self.question.times[0]), wait)
+
+
 @dataclass(frozen=True, eq=False)
-class ModesOffer(Offer):
+class ModesOffer(OfModes, Offer):
     """The full definition: with phi_r the eigenfunctions and k_i = sum_r exp(-2 lambda_r t) phi_r(x_i)^2,
 
     1 / gESS = sum_r exp(-2 lambda_r t) (sum_i w_i phi_r(x_i) / sqrt(k_i))^2,
@@ -125,7 +166,6 @@ class ModesOffer(Offer):
 
     question: Question
     modes: Modes
-    name = "spectral"
 
     def seconds(self, first: int, end: int) -> float:
         """Of the eigenpairs that the finest scale needs, and of the sums over them."""
@@ -137,7 +177,7 @@ class ModesOffer(Offer):
         """Little where eigenpairs, which serve later calls too, are soon found; nothing where there is no choice."""
         if self.question.measure.space.flow is None:
             return 0.0
-        seconds = self.modes.seconds(float(self.question.times[first]))
+        seconds = eigenpair_seconds(self.modes, float(self.question.times[first]))
         return PER_RANGE if seconds < SOON else seconds
 
     def run(self, part: slice, progress: Progress) -> Answer:
@@ -251,16 +291,11 @@ def share_left_out(space: Modes, rates: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class ModesForms(FormsOffer):
+class ModesForms(OfModes, FormsOffer):
     """sum_r exp(-2 (lambda_r - lambda_1) t) (sum_i v_i phi_r(x_i))^2 over the eigenfunctions but the constant."""
 
     question: FormsQuestion
     modes: Modes
-    name = "spectral"
-
-    def seconds(self, first: int, end: int) -> float:
-        """There is no other way."""
-        return 0.0
 
     def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
         """Block after block of points."""
@@ -274,16 +309,11 @@ class ModesForms(FormsOffer):
 
 
 @dataclass(frozen=True, eq=False)
-class ModesPotentials(PotentialOffer):
+class ModesPotentials(OfModes, PotentialOffer):
     """The error is known afterwards."""
 
     question: PotentialQuestion
     modes: Modes
-    name = "spectral"
-
-    def seconds(self, first: int, end: int) -> float:
-        """There is no other way."""
-        return 0.0
 
     def run(self, part: slice, progress: Progress) -> Potentials:
         """Scale after scale."""
@@ -322,7 +352,7 @@ def _potential(measure: Measure, modes: Modes, time: float, at: NDArray[Any]) ->
 def density(measure: Measure, modes: Modes, time: float, at: NDArray[Any]) -> FloatArray:
     """p_t(y) = sum_r exp(-lambda_r t) phi_r(y) sum_j w_j phi_r(x_j), the smoothed density at points *at*."""
     refuse_finer(Question(measure, np.array([time / 2]), 1.0), modes)
-    pairs = modes.resolved(time / 2)
+    pairs = resolved(modes, time / 2)
     decay = np.exp(-time * pairs.values)
     return _synthesis(pairs.at, decay * _total(pairs.at, measure, len(decay)), at)
 

@@ -14,8 +14,8 @@ from ..measures.measure import Measure, distinct_rows
 from ..spaces.base import Space
 from ..spaces.capabilities import OverlapsOfTime, PairKernel
 from . import plan
-from .diagonals import SOON, diagonals
-from .modes import BLOCK_ENTRIES
+from .diagonals import SOON, diagonals, eigenpair_seconds
+from .modes import BLOCK_ENTRIES, resolved
 
 #: Pairs worked out at once.
 BLOCK_PAIRS = 2**20
@@ -28,7 +28,7 @@ def features(space: Space, points: NDArray[Any], time: float) -> FloatArray:
     """Vectors whose inner products are the overlaps s_t on a space of nodes, shape (n, modes)."""
     if space.modes is None:
         raise TypeError("this space is not known by its nodes")
-    pairs = space.modes.resolved(time)
+    pairs = resolved(space.modes, time)
     scaled = pairs.at(points) * np.exp(-time * pairs.values)
     return np.asarray(scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None])
 
@@ -103,8 +103,8 @@ def own_kernels(space: Space, points: NDArray[Any], halves: FloatArray) -> Float
         logs = [log_kernel_at_zero(space, 2 * half) for half in halves.tolist()]
         return np.broadcast_to(np.exp(logs), (len(points), len(halves)))
     finest = float(halves.min())
-    if space.flow is None or space.modes.seconds(finest) < SOON:
-        pairs = space.modes.resolved(finest)
+    if space.flow is None or eigenpair_seconds(space.modes, finest) < SOON:
+        pairs = resolved(space.modes, finest)
         return np.asarray(np.square(pairs.at(points)) @ np.exp(-2 * np.multiply.outer(pairs.values, halves)))
     starts, tolerance = space.modes.functionals(points), np.full(len(halves), 1e-4)
     found = diagonals(space.flow, starts, halves, tolerance, BUDGET)
@@ -116,7 +116,7 @@ def squares(measure: Measure, time: float, points: NDArray[Any]) -> FloatArray:
     """sum_i w_i^2 k_t(y, x_i)^2 at checked points y, pair by pair."""
     space, found = measure.space, np.zeros(len(points))
     if space.modes is not None:
-        pairs = space.modes.resolved(time / 2)
+        pairs = resolved(space.modes, time / 2)
         decay = np.exp(-time * pairs.values)
         for rows in slices(measure.n, BLOCK_PAIRS // max(len(points), len(decay)) + 1):
             kernels = (pairs.at(points) * decay) @ pairs.at(measure.points[rows]).T

@@ -97,7 +97,7 @@ def _forms(
             found = np.einsum("ij,ij->j", columns[rows], form @ columns[others])
             total[lane, k] += found if rows == others else 2 * found
 
-    over_tiles(len(points), add, size=TILE, lanes=LANES, parallel=kernel.parallel, progress=progress)
+    over_tiles(len(points), add, progress, size=TILE, lanes=LANES, parallel=kernel.parallel)
     return np.asarray(total.sum(axis=0).T)
 
 
@@ -170,7 +170,7 @@ def _at_atoms(
                 twice = 1.0 if rows == columns else 2.0
                 squares[lane, k] += twice * (w[rows] ** 2 @ np.square(values, out=values) @ w[columns] ** 2)
 
-    over_tiles(n, add, size=SMALL_TILE, lanes=lanes, parallel=kernel.parallel, progress=progress)
+    over_tiles(n, add, progress, size=SMALL_TILE, lanes=lanes, parallel=kernel.parallel)
     total = found.sum(axis=0)
     total += w  # each atom with itself
     error = float(kernel.errors(times, np.full(len(times), 1 / measure.ess)).max())

@@ -8,14 +8,12 @@ scales too. Elsewhere overlaps are summed tile by tile at each scale.
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from ..base.arrays import EPS, FloatArray
-from ..base.blocks import in_lanes, map_rows, one_blas_thread, slices, thread_count
 from ..base.errors import InputError, PrecisionError
 from ..base.progress import Progress
 from ..heat.lookup import LoopFactor
@@ -45,16 +43,10 @@ from .neighbours import LEAST_RTOL, NeighboursOffer, sum_cells
 from .pair_columns import PairForms, PairLevelForms, PairPotentials
 from .single import BIN_ERROR, Plan, SingleRows, certain, planned
 from .single import TILE as SINGLE_TILE
-from .tiles import TILE, tiles
+from .tiles import TILE, lanes_for, over_tiles
 
 #: Rows of a tile where each scale is summed on its own: several arrays of its square should stay in cache.
 SMALL_TILE = 128
-
-#: Tiles between two steps of a progress bar, at most, and steps that a bar should have.
-BATCH, MOVES = 64, 50
-
-#: Tiles whose overlaps are added up before they go to the others': by few enough threads can share a batch.
-ADDED = 4
 
 #: Separations are gathered in bins, which are good to ten digits only, where overlaps one by one take longer than this.
 FEW_SECONDS = 5e-3
@@ -205,35 +197,25 @@ def level_seconds(n: int, kernel: ZonalPairs, count: int) -> float:
     return min(few, _START + pairs * (_PAIR + _PRODUCT * kernel.width) + 2e-8 * count**2)
 
 
-def lanes_for(n: int, most: int) -> int:
-    """Into how many sums the tiles of n atoms go: a power of two that does not depend on the threads."""
-    return 1 if n < 400 else min(most, 1 << max(1, (n // 512).bit_length() - 1))
-
-
 def pair_moments(
     measure: Measure, kernel: ZonalPairs, count: int, rtol: float, progress: Progress, single: Plan | None = None
 ) -> LevelMoments:
     """b_0, ..., b_{count-1} as sums over pairs of atoms, the lowest certain even when they nearly vanish."""
     support = measure.support()
     lanes = lanes_for(support.n, lanes_that_fit(count))
-    threads = min(lanes, thread_count())
     sums = CosineSums(count, support.n**2 // 2, lanes, 8 if single is None else 4)
     few = None if single is None else SingleRows(support, kernel, single.pieces, lanes)
     size = TILE if single is None else SINGLE_TILE
     size = size if support.n > 4 * TILE else max(128, -(-support.n // (4 if lanes > 1 else 2)))
-    work = list(tiles(support.n, size))
 
-    def add(lane: int, tile: tuple[slice, slice]) -> None:
+    def add(lane: int, rows: slice, columns: slice) -> None:
         if few is None:
-            add_tile(sums, kernel, (support, tile[0]), (support, tile[1]), lane)
+            add_tile(sums, kernel, (support, rows), (support, columns), lane)
             return
-        left, right = (support.weights[rows] for rows in tile)
-        sums.add_single(few.cosines(*tile, lane), left if tile[0] == tile[1] else 2 * left, right, lane)
+        left, right = support.weights[rows], support.weights[columns]
+        sums.add_single(few.cosines(rows, columns, lane), left if rows == columns else 2 * left, right, lane)
 
-    with one_blas_thread() if lanes > 1 else nullcontext():  # idle BLAS threads would spin against our own
-        together = lanes * min(BATCH, len(work) // (MOVES * lanes) + 1)
-        for batch in progress.track([work[part] for part in slices(len(work), together)], "pairs"):
-            in_lanes(batch, add, lanes, threads)
+    over_tiles(support.n, add, progress, size=size, lanes=lanes)
     moments = moments_of_cosines(kernel.series, sums.values())
     low = measure.space.low_moments
     if single is not None:
@@ -300,15 +282,12 @@ class SeparationOffer(Offer):
         # However coarse the scale, overlaps on a curved space change within its radius of curvature, which is one.
         moments = TileMoments(COINCIDENT * min(math.sqrt(8 * float(times.min())), 1.0), lanes)
 
-        def add(lane: int, tile: tuple[slice, slice]) -> None:
-            rows, columns = tile
+        def add(lane: int, rows: slice, columns: slice) -> None:
             twice = 1.0 if rows == columns else 2.0
             apart = separations(atoms.points[rows], atoms.points[columns])
             moments.add(lane, apart, twice * atoms.weights[rows], atoms.weights[columns])
 
-        work = list(tiles(atoms.n, SMALL_TILE))
-        for batch in progress.track([work[part] for part in slices(len(work), BATCH * lanes)], "pairs"):
-            in_lanes(batch, add, lanes, thread_count())
+        over_tiles(atoms.n, add, progress, size=SMALL_TILE, lanes=lanes)
         total = moments.total()
         found = np.empty((2, len(times)))
         for k, time in enumerate(times):
@@ -342,18 +321,14 @@ class TileOffer(Offer):
         compact, factors = self.question.measure.space.compact, kernel.looped
         if factors and atoms.n >= FEW_ROWS:
             return Answer(_looped(atoms, kernel, factors, times, progress, compact))
-        total = np.zeros((4, len(times)))
-        work = list(tiles(atoms.n, SMALL_TILE))
-        for batch in progress.track(list(slices(len(work), BATCH)), "pairs"):
+        lanes = lanes_for(atoms.n, 8)
+        found = np.zeros((lanes, 4, len(times)))
 
-            def sums(places: slice, batch: slice = batch) -> FloatArray:
-                found = np.zeros((4, len(times)))
-                for rows, columns in work[batch][places]:
-                    _add_overlaps(found, atoms, kernel, times, rows, columns)
-                return found
+        def add(lane: int, rows: slice, columns: slice) -> None:
+            _add_overlaps(found[lane], atoms, kernel, times, rows, columns)
 
-            size = ADDED if kernel.parallel else BATCH
-            total += sum(map_rows(sums, batch.stop - batch.start, size))
+        over_tiles(atoms.n, add, progress, size=SMALL_TILE, lanes=lanes, parallel=kernel.parallel)
+        total = found.sum(axis=0)
         return Answer(_tile_sums(compact, kernel, times, total, kernel.errors(times, total[0])))
 
 
@@ -369,12 +344,11 @@ def _looped(
     columns = loop.columns(atoms.points)
     sums = np.zeros((lanes, len(times), 2))
 
-    def add(lane: int, tile: tuple[slice, slice]) -> None:
+    def add(lane: int, *tile: slice) -> None:
         loop.add(atoms.points, columns, atoms.weights, tile, sums[lane])
 
-    work = list(tiles(atoms.n, SMALL_TILE if atoms.n < 32 * SMALL_TILE else 4 * SMALL_TILE))
-    for batch in progress.track([work[part] for part in slices(len(work), BATCH * lanes)], "pairs"):
-        in_lanes(batch, add, lanes, thread_count())
+    size = SMALL_TILE if atoms.n < 32 * SMALL_TILE else 4 * SMALL_TILE
+    over_tiles(atoms.n, add, progress, size=size, lanes=lanes)
     value, change = sums.sum(axis=0).T
     value += np.where(near, loop.own(atoms.points), 1.0) * (atoms.weights @ atoms.weights)
     diagonal = np.exp(np.minimum(log_diagonal, 345.0))

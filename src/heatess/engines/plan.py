@@ -101,7 +101,7 @@ def plan(
     if seconds == math.inf:
         raise question.unserved()
     if method == "auto":
-        afford(seconds, question.too_long)
+        afford_steps(steps, seconds, question.too_long)
     return steps, seconds
 
 
@@ -135,6 +135,13 @@ def afford(seconds: float, words: Words) -> None:
     """A `CostError` for what would take longer than anybody waits, in the *words* of the caller."""
     if seconds > PATIENCE:
         refuse(words(f"about {in_time(seconds)} on two cores"), seconds)
+
+
+def afford_steps(steps: Sequence[Step[C]], seconds: float, words: Words) -> None:
+    """The same for the steps of a plan, in the words of the one that takes longest if it has its own."""
+    if seconds > PATIENCE:
+        longest = max(steps, key=lambda step: step.offer.seconds(step.part.start, step.part.stop)).offer
+        afford(seconds, lambda wait: longest.too_long(wait) or words(wait))
 
 
 def refuse(message: str, seconds: float | None = None) -> NoReturn:

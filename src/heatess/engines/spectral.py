@@ -148,6 +148,12 @@ def threads_for(n: int, degree: float) -> int:
     return 1 if n * 64 + (degree + 1) ** 3 < 6_000_000 else thread_count()
 
 
+def coefficients_of(measure: Measure, transform: Transform, degree: float, rtol: float) -> Coefficients:
+    """Those of a measure, good enough for gESS to *rtol*."""
+    how = accuracy(rtol), threads_for(measure.n, degree)
+    return transform.coefficients(measure.points, np.ascontiguousarray(measure.weights), degree, *how)
+
+
 class SpectralOffer(Offer):
     """One transform, to the degree that the finest scale needs, serves all coarser ones."""
 
@@ -277,8 +283,7 @@ class SpectralPotentials(PotentialOffer):
             raise Spectral().refusal(question)
         measure, transform, epsilon = question.measure, self._transform, accuracy(question.rtol)
         w, at = np.ascontiguousarray(measure.weights), question.places
-        how = epsilon, threads_for(measure.n, degree)
-        degree, found = self._coefficients(w, degree, *how)
+        degree, found = self._coefficients(degree)
         plain = found if not question.centred else transform.without_mean(found)
         values = transform.potentials(plain, degree, times, at, epsilon, threads_for(len(at), degree))
         if not question.centred:
@@ -286,16 +291,17 @@ class SpectralPotentials(PotentialOffer):
         diagonal, own = diagonal_of(measure, times, question.rtol), float(w @ w)
         values /= diagonal.rest[:, None]
         if float(np.ptp(w)) > 0:
+            how = epsilon, threads_for(measure.n, degree)
             found = transform.coefficients(measure.points, w * w / own, degree, *how)
         total, single = transform.square_sums(found, degree, times, diagonal.log_excess)
         return Potentials(values, self.error, own**2 * total - float((w * w) @ (w * w)) * single)
 
-    def _coefficients(self, w: FloatArray, degree: float, epsilon: float, threads: int) -> tuple[float, Coefficients]:
+    def _coefficients(self, degree: float) -> tuple[float, Coefficients]:
         """To this degree, or to a higher one that is known already."""
-        kept, measure = self._question.kept or Kept(), self._question.measure
+        question, kept = self._question, self._question.kept or Kept()
         if kept.coefficients is None or kept.degree < degree:
             kept.degree = degree
-            kept.coefficients = self._transform.coefficients(measure.points, w, degree, epsilon, threads)
+            kept.coefficients = coefficients_of(question.measure, self._transform, degree, question.rtol)
         return kept.degree, kept.coefficients
 
 
@@ -307,6 +313,5 @@ def quick_overlap(measure: Measure, time: float, rtol: float) -> float | None:
     degree = transform.degree_for(time, measure.ess, rtol, mmd2=False)
     if degree is None or transform.seconds(measure.n, degree) > QUICK + 6e-8 * measure.n:
         return None
-    threads = threads_for(measure.n, degree)
-    found = transform.coefficients(measure.points, measure.weights, degree, accuracy(rtol), threads)
+    found = coefficients_of(measure, transform, degree, rtol)
     return float(level_probabilities(transform.series, time, int(degree) + 1) @ transform.moments(found))

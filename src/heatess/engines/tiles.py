@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -17,8 +18,8 @@ from ..spaces.capabilities import ZonalPairs
 
 TILE = 1024
 
-#: Tiles of each lane between two steps of a progress bar.
-BATCH_TILES = 8
+#: Tiles of each lane between two steps of a progress bar, at most, and steps that a bar should have.
+BATCH_TILES, MOVES = 64, 50
 
 #: Values of a function at an array of distances, in a new array.
 OfDistance = Callable[[FloatArray], FloatArray]
@@ -32,16 +33,29 @@ def tiles(n: int, size: int = TILE) -> Iterator[tuple[slice, slice]]:
     return combinations_with_replacement(list(slices(n, size)), 2)
 
 
+def lanes_for(n: int, most: int) -> int:
+    """Into how many sums the tiles of n atoms go: a power of two that does not depend on the threads."""
+    return 1 if n < 400 else min(most, 1 << max(1, (n // 512).bit_length() - 1))
+
+
 def over_tiles(
-    n: int, add: Callable[[int, slice, slice], None], *, size: int, lanes: int, parallel: bool, progress: Progress
+    n: int,
+    add: Callable[[int, slice, slice], None],
+    progress: Progress,
+    *,
+    size: int = TILE,
+    lanes: int = 1,
+    parallel: bool = True,
 ) -> None:
     """Call `add(lane, rows, columns)` for every tile on and above the diagonal: the one loop over all pairs.
 
     Each lane has its tiles in order and sums of its own, so that the number of threads changes no digit.
     """
     work = list(tiles(n, size))
-    with one_blas_thread(), progress.meter(len(work), "pairs") as advance:  # idle BLAS threads would spin
-        for batch in slices(len(work), BATCH_TILES * lanes):
+    steps = min(BATCH_TILES, len(work) // (MOVES * lanes) + 1) if progress.shown else len(work)
+    alone = one_blas_thread() if lanes > 1 else nullcontext()  # idle BLAS threads would spin against our own
+    with alone, progress.meter(len(work), "pairs") as advance:
+        for batch in slices(len(work), lanes * steps):
             in_lanes(work[batch], lambda lane, tile: add(lane, *tile), lanes, thread_count() if parallel else 1)
             advance(batch.stop - batch.start)
 
@@ -74,7 +88,8 @@ def close_pairs(
 def distance_sums(atoms: Measure, kernel: ZonalPairs, functions: Sequence[OfDistance]) -> FloatArray:
     """sum w_i w_j f(d(x_i, x_j)) over all pairs i != j, for each function f."""
     total = np.zeros(len(functions))
-    for rows, columns in tiles(atoms.n):
+
+    def add(_: int, rows: slice, columns: slice) -> None:
         distances = kernel.distances(kernel.rows(atoms.points, rows), kernel.rows(atoms.points, columns))
         for k, function in enumerate(functions):
             values = function(distances)
@@ -82,6 +97,8 @@ def distance_sums(atoms: Measure, kernel: ZonalPairs, functions: Sequence[OfDist
                 np.fill_diagonal(values, 0.0)
             share = atoms.weights[rows] @ values @ atoms.weights[columns]
             total[k] += share if rows == columns else 2 * share
+
+    over_tiles(atoms.n, add, Progress(False))
     return total
 
 

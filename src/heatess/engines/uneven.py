@@ -21,7 +21,7 @@ from ..spaces.base import Space
 from ..spaces.capabilities import Modes, Resolved
 from ..spaces.flow import Flow
 from .energies import Energies, blur_of
-from .modes import BLOCK_ENTRIES, SUM_ROUNDING, share_left_out
+from .modes import BLOCK_ENTRIES, SUM_ROUNDING, resolved, share_left_out
 from .runs import log_energy, rounding_of
 
 #: Two measures whose weights differ by rounding alone are no farther apart than this.
@@ -68,7 +68,7 @@ def squared_apart(space: Space, points: NDArray[Any], differences: FloatArray, t
         raise TypeError("this space is not known by its nodes")
     if not len(points):
         return NOTHING**2
-    pairs = modes.resolved(time)
+    pairs = resolved(modes, time)
     rate = 2 * time * pairs.values[None, :]
     left_out = float(share_left_out(modes, rate)[0]) / 2 if space.certified else 0.0
     found = Scaled.of(points, differences, pairs, left_out, time)

@@ -457,13 +457,19 @@ class Modes(Protocol):
         """Eigenpairs that suffice at *time* and above, orthonormal for the normalised volume; the first is (0, 1)."""
 
     def lowest(self, count: int) -> Resolved:
-        """The *count* lowest eigenpairs, or all there are if they are fewer; refused if they cannot be found."""
+        """The *count* lowest eigenpairs, or all there are if they are fewer; an `InputError` if they are too many."""
 
     def discretisation_error(self, times: FloatArray) -> FloatArray:
         """Estimated relative error of gESS at each time from the eigenpairs themselves not being exact."""
 
     def seconds(self, time: float) -> float:
-        """Rough seconds that eigenpairs for *time* take; none if they are known, infinite if they are refused."""
+        """Rough seconds that eigenpairs for *time* take; none if they are known or were asked for by their number."""
+
+    def seconds_lowest(self, count: int) -> float:
+        """The same for the *count* lowest."""
+
+    def serves(self, time: float) -> bool:
+        """Whether the eigenpairs for *time* are not more than can be found."""
 
     def count(self, time: float) -> int:
         """About how many eigenpairs `resolved` has at *time*."""

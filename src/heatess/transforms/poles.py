@@ -9,14 +9,39 @@ level by level, and heat on the rotations becomes heat on the sphere for the sam
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..base.arrays import FloatArray
 from .base import Coefficients
+from .levels import LevelTransform
 from .wigner import start
 
 
-def pole_coefficients(whole: Coefficients, of_direction: Coefficients, *, inverse: bool) -> Coefficients:
+def pole_sums(
+    whole: Coefficients,
+    harmonic: LevelTransform,
+    direction: FloatArray,
+    degree: float,
+    *,
+    inverse: bool,
+    antipodal: bool,
+) -> tuple[Coefficients, FloatArray]:
+    """Coefficients on the sphere of what a direction is turned into, or either end of it, and the sums of vectors."""
+    of_direction = harmonic.coefficients(direction[None], np.ones(1), degree, 1e-13, 1)
+    found = _pole_coefficients(whole, of_direction, inverse=inverse)
+    if antipodal:
+        found[1::2] = 0
+    axes = np.eye(3)
+    between = math.sqrt(0.5) * (axes + np.roll(axes, -1, axis=0))
+    first, second = np.eye(int(degree) + 1)[1:3]
+    places = np.concatenate([axes, between])
+    values = [harmonic.synthesis(found, shares, places, 1e-13, 1) for shares in (first, second)]
+    return found, _vector_sums(values[0][:3], values[1][3:], values[1][:3])
+
+
+def _pole_coefficients(whole: Coefficients, of_direction: Coefficients, *, inverse: bool) -> Coefficients:
     """Harmonics of R h from coefficients of R and harmonics of h, [l, m], m >= 0; of R^-1 h if *inverse*.
 
     *whole* has orders m >= 0 and all n, level after level, as `WignerTransform` has them.
@@ -41,7 +66,7 @@ def _all_orders(rows: Coefficients, level: int) -> Coefficients:
     return np.concatenate([below, rows])
 
 
-def vector_sums(at_axes: FloatArray, at_halves: FloatArray, second: FloatArray) -> FloatArray:
+def _vector_sums(at_axes: FloatArray, at_halves: FloatArray, second: FloatArray) -> FloatArray:
     """sum w x and sum w x x^T from sums of P_1 at the axes, and of P_2 at the axes and half way between them."""
     moments = np.diag((2 * second + 1) / 3)
     for value, (i, j) in zip(at_halves, ((0, 1), (1, 2), (0, 2)), strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -50,12 +49,11 @@ class Bands:
 
     Each band's number of eigenvalues is known beforehand by Sylvester's law of inertia, from the signs of the pivots of
     a factorisation, so none is missed. An eigenvalue that is repeated more often than a band holds, as on graphs with
-    many equal leaves, has its functions from a block of random ones and inverse iteration. *ask* is called before each
-    factorisation and may refuse it.
+    many equal leaves, has its functions from a block of random ones and inverse iteration.
     """
 
-    def __init__(self, matrix: Any, metric: Any, coupled: bool, ask: Callable[[], None]) -> None:
-        self._matrix, self._metric, self._coupled, self._ask = matrix, metric, coupled, ask
+    def __init__(self, matrix: Any, metric: Any, coupled: bool) -> None:
+        self._matrix, self._metric, self._coupled = matrix, metric, coupled
         self._size, self._scale = matrix.shape[0], float(matrix.diagonal().mean())
         self._rounding = _LEFT * math.sqrt(self._size) * circles(matrix)  # of eigenvalues
         self._counts: dict[float, int] = {}
@@ -87,7 +85,6 @@ class Bands:
         """
         from scipy.sparse.linalg import splu
 
-        self._ask()
         matrix, metric, order = self._ordered
         options: dict[str, Any] = {} if stable else {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
         for attempt in range(8):

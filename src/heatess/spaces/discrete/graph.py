@@ -159,7 +159,7 @@ class Graph(NodeSpace):
 
     def _limit(self, time: float) -> float:
         """The same for `SHARP` in place of `TAIL`, where so many can be found."""
-        if self.flow is None or not np.isfinite(self.seconds(time)):
+        if self.flow is None or not self.serves(time):
             return self.cutoff(time)
         return self._need(time)[0]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...base.arrays import EPS, FloatArray
 from ...base.blocks import slices
-from ...base.errors import CostError, PrecisionError
+from ...base.errors import PrecisionError
 from ...base.pool import apart
 from ...base.progress import announce
 from ..capabilities import Rounding
@@ -28,9 +28,8 @@ MOST_MODES = 4000  # more eigenpairs are refused: they would not fit in memory o
 DENSE = 1200  # matrices up to this size are diagonalised whole
 _LARGEST_DENSE = 8000  # and up to this size, where that is faster than factorisations that fill up
 _FILLED = 0.125  # as are matrices up to that size with so many links
-_LARGEST_SPARSE = 300_000  # and matrices above this one are not factorised, unless the number of eigenpairs is given
 _SMOOTH = 20_000  # coupled matrices above this size are solved without factors
-_PATIENCE = 120.0  # seconds, the longest estimate that is run unless the number of eigenpairs is given
+_COUNTED = 120.0  # seconds of a few eigenpairs up to which they are counted before they are found
 FEW = 64  # eigenpairs at the coarsest of scales, where gESS needs none but MMD^2 rests on the lowest with any energy
 _QUICK = 0.08  # seconds of a factorisation that is made to know whether eigenpairs can be had
 _WORTH_A_WORD = 2.0  # seconds, an estimate that whoever waits is told of
@@ -71,25 +70,6 @@ class Cost(NamedTuple):
     def seconds(self, count: int) -> float:
         """For *count* eigenpairs: about 12 factorisations, three for each band of half of the most, and the solver."""
         return (12 + count / 20) * self.factor + count * (3 * self.solve + 4e-7 * self.size)
-
-    @property
-    def seconds_whole(self) -> float:
-        """For all eigenpairs of the full matrix."""
-        return 2.2e-10 * self.size**3
-
-    def refuse(self, count: int) -> None:
-        """A `CostError` where *count* eigenpairs, or the few that any scale needs, would take too long."""
-        few = self.seconds(FEW)
-        seconds = max(self.seconds(count), few)
-        if seconds > _PATIENCE:
-            coarser = "coarser scales, " if few <= _PATIENCE else ""
-            anyway = f", or `modes=` to wait {few / 60:.0f} minutes or more" if few < 15 * _PATIENCE else ""
-            raise CostError(
-                f"{max(count, FEW)} eigenpairs of {self.size:,} nodes, so joined that factors of the matrix fill up, "
-                f"would take about {seconds / 60:.0f} minutes on two cores; give {coarser}a sparser graph or fewer "
-                f"nodes{anyway}",
-                seconds=seconds,
-            )
 
 
 class Solved(NamedTuple):
@@ -189,30 +169,43 @@ class Laplacian:
         return self._coupled and self.size > _SMOOTH and self.wanted is None
 
     def seconds(self, limit: float, count: int) -> float:
-        """Rough seconds for the eigenpairs up to *limit*, about *count*; none if known, infinite where refused."""
-        if self._of_matrices(limit) <= self._solved.reach:
-            return 0.0
-        if self.whole:
-            return self._cost.seconds_whole
-        if self.smooth:
-            seconds = self._filter(limit, count).seconds(self.size, self._matrix.nnz)
-            return seconds if seconds <= _PATIENCE else math.inf
+        """Rough seconds for the eigenpairs up to *limit*, about *count*; none if known or asked for by their number."""
         limit = self._of_matrices(limit)
-        return self._cost.seconds_whole if self._needs_whole(limit, count) else self._seconds_sparse(limit, count)
+        if self.wanted is not None or limit <= self._solved.reach:
+            return 0.0
+        if self.smooth:
+            return self._filter(limit, count).seconds(self.size, self._matrix.nnz)
+        return self._seconds_whole if self._needs_whole(limit, count) else self._seconds_sparse(count)
 
-    def _seconds_sparse(self, limit: float, count: int) -> float:
-        """For about *count* eigenpairs of the matrices up to *limit*, by factors; infinite where refused."""
-        if count > self.most or self.size > _LARGEST_SPARSE:
-            return math.inf
-        seconds = self._cost.seconds(max(count, FEW))
-        return seconds if seconds <= _PATIENCE and self._fits(limit) else math.inf
+    def seconds_lowest(self, count: int) -> float:
+        """The same for the *count* lowest eigenpairs."""
+        if self.wanted is not None or count <= len(self._solved.raw):
+            return 0.0
+        return self._seconds_whole if self.whole else self._seconds_sparse(count)
+
+    def serves(self, limit: float, count: int) -> bool:
+        """Whether the eigenpairs up to *limit*, about *count*, are not more than can be found."""
+        limit = self._of_matrices(limit)
+        if limit <= self._solved.reach:
+            return True
+        if self.smooth:
+            return self._filter(limit, count).fits(self.size)
+        return self._needs_whole(limit, count) or self._fits(limit, count)
+
+    def _seconds_sparse(self, count: int) -> float:
+        """By factors: of a few at least, and of no more than can be found."""
+        return self._cost.seconds(min(max(count, FEW), self.most))
+
+    @property
+    def _seconds_whole(self) -> float:
+        """For all eigenpairs of the full matrix."""
+        return 2.2e-10 * self.size**3
 
     def _needs_whole(self, limit: float, count: int) -> bool:
         """Whether all eigenpairs are found sooner than those up to *limit*, which may be too many for factors."""
         if self.whole or self.size > _LARGEST_DENSE or self.wanted is not None:
             return self.whole
-        seconds = self._cost.seconds_whole
-        return seconds < _PATIENCE and seconds < self._seconds_sparse(limit, count)
+        return self._seconds_whole < self._seconds_sparse(count) or not self._fits(limit, count)
 
     def _filter(self, limit: float, count: int) -> Wanted:
         return Wanted(limit, count, self._largest)
@@ -233,14 +226,12 @@ class Laplacian:
     def _smooth(self, limit: float, count: int) -> None:
         """Find the eigenpairs up to *limit* without factors and keep them."""
         wanted = self._filter(limit, count)
-        seconds = wanted.seconds(self.size, self._matrix.nnz)
-        if seconds > _PATIENCE:
-            raise CostError(
-                f"this scale needs about {count:,} eigenpairs of {self.size:,} nodes, more than fit in memory or "
-                f"{_PATIENCE / 60:.0f} minutes; give coarser scales",
-                seconds=seconds,
+        if not wanted.fits(self.size):
+            raise PrecisionError(
+                f"this scale needs about {count:,} eigenpairs of {self.size:,} nodes, more than fit in memory; give "
+                "coarser scales"
             )
-        self._announce(count, seconds)
+        self._announce(count, wanted.seconds(self.size, self._matrix.nnz))
         found, mixed = smooth_eigenpairs(self._matrix, self._metric, wanted)
         share = _NOISE * math.sqrt(self.size)
         # What is mixed into a mode counts as far as heat is left in it.
@@ -257,10 +248,9 @@ class Laplacian:
         """Whether all eigenpairs are found at once: of small matrices, and where factors would take longer."""
         if self.size <= DENSE or self.size > _LARGEST_DENSE:
             return self.size <= DENSE
-        if self._matrix.nnz > _FILLED * self.size**2 and self._cost.seconds_whole < _PATIENCE:
+        if self._matrix.nnz > _FILLED * self.size**2:
             return True
-        count, patience = (FEW, _PATIENCE) if self.wanted is None else (self.wanted, math.inf)
-        return self._cost.seconds_whole < min(self._cost.seconds(count), patience)
+        return self._seconds_whole < self._cost.seconds(self.wanted or FEW)
 
     @property
     def complete(self) -> bool:
@@ -285,8 +275,11 @@ class Laplacian:
         return found.first(max(int(np.searchsorted(found.raw, limit, side="right")), 1))
 
     def count(self, limit: float) -> int:
-        """How many eigenvalues do not exceed *limit*; all there are of a small matrix."""
-        return self.size if self.whole else self._bands.count_below(self._of_matrices(limit))
+        """How many eigenvalues do not exceed *limit*; all there are of a small matrix, none if they take too long."""
+        if self.whole:
+            return self.size
+        counted = self.wanted is not None or self._cost.seconds(FEW) <= _COUNTED
+        return self._bands.count_below(self._of_matrices(limit)) if counted else 0
 
     def _of_matrices(self, value: float) -> float:
         """An eigenvalue before it is corrected for the step."""
@@ -307,8 +300,10 @@ class Laplacian:
         """A number that at least *count* eigenvalues of the matrices, and not many more, do not exceed."""
         return math.inf if self.whole else self._bands.reaching(count)
 
-    def _fits(self, limit: float) -> bool:
-        """Whether the eigenpairs up to *limit*, and those that any scale needs, are not too many: counted."""
+    def _fits(self, limit: float, count: int) -> bool:
+        """Whether the eigenpairs up to *limit*, and those that any scale needs, are not too many: counted if soon."""
+        if count > self.most:
+            return False
         if self._cost.factor > _QUICK or limit <= self._fitting:
             return True
         if limit >= self._too_far or not self._begins:
@@ -328,11 +323,7 @@ class Laplacian:
 
     @cached_property
     def _bands(self) -> Bands:
-        return Bands(self._matrix, self._metric, self._coupled, self._ask)
-
-    def _ask(self) -> None:
-        if self.wanted is None:
-            self._cost.refuse(0)
+        return Bands(self._matrix, self._metric, self._coupled)
 
     def _solve(self, limit: float) -> None:
         """Find all eigenpairs up to *limit* and keep them."""
@@ -366,7 +357,7 @@ class Laplacian:
         from threadpoolctl import threadpool_limits
 
         metric = self._metric.toarray() if self._coupled else None
-        self._announce(self.size, self._cost.seconds_whole)
+        self._announce(self.size, self._seconds_whole)
         with threadpool_limits(1, user_api="blas"):
             values, vectors = eigenpairs(self._matrix.toarray(), metric)
             if values[1] < _WEAK * values[-1] and self.size <= DENSE:
@@ -386,8 +377,6 @@ class Laplacian:
                 f"this scale needs {count} eigenpairs of {self.size} nodes, above the limit of {self.most}; "
                 "give coarser scales"
             )
-        if self.wanted is None:
-            self._cost.refuse(count)
         self._announce(count, self._cost.seconds(count))
         values, vectors, skew = self._bands.eigenpairs(limit, max(least - count, 0))
         residual = self._matrix @ vectors - self._metric @ (vectors * values)

@@ -214,8 +214,16 @@ class NodeSpace(Space):
         return csr_array((np.ones(len(points)), places, rows), shape=(len(points), self._laplacian.size))
 
     def seconds(self, time: float) -> float:
-        """Rough seconds that eigenpairs for *time* take; none if they are known, infinite if they are refused."""
+        """Rough seconds that eigenpairs for *time* take; none if they are known or were asked for by their number."""
         return self._laplacian.seconds(*self._need(time))
+
+    def seconds_lowest(self, count: int) -> float:
+        """Rough seconds that the *count* lowest eigenpairs take."""
+        return self._laplacian.seconds_lowest(count)
+
+    def serves(self, time: float) -> bool:
+        """Whether the eigenpairs for *time* are not more than can be found."""
+        return self._modes is not None or self._laplacian.serves(*self._need(time))
 
     def count(self, time: float) -> int:
         """About how many eigenpairs `resolved` has at *time*."""

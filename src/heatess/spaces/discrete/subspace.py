@@ -53,10 +53,12 @@ class Wanted(NamedTuple):
         """Of the polynomial: T_d(1 + 2 x / top) grows as exp(2 d sqrt(x / top))."""
         return math.ceil(_GROWTH / (2 * math.sqrt(_EDGE * self.limit / self.top)))
 
+    def fits(self, size: int) -> bool:
+        """Whether functions at so many nodes can be held in memory."""
+        return size * self.width <= MOST_ENTRIES
+
     def seconds(self, size: int, entries: int) -> float:
-        """Rough; infinite where it would not fit into memory."""
-        if size * self.width > MOST_ENTRIES:
-            return math.inf
+        """Rough."""
         work = _PER_ENTRY * entries * _PASSES * self.degree * self.width + 3 * _PER_PRODUCT * size * self.width**2
         return work / min(thread_count(), 2)
 
