@@ -34,7 +34,7 @@ SIZES = (300, 3000, 30_000, 300_000)
 SCALES, DRAWS = 8, 500
 PROFILE = 10.0  # seconds of CPU, 5 on two cores, that a profile of the largest size may take
 LIMIT = 90.0  # and a cell
-SHORT, LONG = 0.3, 3.0  # cells that are measured five times, and once
+SHORT, LONG = 0.3, 8.0  # cells that are measured five times, and once
 
 #: Each with what it may cost at most, of the other columns.
 TARGETS: dict[str, tuple[str, Callable[[dict[str, float]], float]]] = {
