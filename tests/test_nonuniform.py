@@ -213,3 +213,20 @@ def test_a_backend_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setenv("HEATESS_BACKEND", "fast")
     with pytest.raises(he.InputError, match="HEATESS_BACKEND must be native or ducc, but is 'fast'; set it to one"):
         he.gess(he.samplers.uniform(10, rng=0), angle=20)
+
+
+@pytest.mark.parametrize("name", backend.NAMES)
+@pytest.mark.parametrize(
+    "space", [he.Sphere(1), he.Projective(1), he.Sphere(2), he.Projective(2), he.Torus(2)], ids=repr
+)
+def test_columns_that_share_their_points_have_the_coefficients_of_each(space, name, monkeypatch):
+    """Two real columns in one complex transform, or one after the other with the same angles; the last one alone."""
+    if name == "ducc":
+        pytest.importorskip("ducc0")
+    monkeypatch.setenv("HEATESS_BACKEND", name)
+    rng = np.random.default_rng(5)
+    points, columns = space.uniform(40, rng), rng.normal(size=(40, 5))
+    found = space.transform.of_columns(points, columns, 12.0, 1e-12)
+    for own, column in zip(found, columns.T, strict=True):
+        alone = space.transform.coefficients(points, np.ascontiguousarray(column), 12.0, 1e-12, 1)
+        np.testing.assert_allclose(own, alone, rtol=0, atol=1e-12 * np.abs(column).sum())

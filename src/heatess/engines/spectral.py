@@ -44,6 +44,9 @@ AGAIN = 1.0
 QUICK = 8e-4
 
 
+#: Columns of signed weights are transformed in at least so many parts, and up to so many times what goes together.
+SHARES, SIDE_BY_SIDE = 32, 8
+
 #: Seconds, and more for each atom, that coefficients which serve many questions may take without counting.
 SHARED, SHARED_ATOM = 5.0, 3e-6
 
@@ -243,7 +246,9 @@ def column_forms(
             for row, (own, size) in enumerate(zip(coefficients, sizes, strict=True), some.start):
                 found[row] = size**2 * of_coefficients(own)
 
-    work = list(slices(columns.shape[1], transform.together))
+    count = columns.shape[1]
+    size = transform.together * min(max(1, count // SHARES), SIDE_BY_SIDE)  # columns that share what is of the points
+    work = list(slices(count, size))
     with one_blas_thread(), progress.meter(len(work), "columns") as advance:
         for batch in slices(len(work), 16):
             share_out(work[batch], fill, thread_count())

@@ -2,7 +2,7 @@
 
 Two sums, in one to three angles, and their relatives on S^2:
 
-    modes    c_k = sum_i w_i exp(i sum_j f_kj x_ij)        of real weights at points, for a box of frequencies,
+    modes    c_k = sum_i w_i exp(i sum_j f_kj x_ij)        of weights at points, for a box of frequencies,
     values   Re sum_k c_k exp(i sum_j f_kj x_ij)           at points, of such modes.
 
 They are computed by `transforms.nonuniform` and `transforms.rings`, or by ducc0, which is under the GNU General Public

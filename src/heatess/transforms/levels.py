@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,6 +140,23 @@ class CircleTransform(LevelTransform):
             total += backend.by(1).modes(self._angles(points[rows]), weights[rows], box)
         return total
 
+    together = 2
+
+    def of_columns(
+        self, points: NDArray[Any], columns: FloatArray, degree: float, epsilon: float
+    ) -> Iterator[Coefficients]:
+        """Two columns at a time, one as the imaginary part: coefficients of real weights are conjugate at l and -l."""
+        most, angles = int(degree), self._angles(points)
+        box = Box([-most], [2 * most + 1], epsilon, 1)
+        for part in slices(columns.shape[1], 2):
+            both = np.ascontiguousarray(columns[:, part])
+            packed = both.view(np.complex128) if both.shape[1] == 2 else both
+            found = backend.by(1).modes(angles, packed[:, 0], box)
+            ahead, behind = found[most:], np.conj(found[most::-1])
+            yield (ahead + behind) / 2
+            if both.shape[1] == 2:
+                yield (ahead - behind) / 2j
+
     def _angles(self, points: NDArray[Any]) -> FloatArray:
         angles = np.empty((len(points), 1))
 
@@ -187,15 +204,26 @@ class HarmonicTransform(LevelTransform):
     ) -> Coefficients:
         """Points are taken in blocks, so that the memory needed does not grow with their number."""
         most = self._step * int(degree)
-        block = int(np.clip(0.006 * float(most + 1) ** 3, *BLOCK))  # so that the levels cost less than the points
-        room = np.empty((min(len(points), block), 2))  # angles of one block after another
+        room = np.empty((min(len(points), _block(most)), 2))  # angles of one block after another
         parts = (
             backend.by(2).harmonics(
                 self._locations(points[rows], room[: rows.stop - rows.start]), weights[rows], most, epsilon, threads
             )
-            for rows in slices(len(points), block)
+            for rows in slices(len(points), _block(most))
         )
-        whole = backend.added(parts, (most + 1, most + 1))
+        return self._own_degrees(backend.added(parts, (most + 1, most + 1)))
+
+    def of_columns(
+        self, points: NDArray[Any], columns: FloatArray, degree: float, epsilon: float
+    ) -> Iterator[Coefficients]:
+        """They share the angles of the points."""
+        most, places = self._step * int(degree), self._locations(points, np.empty((len(points), 2)))
+        for column in np.ascontiguousarray(columns.T):
+            blocks = slices(len(points), _block(most))
+            parts = (backend.by(2).harmonics(places[rows], column[rows], most, epsilon, 1) for rows in blocks)
+            yield self._own_degrees(backend.added(parts, (most + 1, most + 1)))
+
+    def _own_degrees(self, whole: Coefficients) -> Coefficients:
         return whole if self._step == 1 else np.ascontiguousarray(whole[:: self._step])
 
     def _locations(self, points: NDArray[Any], room: FloatArray) -> FloatArray:
@@ -234,6 +262,11 @@ class HarmonicTransform(LevelTransform):
             places = self._locations(points[rows], np.empty((rows.stop - rows.start, 2)))
             found[rows] = at_places(harmonics, places, epsilon, threads)
         return found
+
+
+def _block(most: int) -> int:
+    """Points of a block, so that the levels up to degree *most* cost less than the points."""
+    return int(np.clip(0.006 * float(most + 1) ** 3, *BLOCK))
 
 
 def bounded(moments: FloatArray) -> FloatArray:

@@ -15,6 +15,6 @@ __all__ = ["harmonics", "meridians", "modes", "values"]
 
 
 def modes(points: FloatArray, weights: FloatArray, box: Box) -> Modes:
-    """Those of real weights."""
-    found = nonuniform.analyse(points, weights, box)
+    """The conjugate of what conjugate weights have with the other sign."""
+    found = nonuniform.analyse(points, np.conj(weights) if np.iscomplexobj(weights) else weights, box)
     return np.conj(found, out=found)
