@@ -108,7 +108,9 @@ def test_a_bar_of_pairs_moves_often():
 
     space, n = he.Sphere(12), 8200
     measure = he.Measure(drawn(space, n, np.random.default_rng(0)), space=space)
-    pairs.pair_moments(measure, space.pair_kernel, 3, 1e-8, Bar(True))
+    bar = Bar(True)
+    bar.shown = True  # as on a terminal
+    pairs.pair_moments(measure, space.pair_kernel, 3, 1e-8, bar)
     assert len(moved) == 3  # 45 tiles, 16 at once; there was one step
 
 

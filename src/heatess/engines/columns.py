@@ -73,7 +73,7 @@ def _cheapest(question: Question, offers: list[C], words: plan.Words | None) -> 
     steps, seconds = plan.cut(offers, len(question.times))
     if seconds == math.inf:
         raise question.unserved()
-    plan.afford_steps(steps, seconds, words or question.too_long)
+    plan.afford(seconds, words or question.too_long, steps)
     return steps, seconds
 
 

@@ -101,7 +101,7 @@ def plan(
     if seconds == math.inf:
         raise question.unserved()
     if method == "auto":
-        afford_steps(steps, seconds, question.too_long)
+        afford(seconds, question.too_long, steps)
     return steps, seconds
 
 
@@ -131,17 +131,12 @@ def estimate(question: Question) -> float:
     return cut([offer for offer in found if offer is not None], len(question.times))[1]
 
 
-def afford(seconds: float, words: Words) -> None:
-    """A `CostError` for what would take longer than anybody waits, in the *words* of the caller."""
+def afford(seconds: float, words: Words, steps: Sequence[Step[C]] = ()) -> None:
+    """A `CostError` for what takes longer than anybody waits, in the *words* of the caller or of the longest step."""
     if seconds > PATIENCE:
-        refuse(words(f"about {in_time(seconds)} on two cores"), seconds)
-
-
-def afford_steps(steps: Sequence[Step[C]], seconds: float, words: Words) -> None:
-    """The same for the steps of a plan, in the words of the one that takes longest if it has its own."""
-    if seconds > PATIENCE:
-        longest = max(steps, key=lambda step: step.offer.seconds(step.part.start, step.part.stop)).offer
-        afford(seconds, lambda wait: longest.too_long(wait) or words(wait))
+        wait = f"about {in_time(seconds)} on two cores"
+        said = [(offer.seconds(part.start, part.stop), offer.too_long(wait)) for offer, part in steps]
+        refuse(max(said, key=lambda own: own[0], default=(0.0, None))[1] or words(wait), seconds)
 
 
 def refuse(message: str, seconds: float | None = None) -> NoReturn:

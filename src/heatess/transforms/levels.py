@@ -150,7 +150,7 @@ class CircleTransform(LevelTransform):
         box = Box([-most], [2 * most + 1], epsilon, 1)
         for part in slices(columns.shape[1], 2):
             both = np.ascontiguousarray(columns[:, part])
-            packed = both.view(np.complex128) if both.shape[1] == 2 else both
+            packed: Any = both.view(np.complex128) if both.shape[1] == 2 else both
             found = backend.by(1).modes(angles, packed[:, 0], box)
             ahead, behind = found[most:], np.conj(found[most::-1])
             yield (ahead + behind) / 2
