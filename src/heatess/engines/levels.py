@@ -112,7 +112,7 @@ class ModeLevels(LevelsOffer):
         """Of the eigenpairs."""
         from .plan import PATIENCE
 
-        fewer = "a smaller max_degree, " if self._modes.seconds_lowest(1) <= PATIENCE else ""
+        fewer = "a smaller `max_degree`, " if self._modes.seconds_lowest(1) <= PATIENCE else ""
         what = f"{self._question.count:,} eigenpairs of {self._modes.node_count:,} nodes"
         return f"{what} would take {wait}; give {fewer}{OTHER}"
 

@@ -105,7 +105,7 @@ class Eigenmodes(Engine):
 
 
 #: What to do about eigenpairs that take too long, besides asking for fewer.
-OTHER = "a space of fewer nodes or with fewer links between them, or make it with modes= to wait for so many"
+OTHER = "a space of fewer nodes or with fewer links between them, or make it with `modes=` to wait for so many"
 
 
 def too_many(modes: Modes, time: float, wait: str) -> str:
