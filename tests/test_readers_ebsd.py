@@ -306,7 +306,7 @@ def test_maps_of_bruker_and_of_thermo_fisher_have_the_symmetry_of_their_space_gr
         for number, symmetry in ((1, "622"), (2, "312")):
             found = he.read(f"{tmp_path / name}::p{number}")
             same(found, np.flatnonzero(two == number), symmetry)
-            assert f"crystal symmetry {symmetry} applied" in found.origin.description
+            assert f"symmetry {symmetry} applied" in found.origin.description
 
 
 def test_a_phase_of_255_is_a_point_that_was_not_indexed_and_no_symmetry_is_said(tmp_path):
