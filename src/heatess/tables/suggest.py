@@ -27,7 +27,7 @@ def likely_pair(columns: Sequence[str]) -> str:
     A pair such as glon and glat, or pickup_longitude and pickup_latitude; not along and latency.
 
     >>> likely_pair(["id", "pickup_lon", "pickup_lat", "drop_lon", "drop_lat"])
-    "columns={'lon': 'pickup_lon', 'lat': 'pickup_lat'}"
+    "`columns={'lon': 'pickup_lon', 'lat': 'pickup_lat'}`"
     >>> likely_pair(["along", "latency"])
     ''
     """
