@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import heatess as he
+import meshes
 import reference
 import spaces
 from heatess.base.progress import Progress
@@ -187,7 +188,7 @@ def test_too_little_weight_for_a_certain_redundancy_is_said():
     cloud = he.samplers.fibonacci(20)
     weights = np.ones(20)
     weights[7] = 1e-10
-    with pytest.warns(he.PrecisionWarning, match="the redundancy of 1 of 20 atoms .* that of row 7 by"):
+    with pytest.warns(he.PrecisionWarning, match="the redundancy of 1 of 20 points .* that of row 7 by"):
         redundancy(cloud, weights, angle=3)
 
 
@@ -272,3 +273,11 @@ def test_redundancy_of_light_atoms_far_from_the_rest_is_right_or_warned_of(weigh
         found = he.redundancy(places, [1.0, weight, weight], angle=5)
     assert np.abs(found - [0, 0.5, 0.5]).max() < 1e-4 or any(w.category is he.PrecisionWarning for w in heard)
     assert not (heard and weight > 1e-9)
+
+
+def test_a_light_point_on_a_mesh_is_warned_of_where_the_triangles_make_overlaps_negative():
+    """On a surface no overlap is; on triangles it may be, by 2e-4 here, beside which a weight of 1e-9 is nothing."""
+    space = he.Mesh(*meshes.torus(24, 20))
+    with pytest.warns(he.PrecisionWarning, match=r"too small beside the accuracy 2e-04 of the sum on these nodes"):
+        he.redundancy([0, 104], [1.0, 1e-9], space=space, time=0.0455)
+    assert_allclose(he.redundancy([0, 104], [1.0, 1.0], space=space, time=0.0455), 0, atol=2.1e-4)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: Uncertainty of a redundancy that is worth a warning.
 DOUBT = 1e-4
 
+#: The same where triangles or samples stand for a surface, and overlaps are estimates.
+MESHED = 0.01
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gradient(Result):
@@ -131,25 +134,28 @@ def redundancy(
     """
     measure, t = _checked(points, weights, log_weights, space, (angle, time, resolution), rtol)
     own, sums = measure.weights, _potential(measure, t, rtol)
-    mean, most = float(own @ sums), max(DOUBT, rtol)
+    mean, most = float(own @ np.maximum(sums, own)), max(DOUBT, rtol)
     bad = _doubt(own, sums, rtol * mean) > most
     better = _by_rows(measure, t, rtol, bad) if bad.any() else None
     accuracies = np.full(measure.n, rtol)
     if better is not None:
         sums[bad], accuracies[bad] = better
-    # An atom overlaps with itself by one, so its own share is at most the whole, and in [0, 1].
-    share = np.divide(own, sums, out=np.zeros(measure.n), where=own > 0)
-    doubt = _doubt(own, sums, accuracies * mean)
-    bad = doubt > most
+    # Triangles and samples that stand for a surface have overlaps below zero, which tell how wrong they are.
+    short = (own - sums) / mean
+    doubt, meshing = _doubt(own, sums, accuracies * mean), _doubt(own, sums, np.maximum(short, 0.0) * mean)
+    bad = (doubt > most) | (meshing > MESHED)
     if bad.any():
-        row = int(np.argmax(doubt))
+        row = int(np.argmax(np.where(bad, np.maximum(doubt, meshing), 0.0)))
+        meshed, doubt = bool(meshing[row] > doubt[row]), np.maximum(doubt, meshing)
         warn(
-            f"the redundancy of {int(bad.sum())} of {measure.n} atoms may be off by more than {DOUBT:g}, that of row "
+            f"the redundancy of {int(bad.sum())} of {measure.n} points may be off by more than {DOUBT:g}, that of row "
             f"{row} by {min(float(doubt[row]), 1.0):.0e}: their weights, {own[row]:.0e} there, are too small beside "
-            f"the accuracy {accuracies[row]:.0e} of the sum; give a smaller `rtol`, or leave such atoms out",
+            f"the accuracy {max(accuracies[row], short[row]):.0e} of the sum"
+            + (" on these nodes; leave such points out" if meshed else "; give a smaller `rtol`, or leave them out"),
             PrecisionWarning,
         )
-    return np.asarray(1 - share)
+    # A point overlaps with itself by one, so its own share is at most the whole, and in [0, 1].
+    return np.asarray(1 - np.divide(own, np.maximum(sums, own), out=np.zeros(measure.n), where=own > 0))
 
 
 def _doubt(own: FloatArray, sums: FloatArray, error: FloatArray | float) -> FloatArray:
@@ -219,7 +225,7 @@ def gradient(
            [ 0.  , -0.07, -0.21]])
     """
     measure, t = _checked(points, weights, log_weights, space, (angle, time, resolution), rtol)
-    sums = _potential(measure, t, rtol)
+    sums = np.maximum(_potential(measure, t, rtol), measure.weights)  # a point overlaps with itself by one
     count = 1 / float(measure.weights @ sums)
     slopes = _slopes(measure, t, rtol, 1 / count)
     by_points = None if slopes is None else -2 * count**2 * measure.weights[:, None] * slopes
@@ -237,15 +243,15 @@ def _checked(
 
 
 def _potential(measure: Measure, time: float, rtol: float) -> FloatArray:
-    """sum_j w_j s_t(x_i, x_j) at each atom; its own overlap of one is a part of it."""
-    return np.maximum(columns.potential(measure, time, rtol, measure.points, Progress(False)), measure.weights)
+    """sum_j w_j s_t(x_i, x_j) at each atom."""
+    return columns.potential(measure, time, rtol, measure.points, Progress(False))
 
 
 def _by_rows(measure: Measure, time: float, rtol: float, rows: NDArray[np.bool_]) -> tuple[FloatArray, float] | None:
     """The same at some atoms by all pairs with them, and its accuracy; None where that is no better or takes long."""
     question = PotentialQuestion(measure, np.array([time]), rtol, mmd2=False, at=measure.points[rows])
     found = columns.potentials_within(question, AGAIN, plan.EXACT)
-    return None if found is None else (np.maximum(found.values[0], measure.weights[rows]), found.error)
+    return None if found is None else (found.values[0], found.error)
 
 
 def _slopes(measure: Measure, time: float, rtol: float, mean: float) -> FloatArray | None:
