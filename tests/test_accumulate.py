@@ -123,6 +123,7 @@ def test_the_circle_of_angles_adds_up_as_that_of_unit_vectors():
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 50), spread=st.sampled_from([0.0, 1.0, 30.0, 3000.0]))
+@pytest.mark.slow
 def test_the_order_of_merging_does_not_matter(seed, count, spread):
     rng = np.random.default_rng(seed)
     n = 300

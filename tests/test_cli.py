@@ -487,6 +487,7 @@ def test_the_demo_draws_a_picture(run):
     assert Path("a/b/profile.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_demo_without_matplotlib_gives_the_install_line(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = run("demo")

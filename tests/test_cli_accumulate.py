@@ -349,6 +349,7 @@ def test_killed_at_any_moment_the_state_is_the_old_one_or_the_new_one(tmp_path):
     assert he.Accumulator.load(state).n == counts[-1] + len(points)
 
 
+@pytest.mark.slow
 def test_interrupted_by_the_keyboard_the_old_state_stays(tmp_path):
     he.Accumulator(max_degree=200).add(np.eye(3)).save(tmp_path / "state.npz")
     old = (tmp_path / "state.npz").read_bytes()

@@ -133,6 +133,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         "cat a.csv | heatess accumulate - -o s.npz -q && heatess merge s.npz --angles 30 --json - -q",
     ],
 )
+@pytest.mark.slow
 def test_pipes_are_read_wherever_files_are(run, tmp_path, line):
     done = shell(line, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -140,6 +141,7 @@ def test_pipes_are_read_wherever_files_are(run, tmp_path, line):
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+@pytest.mark.slow
 def test_a_pipe_is_inspected_thinned_and_compared(run, tmp_path):
     done = shell(
         "heatess inspect <(cat a.csv) && heatess thin <(cat a.csv) --size 9 --angle 30 -o t.csv && "
@@ -152,6 +154,7 @@ def test_a_pipe_is_inspected_thinned_and_compared(run, tmp_path):
     assert len(Path("t.csv").read_text().splitlines()) == 10
 
 
+@pytest.mark.slow
 def test_standard_input_is_called_so_in_pictures_and_reports(run):
     result = run("profile", "-", "--angles", "30", "-o", "page.html", input=CSV)
     assert result.exit_code == 0, result.output

@@ -68,6 +68,7 @@ def test_every_command_with_outputs_is_tried():
 
 
 @pytest.mark.parametrize(("command", "option", "file"), outputs())
+@pytest.mark.slow
 def test_a_file_is_replaced_with_force_only(run, monkeypatch, command, option, file):
     words = [command, *COMMANDS[command], option, file]
     Path(file).write_text("fifteen thousand cities")
@@ -119,6 +120,7 @@ def test_devices_and_pipes_are_no_files_to_protect(run):
     assert heard == [shown]
 
 
+@pytest.mark.slow
 def test_standard_output_that_goes_to_a_file_is_not_replaced_by_another(run, tmp_path):
     words = [sys.executable, "-m", "heatess", "profile", "cloud.csv", "--angles", "20", "-q", "-o", "/dev/stdout"]
     with open("page.html", "wb") as stream:

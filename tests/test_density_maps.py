@@ -107,6 +107,7 @@ def test_areas_and_levels_are_those_of_ligo_skymap(law, tmp_path):
 
 
 @pytest.mark.parametrize("name", CLOUDS)
+@pytest.mark.slow
 def test_contours_are_valid_and_have_the_area_of_the_region(name, tmp_path):
     shapely = pytest.importorskip("shapely")
     pytest.importorskip("contourpy")
@@ -128,6 +129,7 @@ def test_contours_are_valid_and_have_the_area_of_the_region(name, tmp_path):
         assert (own != inside) @ areas < 0.015 * feature["properties"]["area"]
 
 
+@pytest.mark.slow
 def test_contours_of_a_fine_scale_are_drawn_in_a_box_and_warned_of_elsewhere():
     shapely = pytest.importorskip("shapely")
     pytest.importorskip("contourpy")
@@ -172,6 +174,7 @@ def test_pictures_are_drawn_where_there_is_one():
         law.plot(projection="globe")
 
 
+@pytest.mark.slow
 def test_a_picture_says_what_its_lines_hold_and_has_the_names_of_its_columns():
     rng = np.random.default_rng(0)
     angles = dict(zip(("phi", "psi"), rng.normal([[-60], [-40]], 15, (2, 100)), strict=True))

@@ -53,6 +53,7 @@ GUIDES = {ROOT / "docs" / f"{name}.md" for name in test_guides.PAGES}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in GUIDES], ids=name_of)
+@pytest.mark.slow
 def test_python_examples_run(page: Path) -> None:
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):

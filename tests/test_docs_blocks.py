@@ -57,6 +57,7 @@ def test_the_readme_shows_what_the_demo_prints() -> None:
     assert [line for line in shown.splitlines()[1:] if line not in printed] == []
 
 
+@pytest.mark.slow
 def test_the_readme_shows_what_the_profile_of_airports_prints(tmp_path: Path) -> None:
     package = importlib.util.find_spec("airportsdata")
     if package is None or package.origin is None:
@@ -133,6 +134,7 @@ def prepared(words: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize(("page", "line"), shell_lines())
+@pytest.mark.slow
 def test_shell_lines_work(page: str, line: str, tmp_path: Path) -> None:
     words = shlex.split(line)
     if words[0] == "heatess" and words[1] not in ELSEWHERE:

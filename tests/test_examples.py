@@ -56,6 +56,7 @@ HEAVY = ("sky_maps", "embeddings")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if name in HEAVY else []) for name in NEEDS]
 )
+@pytest.mark.slow
 def test_what_the_example_writes_is_read_by_one_line(real, tmp_path, name):
     pytest.importorskip(NEEDS[name])
     with contextlib.chdir(tmp_path):

@@ -114,6 +114,7 @@ def test_the_error_bounds_the_distance_to_forty_digits(name: str, method: str) -
 
 
 @pytest.mark.parametrize("name", ["plane", "T2 uneven", "T3"])
+@pytest.mark.slow
 def test_the_seam_is_invisible(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     space = SPACES[name]
     points, weights = cloud(space, 3000, seed=8)
@@ -138,6 +139,7 @@ def test_the_seam_is_invisible(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.slow
 def test_mmd2_of_many_even_atoms_is_the_same_on_both_sides_of_the_seam(dim: int) -> None:
     space = he.Torus(dim)
     points = space.uniform(60_000, np.random.default_rng(dim))

@@ -175,6 +175,7 @@ def test_meshes_by_runs_and_by_a_dense_solver_of_the_same_matrices(places, no_ei
         assert math.exp(found.log_mmd2[k]) == pytest.approx(weights @ kernel @ weights - 1, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_point_clouds_by_runs_and_by_eigenpairs(no_eigenpairs):
     rng = np.random.default_rng(6)
     cloud = he.PointCloud(he.Sphere(2).uniform(900, rng))
@@ -360,6 +361,7 @@ def test_an_icosphere_of_163842_vertices():
 
 
 @pytest.mark.parametrize("strong", [1e12, 1e13, 1e14])
+@pytest.mark.slow
 def test_a_run_that_a_strong_link_ends_early_says_how_much_it_left_out(strong, no_eigenpairs):
     """Beside a very strong link all others look like rounding, and the runs stop: the error must cover that."""
     links = np.ones(23)

@@ -62,6 +62,7 @@ def overlaps(space, points, time):
 
 
 @pytest.mark.parametrize("space", PRODUCTS, ids=repr)
+@pytest.mark.slow
 def test_the_loop_sums_what_pairs_one_by_one_do(space):
     rng = np.random.default_rng(5)
     points, w = drawn(space, rng), rng.random(N)

@@ -13,6 +13,7 @@ def around(kappa, mean=(0, 0, 1)):
     return lambda n, rng: he.samplers.von_mises_fisher(n, mean, kappa, rng=rng)
 
 
+@pytest.mark.slow
 def test_p_values_of_a_given_distribution_are_uniform():
     rng = np.random.default_rng(0)
     law = around(5.0)
@@ -20,6 +21,7 @@ def test_p_values_of_a_given_distribution_are_uniform():
     assert stats.kstest(np.array(found) - rng.random(40) / 20, "uniform").pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_p_values_of_a_fitted_family_are_uniform_whatever_member_it_is():
     rng = np.random.default_rng(1)
     found = []

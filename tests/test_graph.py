@@ -117,6 +117,7 @@ def assert_has_kernel(found, kernel, shares):
 
 
 @pytest.mark.parametrize("n", [1201, 2000, 20_000])
+@pytest.mark.slow
 def test_stars_have_their_closed_form(n):
     """One eigenvalue n - 2 times: its functions do not fit, and heat is followed without them."""
     graph, atoms = he.Graph(star(n)), np.arange(0, n, n // 40)
@@ -161,6 +162,7 @@ def leafy_grid(side, leaves):
     ("leaves", "modes"),
     [(300, None), (300, 600), *(pytest.param(2000, m, marks=pytest.mark.slow) for m in (None, 600))],
 )
+@pytest.mark.slow
 def test_an_eigenvalue_repeated_more_often_than_a_band_holds(leaves, modes):
     """Leaves of one node: eigenvalue 1, once less often than there are leaves."""
     adjacency, kernel = leafy_grid(35, leaves)

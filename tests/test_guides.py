@@ -76,6 +76,7 @@ def page(request, tmp_path):
         yield (DOCS / f"{request.param}.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_its_blocks_print(page):
     for seen in run_python(page):
         shown = "" if seen.shown is None else seen.shown

@@ -83,6 +83,7 @@ def test_a_call_that_cannot_be_stopped_is_left_alone(monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("caught", [False, True])
+@pytest.mark.slow
 def test_a_process_ends_without_a_call_that_it_left_or_waits_for_it(caught):
     """A compiled call that came back while Python ends would abort the process."""
     lines = ["pool.apart(time.sleep, 0.7 if caught else 30)"]
@@ -163,6 +164,7 @@ def test_singular_values_are_found_while_python_listens():
     assert np.log(values).sum() == pytest.approx(logs, abs=1e-9)  # the smallest is about 1e-200
 
 
+@pytest.mark.slow
 def test_eigenpairs_with_a_metric_are_those_of_scipy():
     rng = np.random.default_rng(1)
     matrix, metric = (part @ part.T + np.eye(300) for part in rng.standard_normal((2, 300, 300)) / 10)

@@ -129,6 +129,7 @@ def test_scales_below_a_pixel_are_not_default_and_are_marked(run):
     assert not any(line.strip().startswith("* 20") for line in asked.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_two_runs_of_one_slow_chain_do_not_differ(run):
     rng = np.random.default_rng(0)
     draws("a.nc", rng)

@@ -55,6 +55,7 @@ def test_a_random_mesh_of_ten_thousand_vertices_matches_the_sphere_from_15_degre
         assert sphere_errors(vertices, faces, [15, 30, 60, 120], evenly=evenly).max() < 0.03
 
 
+@pytest.mark.slow
 def test_a_mesh_four_hundred_times_denser_at_one_pole_matches_the_sphere():
     vertices, faces = meshes.uneven_sphere(4000, np.random.default_rng(0), concentration=3)
     for evenly in (False, True):
@@ -100,6 +101,7 @@ def test_eigenpairs_of_a_flat_torus():
     assert_allclose(wave, 2 * np.cos(2 * np.pi * position), atol=2e-3)
 
 
+@pytest.mark.slow
 def test_profiles_of_a_flat_torus():
     rows, columns, length = 50, 50, 2.0
     mesh = he.Mesh(*meshes.folded_torus(rows, columns, length))
@@ -124,6 +126,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.slow
 def test_bounds_and_limits_on_every_shape(shape):
     mesh = he.Mesh(*SHAPES[shape])
     assert mesh.closed

@@ -77,6 +77,7 @@ def assert_covered(found, error, true):
 
 @pytest.mark.parametrize("noise", [1e-15, 4e-15, 3e-14, 1e-12, 1e-8])
 @pytest.mark.parametrize("name", waves())
+@pytest.mark.slow
 def test_runs_and_eigenpairs_state_what_rounding_of_weights_does(torus, name, noise):
     weights = (waves()[name] + noise * np.random.default_rng(1).normal(size=(ROWS, COLUMNS))).ravel()
     true = true_mmd2(shares_less(weights), TIMES)

@@ -28,6 +28,7 @@ def spread(rotations, group, seed=1):
 
 
 @pytest.mark.parametrize("name", GROUPS)
+@pytest.mark.slow
 def test_groups_are_those_of_scipy_and_their_levels_are_means_of_characters(name):
     expected, group = Rotation.create_group(name), named_group(name)
     near = np.abs(expected.as_quat() @ group.elements.T)
@@ -93,6 +94,7 @@ def test_a_group_of_one_is_no_symmetry_and_settings_differ_by_their_axes():
         ("Tz", "T", "zx", [-135, -math.degrees(math.atan(math.sqrt(2)))]),
     ],
 )
+@pytest.mark.slow
 def test_a_group_with_other_axes_is_the_same_group_turned(name, other, axes, angles):
     """R ~ R h g h^-1 is R h ~ R h g."""
     turn = Rotation.from_euler(axes, angles, degrees=True)
@@ -223,6 +225,7 @@ def test_the_texture_index_is_the_power_of_the_smoothed_density():
     assert shares @ density**2 == pytest.approx(power, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_uniform_orientations_have_the_mean_that_the_levels_give():
     """n MMD^2 of uniform points has the mean sum_l N_l exp(-2 lambda_l t), l >= 1, here from 100 clouds."""
     space, times = he.Rotations(symmetry="D3"), np.array([0.5, 1.2]) ** 2 / 8

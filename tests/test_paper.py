@@ -226,6 +226,7 @@ def made_in(out: Path) -> list[str]:
     return sorted(path.name for path in out.iterdir() if path.name != RECORD)
 
 
+@pytest.mark.slow
 def test_tables_are_reproduced_by_one_command(run, tmp_path):
     result = run("--quick", "--only", "tables")
     assert result.exit_code == 0, result.output
@@ -248,6 +249,7 @@ def test_tables_are_reproduced_by_one_command(run, tmp_path):
     assert result.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_seed_fixes_everything_and_changes_only_what_is_random(tmp_path):
     pytest.importorskip("matplotlib")
 

@@ -164,6 +164,7 @@ def test_rates_of_convergence_are_those_of_the_theorem():
         assert rate.law().holds, (rate.name, rate.slope, rate.expected)
 
 
+@pytest.mark.slow
 def test_errors_fall_as_the_sample_grows():
     truth = convergence.TARGET.mmd2(np.radians(convergence.ANGLES) ** 2 / 8)
     for draw in (convergence.equal, convergence.unequal, convergence.reweighted):

@@ -180,6 +180,7 @@ def test_a_spectrum_on_a_given_axes(cloud):
     assert low < 1 / 1000 < 1 / 100 < high
 
 
+@pytest.mark.slow
 def test_pyplot_is_not_imported_where_nothing_can_be_shown():
     code = (
         "import sys, io, heatess as he; x = he.samplers.fibonacci(20)\n"
@@ -198,6 +199,7 @@ def test_pyplot_is_not_imported_where_nothing_can_be_shown():
         ("webagg", "", False),
     ],
 )
+@pytest.mark.slow
 def test_a_figure_belongs_to_pyplot_only_where_a_backend_that_shows_is_in_use(backend, before, shown, monkeypatch):
     pytest.importorskip("tornado" if backend == "webagg" else "matplotlib")
     monkeypatch.setenv("MPLBACKEND", backend)

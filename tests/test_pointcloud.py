@@ -119,6 +119,7 @@ def test_a_sample_with_a_jump_in_density_gives_the_profile_of_the_sphere():
 
 
 @pytest.mark.parametrize(("n", "unevenness", "seed"), [(1000, 0, 1), (1000, 0.7, 1), (1000, 0.7, 2), (2000, 0.9, 1)])
+@pytest.mark.slow
 def test_even_and_uneven_samples_of_the_flat_torus_give_its_profile(n, unevenness, seed):
     worst = torus_error(on_torus(n, unevenness, np.random.default_rng(seed)))
     assert worst.gess < 0.03

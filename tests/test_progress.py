@@ -46,6 +46,7 @@ def test_compiling_is_told_once_and_only_to_those_who_look(capsys):
     assert WAITING == []
 
 
+@pytest.mark.slow
 def test_what_has_no_bar_says_after_a_while_how_long_it_has_been_at_work(capsys, monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.05)
     with shown().told("modes"):

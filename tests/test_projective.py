@@ -24,6 +24,7 @@ REGIMES = {
 
 
 @pytest.mark.parametrize("dim", REGIMES)
+@pytest.mark.slow
 def test_the_profile_matches_forty_digits(dim: int) -> None:
     count, angles = REGIMES[dim]
     points, weights = awkward_cloud(dim, seed=dim)  # antipodes and duplicates among them

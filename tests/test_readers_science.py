@@ -212,6 +212,7 @@ def measured(path):
 
 
 @pytest.mark.parametrize("kind", ["nested", "ring", "multi-order"])
+@pytest.mark.slow
 def test_one_sky_map_at_four_resolutions_has_one_gess(tmp_path, kind):
     found = []
     for nside in (32, 64, 128, 256):

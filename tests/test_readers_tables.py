@@ -347,6 +347,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("suffix", "contents", "names", "message"), BAD.values(), ids=BAD)
+@pytest.mark.slow
 def test_bad_text_is_refused_with_the_same_message_in_every_way(tmp_path, ways, suffix, contents, names, message):
     path = tmp_path / f"cloud{suffix}"
     path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
@@ -450,6 +451,7 @@ def test_units_are_taken_from_names_and_lines(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst"])
+@pytest.mark.slow
 def test_compressed_text_is_read(tmp_path, ways, suffix):
     import pyarrow
 

@@ -157,6 +157,7 @@ def test_uniformity_loss_is_a_sum_over_levels(dim):
 
 
 @pytest.mark.parametrize(("dim", "exponent"), [(1, 150.0), (2, 2.0), (3, 0.01)])
+@pytest.mark.slow
 def test_uniformity_loss_of_many_atoms_is_that_of_their_pairs(dim, exponent):
     n = 4100
     x, w = he.samplers.von_mises_fisher(n, np.eye(dim + 1)[0], 1.0, rng=dim), weights_of(n)
@@ -166,6 +167,7 @@ def test_uniformity_loss_of_many_atoms_is_that_of_their_pairs(dim, exponent):
     assert uniformity_loss(x, w, exponent=exponent) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_uniformity_loss_keeps_its_digits_where_one_atom_has_nearly_all_the_weight():
     n = 4100
     x, w = np.tile([0.0, 0.0, -1.0], (n, 1)), np.full(n, 1e-9)

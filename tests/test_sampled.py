@@ -71,6 +71,7 @@ def test_atoms_overlap_with_themselves_exactly():
 
 
 @pytest.mark.parametrize("columns", [3, 5, 100])
+@pytest.mark.slow
 def test_scales_too_fine_for_levels_are_estimated_too(columns):
     x = he.samplers.von_mises_fisher(800, [1.0] + [0.0] * (columns - 1), 1e8, rng=5).astype(np.float32)
     weights = np.random.default_rng(6).random(800)

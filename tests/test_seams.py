@@ -100,6 +100,7 @@ SPACES = [
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
+@pytest.mark.slow
 def test_transforms_are_right_on_poles_and_seams_at_every_tolerance_and_in_both_directions(space):
     rng = np.random.default_rng(1)
     points = hard_points(space, rng)

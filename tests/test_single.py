@@ -35,6 +35,7 @@ def clouds(n=N, width=WIDTH):
 
 
 @pytest.mark.parametrize("name", clouds(20))
+@pytest.mark.slow
 def test_gess_in_single_precision_is_within_its_error(name):
     x = clouds()[name]
     w = np.random.default_rng(1).random(N)

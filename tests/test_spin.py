@@ -60,6 +60,7 @@ def test_the_moments_are_those_of_pairs(count: int, threads: int) -> None:
     np.testing.assert_allclose(TRANSFORM.moments(coefficients), plain_moments(points, weights, count), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_the_moments_match_forty_digits() -> None:
     points, weights = awkward_cloud(3, seed=1)
     count = 160
@@ -71,6 +72,7 @@ def test_the_moments_match_forty_digits() -> None:
 
 
 @pytest.mark.parametrize("place", range(8))
+@pytest.mark.slow
 def test_one_atom_has_all_its_energy_in_every_level_even_at_a_pole(place: int) -> None:
     found = TRANSFORM.coefficients(POLES[place : place + 1], np.ones(1), 150, 3e-13, 1)
     np.testing.assert_allclose(TRANSFORM.moments(found), 1.0, atol=1e-12)
@@ -144,6 +146,7 @@ def test_synthesis_weighs_every_level(degree: int) -> None:
     np.testing.assert_allclose(found, np.einsum("k,kyi,i->y", shares, values, weights), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_orders_and_points_taken_some_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     points, weights = cloud(150, seed=9)
     time = float(np.radians(25) ** 2 / 8)
@@ -243,6 +246,7 @@ def test_levels_come_from_pairs_where_these_are_much_cheaper(n: int, count: int,
 
 
 @pytest.mark.parametrize(("shift", "rtol"), [(1e-6, 1e-5), (1e-3, 1e-8), (0.3, 1e-9)])
+@pytest.mark.slow
 def test_mmd2_of_few_atoms_is_that_of_their_coefficients(shift: float, rtol: float) -> None:
     rng = np.random.default_rng(18)
     one = SPACE.uniform(40, rng)

@@ -109,6 +109,7 @@ def test_the_mean_of_many_estimates_is_the_sum_over_all_pairs(copies, power):
     assert np.abs(off).max() < 4
 
 
+@pytest.mark.slow
 def test_where_second_moments_cost_too_much_all_levels_but_the_constant_are_sampled():
     x, times = cloud(500, 64, 1), [0.01, 0.1]
     w = np.full(500, 1 / 500)

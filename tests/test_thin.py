@@ -86,6 +86,7 @@ def change_of_gess(found: he.Thinned, measure: he.Measure) -> float:
 
 @pytest.mark.parametrize(**spaces.named(spaces.EVERY))
 @pytest.mark.filterwarnings("ignore::heatess.PrecisionWarning")  # of mmd2 and of meshes: only gess is used
+@pytest.mark.slow
 def test_the_certificate_holds_on_every_space(case):
     rng = np.random.default_rng(11)
     points, weights = case.points(60, rng), rng.gamma(0.5, size=60)
@@ -127,6 +128,7 @@ def violations(seeds: range) -> list[int]:
 
 
 @pytest.mark.filterwarnings("ignore::heatess.PrecisionWarning")  # of mmd2, which is not used here
+@pytest.mark.slow
 def test_the_certificate_is_not_violated_in_forty_random_cases():
     assert violations(range(40)) == []
 

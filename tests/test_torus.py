@@ -55,6 +55,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 def test_the_profile_matches_forty_digits(case: str) -> None:
     periods, alphas = CASES[case]
     points, weights = awkward_cloud(periods, seed=len(case))

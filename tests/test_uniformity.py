@@ -145,6 +145,7 @@ def test_any_sobolev_statistic_by_its_coefficients():
     assert heat.statistics[0] == pytest.approx(he.uniformity_test(x, times=[0.05]).statistics[0], rel=1e-8)
 
 
+@pytest.mark.slow
 def test_many_atoms_take_the_levels_of_a_classical_statistic():
     x = he.samplers.uniform(4001, rng=0)
     half = np.triu_indices(4001, 1)
@@ -297,6 +298,7 @@ def test_the_method_follows_the_weights_and_the_scale():
 
 
 @pytest.mark.parametrize(**spaces.named(COMPACT))
+@pytest.mark.slow
 def test_uniform_points_of_every_space_are_accepted_and_clumped_ones_are_not(case):
     space = case.space()
     points = he.samplers.uniform(64, space=space, rng=11)
@@ -411,6 +413,7 @@ def test_signed_sums_by_transforms_are_those_of_all_pairs(space, monkeypatch):
         assert family.signed(measure, lambda _: columns, 10) == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_classical_statistics_of_many_weighted_points_are_those_of_all_pairs(monkeypatch):
     rng = np.random.default_rng(8)
     measure = Measure(he.samplers.uniform(300, rng=rng), rng.gamma(3, size=300))
@@ -427,6 +430,7 @@ def test_classical_statistics_of_many_weighted_points_are_those_of_all_pairs(mon
         monkeypatch.undo()
 
 
+@pytest.mark.slow
 def test_many_points_with_importance_weights_take_seconds():
     kappa, n = 1.0, 20_000
     x = he.samplers.von_mises_fisher(n, [0, 0, 1], kappa, rng=4)

@@ -430,6 +430,7 @@ def two_points(space: he.Space) -> np.ndarray:
 
 
 @pytest.mark.parametrize("first", FACTORS, ids=repr)
+@pytest.mark.slow
 def test_plans_cost_a_number_of_seconds(first: he.Space) -> None:
     angles = np.radians(np.geomspace(5, 120, 60)) ** 2 / 8
     for second in FACTORS:

@@ -55,6 +55,7 @@ def names() -> list[str]:
 
 
 @pytest.mark.parametrize("name", [name for name in names() if name not in ANSWERED])
+@pytest.mark.slow
 def test_a_small_file_is_refused_before_it_fills_the_memory(makers, tmp_path, monkeypatch, name):
     for suffix, package in NEEDS.items():
         if name.endswith(suffix):

@@ -100,6 +100,7 @@ def test_an_empty_number_of_threads_is_none_at_all(monkeypatch):
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @pytest.mark.parametrize("far", [30.0, 1e3, 1e6, 1e12])
+@pytest.mark.slow
 def test_outliers_do_not_take_the_transform_from_flat_space(dim, far):
     rng = np.random.default_rng(dim)
     x, w = rng.standard_normal((2000, dim)), rng.random(2000)
@@ -125,6 +126,7 @@ def test_an_outlier_among_a_million_costs_no_more_than_a_sort():
 
 
 @pytest.mark.parametrize("dim", [10, 60])
+@pytest.mark.slow
 def test_clusters_in_many_dimensions_are_summed_the_same_in_bins_and_one_by_one(dim, monkeypatch):
     rng = np.random.default_rng(1)
     x = rng.standard_normal((1200, dim + 1)) * 1e-4
@@ -141,6 +143,7 @@ def test_clusters_in_many_dimensions_are_summed_the_same_in_bins_and_one_by_one(
     assert 1.5 < bins.gess[1] < bins.gess[0] < 1199
 
 
+@pytest.mark.slow
 def test_a_cluster_in_many_dimensions_is_refused_when_it_takes_too_long():
     x = np.zeros((200_000, 101))
     x[:, :2] = np.random.default_rng(2).standard_normal((200_000, 2)) * 1e-4

@@ -137,6 +137,7 @@ def assert_has_kernel(found, kernel, weights, rounding=0.0):
 
 @pytest.mark.parametrize("bridge", [1e-4, 1e-8, 1e-14])
 @pytest.mark.parametrize("size", [1202, 1300, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_two_large_cliques_joined_by_a_weak_link_have_their_closed_form(size, bridge):
     """Too large for elimination: the constant is mixed into the slow mode, which must not be left too short."""
     half = size // 2

@@ -96,6 +96,7 @@ def test_nothing_is_wider_than_the_window(report, opened, kind, width):
     assert one.page.evaluate("() => document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_the_slider_moves_marker_readings_and_density(report, opened):
     one = opened(report("earth"))
     page, data = one.page, data_of(one.page)
@@ -166,6 +167,7 @@ def test_headline_and_address_follow_the_slider_and_an_address_opens_what_was_se
     assert one.said == again.said == []
 
 
+@pytest.mark.slow
 def test_hovering_a_point_shows_its_name_and_its_place(airports, opened):
     one = opened(airports)
     one.page.evaluate("() => document.querySelector('[data-view=mollweide]').scrollIntoView()")
@@ -363,6 +365,7 @@ def test_globes_side_by_side_turn_together(report, opened):
     assert "p = 0.004" in one.page.inner_text("#comparison")
 
 
+@pytest.mark.slow
 def test_untrusted_names_are_shown_as_text(folder, opened):
     from .test_page import hostile
 

@@ -183,6 +183,7 @@ def test_round_scales_are_computed_and_not_interpolated(tmp_path):
     assert (np.diff(values) > 0).all()
 
 
+@pytest.mark.slow
 def test_copies_stand_once_among_the_redundant_and_lonely_points_have_a_table(tmp_path):
     rng = np.random.default_rng(1)
     crowd = he.samplers.von_mises_fisher(60, [0, 0, 1], 400, rng=rng)

@@ -51,6 +51,7 @@ def test_a_report_of_every_space_opens_cleanly(browser, tmp_path, case):
     assert path.stat().st_size <= 300_000 + 12 * 80
 
 
+@pytest.mark.slow
 def test_a_report_of_columns_on_the_earth_has_coasts_and_kilometres(browser, tmp_path):
     rng = np.random.default_rng(1)
     table = tmp_path / 'x"><img src=x onerror=alert(1)>.csv'

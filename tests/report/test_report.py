@@ -96,6 +96,7 @@ def test_the_verdict_counts_out_of_the_most_that_are_possible(tmp_path):
     assert f"cover {100 * profile.volume[row]:.3g} %" in said
 
 
+@pytest.mark.slow
 def test_ordinary_ess_is_named_where_it_misleads(tmp_path):
     text = " ".join(told(cloud(), tmp_path)["verdict"]["sentences"])
     assert f"Ordinary ESS would say {cloud().ess:.3g}. It sees only weights" in text
@@ -143,6 +144,7 @@ def test_warnings_of_the_computation_are_given_and_on_the_page(tmp_path):
 # Several measures.
 
 
+@pytest.mark.slow
 def test_two_measures_are_compared_and_the_p_value_is_that_of_compare(tmp_path):
     wide = he.Measure(he.samplers.von_mises_fisher(150, [0, 0, 1], 5, rng=0))
     narrow = he.Measure(he.samplers.von_mises_fisher(150, [0, 0, 1], 20, rng=1))
@@ -168,6 +170,7 @@ def test_measures_without_scales_share_scales_that_fit_all(tmp_path):
     assert [measure["name"] for measure in data["measures"]] == ["A", "B"]
 
 
+@pytest.mark.slow
 def test_a_report_is_the_same_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     pair = {"a": cloud(80, 0), "b": cloud(90, 1)}
