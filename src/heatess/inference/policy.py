@@ -45,7 +45,7 @@ _REMEDY = (
 #: What helps where the weights grow at the edge: more draws of the same proposal do not.
 _WIDER = (
     "draw from a proposal that is wider than the target or, if the weights do not depend on the points, say "
-    'weights_are="fixed"'
+    '`weights_are="fixed"`'
 )
 
 #: Why data of a kind have no p-value and no band.
