@@ -219,7 +219,7 @@ def test_parts_without_weight_are_inert(offset):
     for whole in (empty + rest + zero, zero + (empty + rest), rest + empty + zero):
         assert whole.n == 280
         np.testing.assert_allclose(whole.profile().gess, expected.gess, rtol=1e-12)
-    with pytest.raises(he.InputError, match="weights of all 80 atoms are zero"):
+    with pytest.raises(he.InputError, match="weights of all 80 points are zero"):
         (empty + zero).profile()
     with pytest.raises(he.InputError, match="are zero"):
         _ = (empty + zero).ess
@@ -260,7 +260,7 @@ def test_merging_leaves_its_parts_alone(cloud):
 def test_empty_accumulators_have_no_profile_and_no_file(tmp_path):
     state = he.Accumulator(max_degree=10)
     for use in (state.profile, lambda: state.save(tmp_path / "a.npz"), lambda: (state + state).profile()):
-        with pytest.raises(he.InputError, match=r"no atoms|is empty"):
+        with pytest.raises(he.InputError, match=r"no points|is empty"):
             use()
     assert list(tmp_path.iterdir()) == []
 
@@ -427,7 +427,7 @@ def stored(path, **changes):
         ({"coefficients": np.full((11, 11), "a")}, "as coefficients"),
         ({"n": None}, "has no field n"),
         ({"n": -5}, "n = -5"),
-        ({"n": 2}, "2 atoms with an ESS of 3"),
+        ({"n": 2}, "2 points with an ESS of 3"),
         ({"n": 3.0}, "float64 .* as n"),
         ({"n": np.array([3])}, r"shape \(1,\) as n"),
         ({"n": np.zeros(0, int)}, r"shape \(0,\) as n"),
@@ -440,12 +440,12 @@ def stored(path, **changes):
         ({"total": 1e300}, "sum 1e\\+300"),
         ({"total": np.nan}, "sum nan"),
         ({"total": 0.0}, "sum 0"),
-        ({"total": 0.0, "squares": 0.0}, "atoms without weight"),
+        ({"total": 0.0, "squares": 0.0}, "points without weight"),
         ({"squares": -1.0}, "sum of squares -1"),
         ({"squares": np.nan}, "sum of squares nan"),
         ({"squares": np.inf}, "sum of squares inf"),
         ({"squares": 10.0}, "ESS of 0.9"),
-        ({"squares": 1e-9}, "3 atoms with an ESS of 9e\\+09"),
+        ({"squares": 1e-9}, "3 points with an ESS of 9e\\+09"),
         ({"exponent": 10**9}, r"unit 2\^1000000000"),
         ({"shift": np.nan}, "sum 3"),
         ({"shift": -np.inf}, "sum 3"),

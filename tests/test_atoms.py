@@ -237,7 +237,7 @@ def test_a_gradient_becomes_json_and_a_table():
     frame = found.to_frame()
     assert list(frame) == ["weights", "points_0", "points_1", "points_2"]
     assert_allclose(frame[["points_0", "points_1", "points_2"]], found.points)
-    assert "all atoms" in found._repr_html_()
+    assert "all points" in found._repr_html_()
     flat = gradient(np.array([[0.0, 1.0], [2.0, 3.0]]), space=he.Torus(2), angle=40)
     assert json.loads(flat.to_json())["points"] is None
     assert list(flat.to_frame()) == ["weights"]

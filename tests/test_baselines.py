@@ -65,7 +65,7 @@ def test_weights_are_checked(measure):
         measure([])
     with pytest.raises(he.InputError, match=r"but row 1 is -1\.0"):
         measure([1, -1])
-    with pytest.raises(he.InputError, match="weights sum to zero over 2 atoms"):
+    with pytest.raises(he.InputError, match="weights sum to zero over 2 points"):
         measure([0, 0])
     with pytest.raises(he.InputError, match="weights must be"):
         measure(None)

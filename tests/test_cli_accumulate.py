@@ -211,7 +211,7 @@ def test_shards_without_weight_are_kept_for_merging(run, tmp_path):
     (tmp_path / "one.csv").write_text("x,y,z,w\n0,0,1,1\n0,1,0,1\n")
     for name in ("zero", "one"):
         done(run("accumulate", f"{name}.csv", "-o", f"{name}.npz"))
-    refused(run("merge", "zero.npz"), 3, "weights of all 2 atoms are zero")
+    refused(run("merge", "zero.npz"), 3, "weights of all 2 points are zero")
     found = json.loads(done(run("merge", "zero.npz", "one.npz", "--json", "-")).stdout)
     assert (found["n"], found["ess"]) == (4, 2)
 

@@ -175,7 +175,7 @@ def test_reasons_and_bands_are_in_words_of_the_files(run, files, tmp_path):
     _, even = files
     _write(tmp_path / "few.csv", even.points[:20], None)
     told = run("compare", "four.csv", "few.csv", "--seed", 0)
-    assert "no p-value: few.csv has 20 atoms, and with weights that depend on the points 25 are needed" in told.stderr
+    assert "no p-value: few.csv has 20 points, and with weights that depend on the points 25 are needed" in told.stderr
     fibonacci = he.samplers.fibonacci(40)  # more even than chance
     _write(tmp_path / "lattice.csv", fibonacci, None)
     told = run("profile", "lattice.csv", "--band", "--angles", "120", "--kind", "draws")

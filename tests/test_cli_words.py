@@ -88,7 +88,7 @@ SAID = {
     "test plain.csv --statistic nope": "'rayleigh', 'bingham'",
     "test embeddings.npy --angles 20": "give --resolutions",
     "profile surface.off --band": "heatess profile --band on Mesh",
-    "profile few.csv --band": "heatess profile --band needs three or more atoms",
+    "profile few.csv --band": "heatess profile --band needs three or more points",
     "profile embeddings.npy --angles 20": "give --resolutions",
     "profile nothing.csv": "log-weights are all -inf",
     "profile phases.npy": "numpy.angle(z) in Python, and read them with --space torus and --units rad",

@@ -315,7 +315,7 @@ def test_bad_input_is_refused_with_what_to_do() -> None:
     for points in (np.eye(3), np.eye(3) * 1j, np.ones((2, 4)) * 0.5j):
         with pytest.raises(he.InputError, match=rf"points on {name} must have shape \(n, 2\), but have shape"):
             he.gess(points, space=space, angle=5)
-    with pytest.raises(he.InputError, match=r"for one atom use points\[None, :\]"):
+    with pytest.raises(he.InputError, match=r"for one point use points\[None, :\]"):
         space.check(np.array([1j, 0]))
     with pytest.raises(he.InputError, match=rf"{name} must be unit vectors .* row 1 has norm 2 .* divide first"):
         space.check([[1, 0], [0, 2j]])

@@ -348,7 +348,7 @@ def test_parts_have_the_density_of_the_whole(space, time):
         lambda: found.at(where, error=True),
         lambda: found.region(0.8, calibrated=True),
     ):
-        with pytest.raises(he.InputError, match="needs the atoms"):
+        with pytest.raises(he.InputError, match="needs the points"):
             call()
 
 
@@ -361,7 +361,7 @@ def test_parts_that_are_too_coarse_say_what_they_need():
     he.density(he.Accumulator(max_degree=refused.value.needed).add(cloud), angle=2)
     with pytest.raises(he.InputError, match="has weights and a space of its own"):
         he.density(parts, np.ones(500))
-    with pytest.raises(he.InputError, match="no atoms in any part"):
+    with pytest.raises(he.InputError, match="no points in any part"):
         he.density(he.Accumulator(he.Sphere(2), max_degree=60))
 
 

@@ -85,7 +85,7 @@ def test_distances_beyond_all_reason_do_not_overflow() -> None:
 def test_bad_input_is_refused_with_the_reason() -> None:
     with pytest.raises(he.InputError, match="dim >= 1, but found -1"):
         he.Euclidean(-1)
-    with pytest.raises(he.InputError, match=r"shape \(n, 3\), but have shape \(3,\); for one atom"):
+    with pytest.raises(he.InputError, match=r"shape \(n, 3\), but have shape \(3,\); for one point"):
         he.gess([1.0, 2.0, 3.0], space=he.Euclidean(3), time=1.0)
     with pytest.raises(he.InputError, match="finite, but row 1"):
         he.gess([[0.0, 0.0], [0.0, math.inf]], space=he.Euclidean(2), time=1.0)

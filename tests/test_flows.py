@@ -241,7 +241,7 @@ def test_gess_that_is_too_expensive_gets_a_wide_error(no_eigenpairs, monkeypatch
     known = sums(graph, points, None, times, Eigenmodes())
     with pytest.warns(
         he.PrecisionWarning,
-        match="each of 40 atoms there; give times up to 0.01, fewer atoms, or",
+        match="each of 40 points there; give times up to 0.01, fewer points, or",
     ):
         found = sums(graph, points, None, times, Flows())
     assert (np.abs(found.overlap / known.overlap - 1) <= found.error).all()

@@ -40,8 +40,8 @@ def test_a_measure_says_its_kind_and_frame_in_its_repr():
         ({"kind": "sample"}, "kind must be one of 'draws', .*, but is 'sample'"),
         ({"kind": 3}, "kind must be one of"),
         ({"frame": "fk5"}, "frame must be one of 'icrs', 'galactic', .*, but is 'fk5'"),
-        ({"labels": ["one"]}, "labels must be one name for each of 60 atoms, but are 1"),
-        ({"labels": 3}, "labels must be one name for each atom, but are 3"),
+        ({"labels": ["one"]}, "labels must be one name for each of 60 points, but are 1"),
+        ({"labels": 3}, "labels must be one name for each point, but are 3"),
         ({"labels": "name"}, "points have no columns"),
     ],
 )
@@ -71,7 +71,7 @@ def test_one_row_is_a_measure_of_one_atom():
 
 @pytest.mark.parametrize("rows", [[], np.zeros(60, dtype=bool)])
 def test_no_rows_are_refused(rows):
-    with pytest.raises(he.InputError, match="rows must choose atoms"):
+    with pytest.raises(he.InputError, match="rows must choose points"):
         he.Measure(CLOUD)[rows]
 
 

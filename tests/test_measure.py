@@ -239,28 +239,30 @@ def test_a_bad_log_weight_is_named(value):
 
 
 def test_weights_without_any_mass_are_refused():
-    refused("weights sum to zero over 40 atoms; at least one must be positive", POINTS, np.zeros(N))
-    refused("log_weights are all -inf over 40 atoms; at least one", POINTS, log_weights=np.full(N, -np.inf))
+    refused("weights sum to zero over 40 points; at least one must be positive", POINTS, np.zeros(N))
+    refused("log_weights are all -inf over 40 points; at least one", POINTS, log_weights=np.full(N, -np.inf))
 
 
 def test_weights_of_the_wrong_shape_are_refused():
-    refused("one entry per atom: there are 40 points but 39 weights", POINTS, WEIGHTS[1:])
+    refused("one entry per point: there are 40 points but 39 weights", POINTS, WEIGHTS[1:])
     refused("there are 40 points but 1 log_weights", POINTS, log_weights=[0.0])
     refused(r"weights must have shape \(n,\), but have shape \(1, 40\)", POINTS, WEIGHTS[None])
     refused(r"weights must have shape \(n,\), but have shape \(40, 2\)", POINTS, np.ones((N, 2)))
     refused(r"weights must have shape \(n,\), but have shape \(\)", POINTS, 2.0)
-    refused("weights are empty; at least one atom is needed", POINTS, [])
+    refused("weights are empty; at least one point is needed", POINTS, [])
     refused("give weights or log_weights, not both", POINTS, WEIGHTS, log_weights=WEIGHTS)
 
 
 def test_no_points_are_refused():
-    refused("points are empty; at least one atom is needed", np.empty((0, 3)))
-    refused(r"points must be an \(n, d\) array .* shape \(0,\); give one atom per row", [])
+    refused("points are empty; at least one point is needed", np.empty((0, 3)))
+    refused(r"points must be an \(n, d\) array .* shape \(0,\); give one point per row", [])
 
 
 def test_points_of_the_wrong_shape_are_refused():
-    refused(r"\(n, d\) array of unit vectors .* shape \(3,\); give one atom per row", [0, 0, 1])
-    refused(r"shape \(n, 3\), but have shape \(3,\); for one atom use points\[None, :\]", [0, 0, 1], space=he.Sphere(2))
+    refused(r"\(n, d\) array of unit vectors .* shape \(3,\); give one point per row", [0, 0, 1])
+    refused(
+        r"shape \(n, 3\), but have shape \(3,\); for one point use points\[None, :\]", [0, 0, 1], space=he.Sphere(2)
+    )
     refused(r"have shape \(2, 3, 3\), but are neither rotation matrices .* nor unit vectors", np.ones((2, 3, 3)))
     refused(r"d >= 2, but have shape \(4, 1\)", np.ones((4, 1)))
     refused(r"on Sphere\(3\) must have shape \(n, 4\), but have shape \(40, 3\)", POINTS, space=he.Sphere(3))

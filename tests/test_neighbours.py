@@ -180,7 +180,7 @@ def test_the_estimate_of_close_pairs_is_about_right():
 def test_what_would_take_hours_is_refused_with_the_estimate():
     crowd = he.samplers.von_mises_fisher(4_000_000, [0, 0, 1], 1e10, rng=0)  # within 0.002 degrees
     with pytest.raises(
-        he.CostError, match=r"4,000,000 atoms on Sphere\(2\) .* hours on two cores; .*coarser or fewer scales"
+        he.CostError, match=r"4,000,000 points on Sphere\(2\) .* hours on two cores; .*coarser or fewer scales"
     ):
         he.heat_profile(crowd, angles=[1e-3])
     wide = np.zeros((2_000_000, 5), dtype=np.float32)

@@ -316,7 +316,7 @@ def test_bad_arguments_are_refused():
     for level in (0.2, 1.0, True, "high"):
         with pytest.raises(he.InputError, match=r"level must be a number from 0\.5 to 0\.999"):
             he.population_profile(x, angles=[10], level=level)
-    with pytest.raises(he.InputError, match="three or more atoms with a weight, but found 2"):
+    with pytest.raises(he.InputError, match="three or more points with a weight, but found 2"):
         he.population_profile(x[:3], [1, 0, 1], angles=[10])
     with pytest.raises(he.InputError, match="weights_are must be"):
         he.population_profile(x, angles=[10], weights_are="random")

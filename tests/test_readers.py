@@ -275,7 +275,7 @@ def test_weights_of_an_array_come_from_a_second_array(tmp_path):
     np.save(bad, np.array([-np.inf, np.inf, 2]))
     refused(tmp_path / "a.npy", "bad.npy row 1 (counted from 0): the number is inf", log_weights=bad)
     np.save(bad, np.zeros(3))
-    refused(tmp_path / "a.npy", "a.npy: weights sum to zero over 3 atoms", weights=bad)
+    refused(tmp_path / "a.npy", "a.npy: weights sum to zero over 3 points", weights=bad)
     refused(tmp_path / "a.npy", "does not exist", log_weights=str(tmp_path / "none.npy"))
 
 

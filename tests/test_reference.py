@@ -99,7 +99,7 @@ def test_every_command_and_option_is_on_the_page_of_the_command_line() -> None:
         for parameter in command.params:
             for option in parameter.opts if parameter.param_type_name == "option" else ():
                 assert re.search(rf"`[^`]*(?<![\w-]){option}\b[^`]*`", section), f"{name} {option}"
-    assert "| `--seed INTEGER RANGE` | Seed of all random numbers. | 0" in page
+    assert "| `--seed N` | Seed of all random numbers. | 0" in page
 
 
 def test_every_suffix_and_every_schema_is_on_its_page() -> None:

@@ -190,7 +190,7 @@ def test_uniformity_loss_is_refused_where_it_has_no_meaning():
         uniformity_loss(np.eye(3), exponent=151)
     with pytest.raises(he.InputError, match="exponent must be positive and at most 150, but is 0"):
         uniformity_loss(np.eye(3), exponent=0)
-    with pytest.raises(he.InputError, match="needs two atoms of positive weight, not one"):
+    with pytest.raises(he.InputError, match="needs two points of positive weight, not one"):
         uniformity_loss(np.eye(3), [1, 0, 0])
     with pytest.raises(he.InputError, match=r"spheres and circles, not on Projective\(2\)"):
         uniformity_loss(np.eye(3), space=he.Projective(2))

@@ -321,13 +321,13 @@ def test_arguments_are_checked():
         thin(points, error=-0.1, angle=10)
     with pytest.raises(he.ScaleError, match="exactly one scale"):
         thin(points, size=3)
-    with pytest.raises(he.CostError, match=r"at most 6,000 atoms, but 7,000 are asked for"):
+    with pytest.raises(he.CostError, match=r"at most 6,000 points, but 7,000 are asked for"):
         thin(he.samplers.fibonacci(8000), size=7000, angle=2)
 
 
 def test_too_many_pairs_are_refused_with_advice_for_thinning(monkeypatch):
     monkeypatch.setattr("heatess.engines.plan.PATIENCE", 1e-6)
-    with pytest.raises(he.CostError, match=r"thinning sums overlaps of all pairs of the 500 distinct atoms"):
+    with pytest.raises(he.CostError, match=r"thinning sums overlaps of all pairs of the 500 distinct points"):
         thin(he.Sphere(9).uniform(500, np.random.default_rng(0)), size=20, angle=30)
 
 

@@ -347,11 +347,11 @@ def test_importance_weights_with_a_small_ess_are_refused_and_the_advice_helps() 
     rng = np.random.default_rng(24)
     x = vmf(30, NORTH, 2, rng)
     few = he.Measure(x, log_weights=-2 * x[:, 2])
-    with pytest.raises(he.InputError, match=r"the importance weights of a rests on [\d.]+ of 30 atoms, and below 25"):
+    with pytest.raises(he.InputError, match=r"the importance weights of a rests on [\d.]+ of 30 points, and below 25"):
         he.two_sample_test(few, x, rng=0)
     many = vmf(900, NORTH, 1, rng)
     with pytest.raises(
-        he.InputError, match=r"b has 20 atoms, and with weights that depend on the points 25 are needed"
+        he.InputError, match=r"b has 20 points, and with weights that depend on the points 25 are needed"
     ):
         he.two_sample_test(he.Measure(many, log_weights=-many[:, 2]), x[:20], rng=0)
     assert he.two_sample_test(few, x, weights_are="fixed", draws=19, rng=0).weights_are == "fixed"
@@ -363,7 +363,7 @@ def test_heavy_tails_are_refused_and_compared_without_a_p_value() -> None:
     x = he.samplers.uniform(2000, rng=rng)
     heavy = he.Measure(x, rng.pareto(1 / 0.8, size=2000) + 1)
     with pytest.raises(
-        he.KindError, match=r"of b rests on [\d.]+ of 2,000 atoms.*; draw from a proposal that is wider"
+        he.KindError, match=r"of b rests on [\d.]+ of 2,000 points.*; draw from a proposal that is wider"
     ):
         he.two_sample_test(x, heavy, angles=60, draws=19, rng=0)
     found = he.compare(x, heavy, angles=60, draws=19, rng=0)
@@ -484,8 +484,8 @@ def test_plots_have_the_numbers_of_the_result(space: he.Space) -> None:
 def test_messages_call_the_samples_by_their_names():
     few = he.Measure(vmf(20, NORTH, 2.0, 0), np.arange(1.0, 21.0))
     found = he.compare(vmf(50, NORTH, 2.0, 1), few, names=("before", "after"), draws=19, rng=0)
-    assert found.no_test.startswith("after has 20 atoms, and with weights that depend on the points 25 are needed")
-    with pytest.raises(he.KindError, match="b has 20 atoms, and with weights that depend on the points 25 are needed"):
+    assert found.no_test.startswith("after has 20 points, and with weights that depend on the points 25 are needed")
+    with pytest.raises(he.KindError, match="b has 20 points, and with weights that depend on the points 25 are needed"):
         he.two_sample_test(vmf(50, NORTH, 2.0, 1), few, draws=19, rng=0)
 
 

@@ -571,7 +571,7 @@ def test_spaces_without_a_uniform_law_are_refused(space, points, message):
         ({"rng": -1}, "rng must be"),
         ({"weights_are": "random"}, "weights_are must be"),
         ({"angles": [1e-4]}, "nothing to test"),
-        ({"weights": np.arange(1, 31), "rng": 0}, "rests on|atoms, and with weights that depend on the points 25"),
+        ({"weights": np.arange(1, 31), "rng": 0}, "rests on|points, and with weights that depend on the points 25"),
     ],
 )
 def test_bad_arguments_are_refused_with_a_way_out(arguments, message):

@@ -183,7 +183,7 @@ def test_a_spectrum_of_too_many_pairs_is_refused():
     x = np.zeros((10**6, 10), dtype=np.float32)
     x[:, 0] = 1.0
     with pytest.raises(
-        he.CostError, match=r"1,000,000 atoms on Sphere\(9\) would take about 4\d minutes .* give m of them"
+        he.CostError, match=r"1,000,000 points on Sphere\(9\) would take about 4\d minutes .* give m of them"
     ):
         he.power_spectrum(x)
 

@@ -135,5 +135,5 @@ def _too_long(question: LevelsQuestion, wait: str) -> str:
     way_out = "give m of them, drawn by weight, which adds about multiplicities / m to the energies"
     if transform is not None:
         way_out = f"`max_degree={int(transform.most)}` or less takes a fast transform instead"
-    what = f"`max_degree={question.count - 1}` of {measure.n:,} atoms on {measure.space!r}"
+    what = f"`max_degree={question.count - 1}` of {measure.n:,} points on {measure.space!r}"
     return f"{what} would take {wait}; {way_out}"

@@ -105,7 +105,7 @@ class Known:
         if frame is not None:
             changed["frame"] = frame
         if labels is not None:
-            changed["labels"] = names_of(labels, "atom")
+            changed["labels"] = names_of(labels, "point")
         return replace(self, **changed) if changed else self
 
     def rows(self, rows: Any, n: int) -> Known:

@@ -447,7 +447,9 @@ Examples:
 @options.directory("heatess-paper", "Directory for tables, figures and checks.")
 @click.option("--only", metavar="NAME,...", help=_ONLY)
 @click.option("--quick", is_flag=True, help="Fewer replicates; every published number is still checked.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random numbers.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, metavar="N", show_default=True, help="Seed of all random numbers."
+)
 @click.option("--no-progress", is_flag=True, help="No progress bar.")
 def reproduce(out: Path, force: bool, only: str | None, quick: bool, seed: int, no_progress: bool) -> None:
     """Reproduce every table and figure of the paper, and check the published numbers.

@@ -51,7 +51,7 @@ def draw(
     elif drawing is None or drawing.part is not None or drawing.cells is None or drawing.layout == "nodes":
         raise InputError(
             f"a density is drawn on circles, the sphere S^2, the plane, two-dimensional tori and meshes, but this one "
-            f"is on {space!r}; look at points of your own, or at a report, which shows the atoms"
+            f"is on {space!r}; look at points of your own, or at a report, which shows yours"
         )
     else:
         cells = drawing.cells(math.sqrt(8 * density.time) / CELLS, _frame(density, drawing))
@@ -74,7 +74,7 @@ def _frame(density: Density, drawing: Drawing) -> Frame:
 
 def _some(density: Density) -> FloatArray:
     """Atoms that are drawn, evenly spread over the rows."""
-    points = density.atoms("a picture with atoms").points
+    points = density.atoms("a picture with points").points
     return np.asarray(points[:: math.ceil(len(points) / MOST_ATOMS)])
 
 
@@ -134,7 +134,7 @@ def _map(density: Density, ax: Axes | None, edges: _Edges, atoms: bool) -> Axes:
         order = np.argsort(lon)
         edges.draw(ax, np.radians(lon[order]), np.radians(lat), values[:, order])
     if atoms:
-        dots(ax, density.atoms("a picture with atoms"))
+        dots(ax, density.atoms("a picture with points"))
     return ax
 
 

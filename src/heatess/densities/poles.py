@@ -60,7 +60,7 @@ class PoleFigure(Density):
     def atoms(self, what: str) -> Measure:
         """None: an `InputError`."""
         raise InputError(
-            f"{what} needs atoms that are independent, and directions of one orientation are not; ask the density of "
+            f"{what} needs points that are independent, and directions of one orientation are not; ask the density of "
             "the orientations"
         )
 

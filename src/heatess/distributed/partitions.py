@@ -83,7 +83,7 @@ def _aligned(values: Any, name: str, count: int, rows: tuple[int, ...] | None) -
             raise InputError(f"{name} must be {expected}, but are {type(values).__name__}")
         array = numeric_array(values, name)
         if array.ndim not in (1, 2):
-            raise InputError(f"{name} must have shape (n,), but have shape {array.shape}; give one number per atom")
+            raise InputError(f"{name} must have shape (n,), but have shape {array.shape}; give one number per point")
         _refuse_length(len(array), name, sum(rows))
         return np.split(array, np.cumsum(rows)[:-1])
     if rows is not None and hasattr(values, "chunks") and _known_rows(values) is not None:
@@ -98,7 +98,7 @@ def _aligned(values: Any, name: str, count: int, rows: tuple[int, ...] | None) -
 
 def _refuse_length(found: int, name: str, n: int) -> None:
     if found != n:
-        raise InputError(f"{name} must have one entry per atom: there are {n} points but {found} {name}")
+        raise InputError(f"{name} must have one entry per point: there are {n} points but {found} {name}")
 
 
 def _rows_of(values: Any, name: str, index: int, rows: int) -> NDArray[Any]:

@@ -57,7 +57,7 @@ class Question:
     def too_long(self, wait: str) -> str:
         """What to do about sums that would take *wait*."""
         space = self.measure.space
-        what = f"{self.measure.n:,} atoms on {space!r} at these scales would take {wait}; give coarser or fewer scales"
+        what = f"{self.measure.n:,} points on {space!r} at these scales would take {wait}; give coarser or fewer scales"
         if space.pair_kernel is None:
             return what
         number = "20_000_000" if space.series is not None else "1_000_000"

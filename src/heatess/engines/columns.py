@@ -120,7 +120,7 @@ def potentials(
     except PrecisionError:
         steps, seconds = _steps(question, lambda engine: engine.potentials(question), words, engines)
     if seconds > plan.WORTH_A_WORD:
-        what = f"{len(question.places):,} potentials of {question.measure.n:,} atoms"
+        what = f"{len(question.places):,} potentials of {question.measure.n:,} points"
         announce(f"{what}: about {in_time(seconds)}")
     answers = [offer.run(part, progress) for offer, part in steps]
     squares = [answer.squares for answer in answers if answer.squares is not None]
@@ -210,8 +210,8 @@ def potential(
 
     def too_long(wait: str) -> str:
         return (
-            f"potentials of {measure.n:,} atoms on {measure.space!r} at {len(at):,} points would take {wait}; give "
-            "fewer points, or fewer atoms, chosen at random"
+            f"potentials of {measure.n:,} points on {measure.space!r} at {len(at):,} places would take {wait}; give "
+            "fewer places, or fewer points, chosen at random"
         )
 
     return np.asarray(potentials(question, progress, words or too_long, engines).values[0])

@@ -266,12 +266,12 @@ class FlowOffer(Offer):
         worst, good = int(np.argmax(error)), times[~vague]
         finer = f"give times up to {good.max():.3g}" if len(good) else "give finer scales"
         if doubts[worst] > error[worst] / 2:
-            many = "one atom" if self.atoms.n == 1 else f"each of {self.atoms.n:,} atoms"
+            many = "one point" if self.atoms.n == 1 else f"each of {self.atoms.n:,} points"
             why = f"so many nodes matter for {many} there"
             known = (
                 ", or make the space with `modes=` to wait for its eigenpairs" if self.flow.size <= FEW_NODES else ""
             )
-            advice = f"{finer}, fewer atoms{known}; MMD^2 is not affected"
+            advice = f"{finer}, fewer points{known}; MMD^2 is not affected"
         else:
             why = "links or sizes differ so much that rounding decides there"
             advice = f"{finer}, or join what is so close together, or leave out what is so weak"

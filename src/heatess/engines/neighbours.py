@@ -91,7 +91,7 @@ class Neighbours(Engine):
             why = "on this space" if embedding is None else f"in more than {FEW_COLUMNS} coordinates"
             return InputError(f"{space!r} has no neighbour sums, which do not exist {why}; use `method='auto'`")
         return PrecisionError(
-            f"neighbours do not suffice at {question.scale(-1)}, where atoms overlap across {space!r}, or not to "
+            f"neighbours do not suffice at {question.scale(-1)}, where points overlap across {space!r}, or not to "
             f"`rtol={question.rtol:g}`; use `method='auto'` or a larger `rtol`"
         )
 

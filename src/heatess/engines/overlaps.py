@@ -126,7 +126,7 @@ def squares(measure: Measure, time: float, points: NDArray[Any]) -> FloatArray:
         raise TypeError(f"{space!r} has no overlaps of pairs")
     kernel = space.pair_kernel.fitted(measure.points, np.array([time / 2]), 1e-8)
     seconds = kernel.seconds(float(measure.n) * len(points), 1)
-    what = f"standard errors at {len(points):,} places from {measure.n:,} atoms"
+    what = f"standard errors at {len(points):,} places from {measure.n:,} points"
     plan.afford(seconds, lambda wait: f"{what} would take {wait}; give fewer places")
     side = math.isqrt(BLOCK_PAIRS)
     for part in slices(measure.n, max(side, BLOCK_PAIRS // len(points))):

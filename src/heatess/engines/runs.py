@@ -125,7 +125,7 @@ class Power:
     def potential(self, place: int, starts: Any) -> FloatArray:
         """sum_j w_j k_2t(x_i, x_j) at all atoms i."""
         if self.kept is None or self.run.rows is None:
-            raise TypeError("the run was not kept at the atoms")
+            raise TypeError("the run was not kept at the points")
         return np.asarray(1 + starts[:, self.run.rows] @ self.kept[place])
 
 

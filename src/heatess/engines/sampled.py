@@ -75,7 +75,7 @@ def heat_sums(
     if kernel is None:
         raise InputError(
             f"random pairs are of no use on {space!r}, which is known by its eigenpairs: their sum takes a time in "
-            "proportion to the number of atoms; leave out `pairs=`"
+            "proportion to the number of points; leave out `pairs=`"
         )
     atoms = measure.coalesced() if kernel.width <= FEW_COLUMNS else measure
     if (zonal := kernel.zonal) is not None:

@@ -65,7 +65,7 @@ class Gradient(Result):
     schema: ClassVar[str] = "heatess.gradient/1"
     columns: ClassVar[tuple[str, ...]] = ("weights", "points")
     facts: ClassVar[tuple[str, ...]] = ("gess", "time", "space")
-    row_name: ClassVar[str] = "atom"
+    row_name: ClassVar[str] = "point"
 
     def plot(self, ax: Axes | None = None, *, quantity: str = "weights", **style: Any) -> Axes:
         """Draw it from the largest to the smallest; see `heatess.inference.drawing.atoms.draw_gradient`.

@@ -88,7 +88,7 @@ def _sums(measure: Measure, times: FloatArray, rtol: float) -> HeatSums:
 
 
 def _too_long(measure: Measure) -> plan.Words:
-    return lambda wait: f"overlaps of all {measure.n:,} atoms with those kept would take {wait}; keep fewer of them"
+    return lambda wait: f"overlaps of all {measure.n:,} points with those kept would take {wait}; keep fewer of them"
 
 
 def _counts(one: Measure, other: Measure, sums: list[HeatSums]) -> FloatArray:

@@ -93,7 +93,7 @@ def refuse_cost(measure: Measure, times: FloatArray, rtol: float) -> None:
 def _words(question: PotentialQuestion) -> plan.Words:
     measure = question.measure
     return lambda wait: (
-        f"bands for {measure.n:,} atoms on {measure.space!r} from {question.scale(0)} up would take {wait}, because "
-        "all pairs are summed there; give coarser scales, where the space has a fast transform, or fewer atoms drawn "
+        f"bands for {measure.n:,} points on {measure.space!r} from {question.scale(0)} up would take {wait}, because "
+        "all pairs are summed there; give coarser scales, where the space has a fast transform, or fewer points drawn "
         "at random"
     )

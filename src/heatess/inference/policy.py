@@ -161,7 +161,7 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
         return Standing(refusal, often if ess < LOW_ESS else "", tail)
     whose = f"the importance weights of {name}" if name else "the importance weights"
     carriers = carriers_of(measure)
-    rests = f"the variance of {whose} rests on {carriers:.2g} of {measure.n:,} atoms, and below"
+    rests = f"the variance of {whose} rests on {carriers:.2g} of {measure.n:,} points, and below"
     heavy = f"Pareto k of {whose} is {tail:.2f}, and above"
     refusal = caution = ""
     edge = edge_index(measure) if carriers >= LEAST_CARRIERS and not tail > MOST_K else np.nan
@@ -170,7 +170,7 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
     if even and carriers < LEAST_CARRIERS:
         who = f"{name} has" if name else "there are"
         refusal = (
-            f"{who} {measure.n} atoms, and with weights that depend on the points {LEAST_CARRIERS:g} are needed at "
+            f"{who} {measure.n} points, and with weights that depend on the points {LEAST_CARRIERS:g} are needed at "
         )
         refusal += 'least; draw more or, if the weights do not depend on the points, say `weights_are="fixed"`'
     elif carriers < LEAST_CARRIERS:

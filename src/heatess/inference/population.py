@@ -277,7 +277,7 @@ def population_profile(
     check_rtol(rtol)
     generator(rng)  # refuses what is none
     if is_dask(points):
-        raise InputError("`population_profile` needs all atoms in memory; give `points.compute()`, or a sample of them")
+        raise InputError("`population_profile` needs all points in memory; give `points.compute()` or a sample of them")
     sample = Measure.of(points, weights, log_weights=log_weights, space=space)
     instead = "the profile describes it as it is"
     measure = independent(sample, "points", "law behind it to estimate", instead, chains)
@@ -323,12 +323,12 @@ def _check(measure: Measure, level: float) -> None:
     if measure.space.pair_kernel is None:
         raise InputError(
             f"`population_profile` on {measure.space!r} is not defined: k_2t(x, x) depends on the place there, and "
-            "with it what an atom adds by overlapping with itself; `heat_profile` describes the sample"
+            "with it what a point adds by overlapping with itself; `heat_profile` describes the sample"
         )
     count = int((measure.weights > 0).sum())
     if count < 3 or measure.ess < 1 + 1e-6:
         raise InputError(
-            f"`population_profile` needs three or more atoms with a weight, but found {count} with an ESS of "
+            f"`population_profile` needs three or more points with a weight, but found {count} with an ESS of "
             f"{measure.ess:.7g}; give more draws"
         )
 
@@ -338,8 +338,8 @@ def _warn_of_copies(atoms: Measure) -> None:
     copies = atoms.n - atoms.coalesced().n
     if copies > COPIES * atoms.n:
         warn(
-            f"{copies:,} of {atoms.n:,} atoms are exact copies of others; estimates and bands assume independent "
-            "draws. If the atoms were resampled, give them and their weights as they were before; if coordinates were "
+            f"{copies:,} of {atoms.n:,} points are exact copies of others; estimates and bands assume independent "
+            "draws. If the points were resampled, give them and their weights as they were before; if coordinates were "
             "rounded, give scales well above the rounding",
             CalibrationWarning,
         )

@@ -86,7 +86,7 @@ class Thinned(Result):
     schema: ClassVar[str] = "heatess.thinned/1"
     columns: ClassVar[tuple[str, ...]] = ("indices", "weights")
     facts: ClassVar[tuple[str, ...]] = ("mmd", "bound", "n", "size", "time", "space")
-    row_name: ClassVar[str] = "atom"
+    row_name: ClassVar[str] = "point"
     _row_key: ClassVar[str] = "indices"
     _drawing: ClassVar[str] = ".drawing.thinning:draw_thinned"
 
@@ -187,7 +187,7 @@ def _checked(size: Any, error: Any) -> tuple[int, float | None]:
     if (size is None) == (error is None):
         found = "neither" if size is None else "both"
         raise InputError(
-            "give either `size=`, the number of atoms to keep, or `error=`, the largest relative change of gESS "
+            "give either `size=`, the number of points to keep, or `error=`, the largest relative change of gESS "
             f"allowed, but found {found}"
         )
     if error is not None:
@@ -274,7 +274,7 @@ class _Task:
         """Atoms to choose from: all, or some that are evenly spaced by weight."""
         if size > MOST:
             plan.refuse(
-                f"thinning keeps at most {MOST:,} atoms, but {size:,} are asked for or needed at "
+                f"thinning keeps at most {MOST:,} points, but {size:,} are asked for or needed at "
                 f"{scales.in_words(self.atoms.space, self.time)}; give a smaller size, a larger error or a coarser "
                 "scale, or thin parts of the rows on their own and join them, each with its share of the weight"
             )
@@ -317,7 +317,7 @@ class _Task:
 def _words(task: _Task) -> plan.Words:
     """Advice for who thins, in place of advice for who asks for a profile."""
     return lambda wait: (
-        f"thinning sums overlaps of all pairs of the {task.atoms.n:,} distinct atoms on {task.atoms.space!r}, which "
+        f"thinning sums overlaps of all pairs of the {task.atoms.n:,} distinct points on {task.atoms.space!r}, which "
         f"would take {wait}; draw fewer of them first, 20,000 for instance, or thin parts of the rows on their own and "
         "join them, each with its share of the weight"
     )

@@ -105,14 +105,14 @@ class Measure(Tidied):
             self.__dict__["points"] = self.points.copy()  # so that later changes of the array do not change the measure
         if column is not None and self.known.labels is None:
             raise InputError(
-                f"`labels={column!r}` is a column's name, but points have no columns; give one name per atom"
+                f"`labels={column!r}` is a column's name, but points have no columns; give one name per point"
             )
         self._tell(self.known.said(kind, frame, None if column is not None else labels))
 
     def _tell(self, known: Known) -> None:
         """Keep what is known, if it fits the atoms."""
         if known.labels is not None and len(known.labels) != self.n:
-            raise InputError(f"labels must be one name for each of {self.n:,} atoms, but are {len(known.labels):,}")
+            raise InputError(f"labels must be one name for each of {self.n:,} points, but are {len(known.labels):,}")
         if known.frame in SKY and not (self.space.directional and self.space.dim == 2):
             raise InputError(f"`frame={known.frame!r}` is for directions on the sky, but points are on {self.space!r}")
         self.__dict__["known"] = known
@@ -150,7 +150,7 @@ class Measure(Tidied):
             if points.ndim != 2 or points.shape[1] < 2:
                 raise InputError(
                     f"points must be an (n, d) array of unit vectors with d >= 2, but have shape {points.shape}; "
-                    "give one atom per row, or name the manifold with `space=`"
+                    "give one point per row, or name the manifold with `space=`"
                 )
             space = _sphere(points.shape[1] - 1)
         points = space.check(_in_rows(points, space))
@@ -253,7 +253,7 @@ class Measure(Tidied):
         """
         weights = np.atleast_1d(self.weights[rows])
         if weights.ndim != 1 or not len(weights) or not weights.sum() > 0:
-            raise InputError(f"rows must choose atoms, at least one of them with a weight, but are {shown(rows)}")
+            raise InputError(f"rows must choose points, at least one of them with a weight, but are {shown(rows)}")
         if is_whole(rows):
             rows = slice(rows, rows + 1 or None)
         kept = _normalised(weights, None, len(weights)) if self.weights.strides != (0,) else even_weights(len(weights))
@@ -431,7 +431,7 @@ def _hashes(rows: NDArray[Any]) -> NDArray[np.uint64]:
 def normalised_weights(weights: ArrayLike) -> FloatArray:
     """Weights on their own, checked and summing to one."""
     if weights is None:
-        raise InputError("weights must be given, one number per atom, but are None")
+        raise InputError("weights must be given, one number per point, but are None")
     return _normalised(weights, None, None)
 
 
@@ -476,7 +476,7 @@ def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int
     scaled, exponent, _ = scaled_weights(weights, log_weights, n)
     if exponent is None:
         found = "weights sum to zero" if log_weights is None else "`log_weights` are all -inf"
-        raise InputError(f"{found} over {len(scaled)} atoms; at least one must be positive")
+        raise InputError(f"{found} over {len(scaled)} points; at least one must be positive")
     total = scaled.sum()
     if len(scaled) <= ROWS:
         return np.asarray(scaled / total)
@@ -501,9 +501,9 @@ def _column(values: Any, name: str, n: int | None) -> FloatArray:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise InputError(f"{name} must have shape (n,), but have shape {array.shape}; give one number per atom")
+        raise InputError(f"{name} must have shape (n,), but have shape {array.shape}; give one number per point")
     if not len(array):
-        raise InputError(f"{name} are empty; at least one atom is needed")
+        raise InputError(f"{name} are empty; at least one point is needed")
     if n is not None and len(array) != n:
-        raise InputError(f"{name} must have one entry per atom: there are {n} points but {len(array)} {name}")
+        raise InputError(f"{name} must have one entry per point: there are {n} points but {len(array)} {name}")
     return array.astype(np.float64, copy=False)

@@ -349,14 +349,14 @@ def _inconsistency(sums: PartSums, transform: Transform, degree: int) -> str:
     if n < 0:
         return f"n = {n}"
     if weightless and (sums.unit != Unit() or sums.coefficients.any() or sums.low.any()):
-        return "coefficients of atoms without weight"
+        return "coefficients of points without weight"
     if not weightless:
         if not (1e-100 < total < 1e100 and 1e-200 < squares < 1e200 and math.isfinite(sums.unit.shift)):
             return f"weights with sum {total:g} and sum of squares {squares:g}"
         if abs(sums.unit.exponent) > 2000:
             return f"weights in the unit 2^{sums.unit.exponent}"
         if not 1 - _SLACK <= sums.ess <= n * (1 + _SLACK):
-            return f"{n} atoms with an ESS of {sums.ess:g}"
+            return f"{n} points with an ESS of {sums.ess:g}"
     expected = transform.zeros(float(degree))
     fits = shape == expected.shape and sums.coefficients.dtype == expected.dtype
     if not fits and (sums.coefficients.size or not weightless):

@@ -153,7 +153,7 @@ class Hyperbolic(Space):
             if distance > 0.999 * limit:
                 raise InputError(
                     f"resolutions on Hyperbolic({self._dim}) must be below {0.999 * limit:.4g}, but entry {k} is "
-                    f"{distance:g}: heat never makes atoms that far apart overlap by 1/e"
+                    f"{distance:g}: heat never makes points that far apart overlap by 1/e"
                 )
             found[k] = time_of_distance(partial(self._log_overlap, distance), distance)
         return found

@@ -175,7 +175,7 @@ class Product(Space):
             parts.append(self._kernels[j].rows(checked))
             if len(parts[j]) != len(parts[0]):
                 raise InputError(
-                    f"every factor must have one point per atom, but factor 0, {_short(self.spaces[0])}, has "
+                    f"every factor must have the same number of points, but factor 0, {_short(self.spaces[0])}, has "
                     f"{len(parts[0])} and factor {j}, {_short(space)}, has {len(parts[j])}"
                 )
         return np.concatenate(parts, axis=1)

@@ -47,12 +47,12 @@ def check_unit_vectors(points: Any, columns: int, name: str, *, directions: bool
     """
     array = numeric_array(points, "points")
     if array.ndim != 2 or array.shape[1] != columns:
-        hint = "; for one atom use `points[None, :]`" if array.ndim == 1 else ""
+        hint = "; for one point use `points[None, :]`" if array.ndim == 1 else ""
         if array.ndim == 2 and array.shape[0] == columns:
             hint = "; did you mean the transpose, `points.T`?"
         raise InputError(f"points on {name} must have shape (n, {columns}), but have shape {array.shape}{hint}")
     if not len(array):
-        raise InputError("points are empty; at least one atom is needed")
+        raise InputError("points are empty; at least one point is needed")
     tolerance = NORM_TOLERANCE
     if array.dtype == np.float16:
         array, tolerance = array.astype(np.float32), HALF_TOLERANCE

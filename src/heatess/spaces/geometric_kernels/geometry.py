@@ -119,7 +119,7 @@ class _Group(Geometry):
             hint = "; for one matrix use `points[None]`" if array.shape == self._square else ""
             raise InputError(f"points of {name} must be matrices of shape {shape}, but have shape {array.shape}{hint}")
         if not len(array):
-            raise InputError("points are empty; at least one atom is needed")
+            raise InputError("points are empty; at least one point is needed")
         refuse_not_finite(array)
         return array.astype(np.complex128 if self._unitary else np.float64)
 
