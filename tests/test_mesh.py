@@ -344,9 +344,14 @@ PLY += "element face {}\nproperty list uchar int vertex_indices\nend_header\n0 0
         ("a.obj", "v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "shape"),
         ("a.obj", TRIANGLE + "f 1 1 2\n", "no area"),
         ("a.off", "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "announces 2 faces, of which 1"),
-        ("a.off", "OFF\n9 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "ValueError"),
+        ("a.off", "OFF\n9 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "announces 9 vertices, of which 4"),
         ("a.off", "OFF\n3 0 0\n0 0 0\n1 0 0\n0 1 0\n", "no faces"),
-        ("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 7\n", "outside the range"),
+        ("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 7\n", r"corners \[0, 1, 7\], but there are 3 vertices"),
+        ("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1\n", "face 0 is '3 0 1'"),
+        ("a.off", "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n2 0 1\n", "face 1 is '2 0 1'"),
+        ("a.off", "4OFF\n3 1 0\n0 0 0 1\n1 0 0 1\n0 1 0 2\n3 0 1 2\n", "coordinates than three .4OFF."),
+        ("a.off", "OFF BINARY\n3 1 0\n", "binary"),
+        ("a.off", "ply\n3 1 0\n", "numbers of vertices and faces is missing"),
         ("a.ply", PLY.format(3, 1, 9), r"face 0 has the corners \[0, 1, 9\], but there are 3 vertices"),
         ("a.ply", PLY.format(5, 1, 2), "no faces"),
         ("a.ply", PLY.format(3, 4, 2), "announces 4 faces, of which 1"),
@@ -361,6 +366,31 @@ def test_files_with_faults_are_refused_with_what_is_wrong(tmp_path, name, conten
     (tmp_path / name).write_text(content)
     with pytest.raises(he.InputError, match=rf"a\.\w+ cannot be read as a mesh: .*{message}"):
         he.Mesh.from_file(tmp_path / name)
+
+
+CUBE = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+SIDES = "4 0 1 2 3 0.8 0.1 0.1\n4 4 5 6 7\n4 2 3 7 6\n4 0 1 5 4\n4 0 4 7 3\n4 1 2 6 5\n"
+
+
+@pytest.mark.parametrize("header", ["OFF\n8 6 12\n", "# made by hand\nOFF 8 6 12\n", "8 6 12\n", "STCNOFF\n\n8 6 12\n"])
+@pytest.mark.parametrize("tail", ["", "\t# {row}   ", " 255 128 0 255", "#{row}"])
+def test_off_files_with_comments_and_colours_are_the_surface_that_they_say(tmp_path, header, tail):
+    pytest.importorskip("trimesh")
+    lines = [" ".join(map(str, place)) + tail.format(row=row) for row, place in enumerate(CUBE)]
+    (tmp_path / "cube.off").write_text(header + "\n".join(lines) + "\n\n" + SIDES)
+    mesh = he.Mesh.from_file(tmp_path / "cube.off")
+    assert (len(mesh._vertices), len(mesh._faces), mesh.closed) == (8, 12, True)
+    assert mesh._areas.sum() == pytest.approx(6, rel=1e-12)
+
+
+def test_off_files_with_sides_of_several_lengths_are_read(tmp_path):
+    pytest.importorskip("trimesh")
+    places = "0 0 0\n2 0 0\n2 2 0\n1 3 0\n0 2 0\n1 1 2\n"
+    (tmp_path / "house.off").write_text(
+        f"OFF\n6 6 0\n{places}5 4 3 2 1 0\n3 0 1 5\n3 1 2 5\n3 2 3 5\n3 3 4 5\n3 4 0 5\n"
+    )
+    mesh = he.Mesh.from_file(tmp_path / "house.off")
+    assert (len(mesh._faces), mesh.closed) == (8, True)
 
 
 def test_faults_of_the_surface_name_the_file(tmp_path):

@@ -30,7 +30,10 @@ def read_triangles(path: str) -> tuple[FloatArray, NDArray[np.int64]]:
         what = "it is a folder" if Path(path).is_dir() else "there is no such file"
         raise InputError(f"{path} cannot be read as a mesh: {what}")
     try:
-        found = trimesh.load_mesh(path, process=False)
+        off = Path(path).suffix.lower() == ".off"
+        found = trimesh.Trimesh(*_off(path), process=False) if off else trimesh.load_mesh(path, process=False)
+    except InputError:
+        raise
     except ImportError as error:
         raise _missing(path, error) from None
     except Exception as error:  # parsers raise anything on broken bytes
@@ -69,20 +72,42 @@ def _check(path: str, vertices: NDArray[Any], faces: NDArray[Any]) -> None:
 def _announced(path: str) -> int:
     """The number of faces that a file says it has, or begins to give; zero where its format is not known."""
     kind = Path(path).suffix.lower()
-    if kind not in (".obj", ".off", ".ply", ".stl"):
+    if kind not in (".obj", ".ply", ".stl"):
         return 0
     content = Path(path).read_bytes()
     if kind == ".obj":
         return len(re.findall(rb"^[ \t]*f(?=\s)", content, re.MULTILINE))
     if kind == ".stl":
         return len(re.findall(rb"^\s*facet\s", content, re.MULTILINE)) if content.lstrip()[:5] == b"solid" else 0
-    if kind == ".ply":
-        header = content.partition(b"end_header")[0]
-        counts = re.search(rb"element\s+face\s+(\d+)", header)
-        return int(counts[1]) if counts else 0
-    plain = re.sub(rb"#[^\n]*", b"", content)
-    counts = re.match(rb"\s*\w*OFF\s+\d+\s+(\d+)", plain)
+    header = content.partition(b"end_header")[0]
+    counts = re.search(rb"element\s+face\s+(\d+)", header)
     return int(counts[1]) if counts else 0
+
+
+def _off(path: str) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Vertices and triangles of an OFF file, of which trimesh drops a fourth coordinate and misreads some comments."""
+    from trimesh.geometry import triangulate_quads
+
+    text = re.sub(r"#.*", "", Path(path).read_bytes().decode("latin-1"))
+    header = re.search(r"^[ \t{=]*(?:ST)?C?N?(4?n?)OFF\b[ \t]*(BINARY)?", text, re.MULTILINE)
+    if header and (header[1] or header[2]):
+        what = "it is binary" if header[2] else "its vertices have another number of coordinates than three"
+        raise _broken(path, f"{what} ({header[0].strip()}); export it again as OFF in text, or as .ply or .obj")
+    lines = [line.split() for line in text[header.end() if header else 0 :].splitlines() if line.strip()]
+    if not lines or not 2 <= len(lines[0]) <= 3 or not all(word.isdigit() for word in lines[0]):
+        raise _broken(path, "the line with the numbers of vertices and faces is missing; is it of another format?")
+    v, f = int(lines[0][0]), int(lines[0][1])
+    places, corners = lines[1 : v + 1], lines[v + 1 : v + f + 1]
+    for name, announced, rows in (("vertices", v, places), ("faces", f, corners)):
+        if len(rows) < announced:
+            raise _broken(path, f"it announces {announced} {name}, of which {len(rows)} can be read; is it cut short?")
+    polygons = [[int(word) for word in words[1 : int(words[0]) + 1]] for words in corners]
+    for row, polygon in enumerate(polygons):
+        if len(polygon) < max(3, int(corners[row][0])):
+            found = " ".join(corners[row])
+            raise _broken(path, f"face {row} is {found!r}, but faces have three corners or more, as many as they say")
+    vertices = np.array([words[:3] for words in places], dtype=np.float64)
+    return vertices, np.asarray(triangulate_quads(polygons) if polygons else np.empty((0, 3)), dtype=np.int64)
 
 
 def _broken(path: str, why: str) -> InputError:
