@@ -42,7 +42,7 @@ def test_only_gess_is_defined() -> None:
     assert np.isfinite(profile.dimension).all()
     assert he.Euclidean(3).volume == math.inf
     assert named(repr(he.Euclidean(3))) == he.Euclidean(3)
-    with pytest.raises(he.InputError, match="no uniform law"):
+    with pytest.raises(he.InputError, match="no uniform distribution"):
         he.Euclidean(3).uniform(5, np.random.default_rng(0))
 
 

@@ -307,7 +307,7 @@ def test_warnings_say_what_bands_assume():
 @pytest.mark.parametrize(**named(DISCRETE))
 def test_spaces_where_the_diagonal_varies_are_refused(case):
     points = case.points(30, np.random.default_rng(0))
-    with pytest.raises(he.InputError, match=r"k_2t\(x, x\) depends on the place"):
+    with pytest.raises(he.InputError, match=r"k_2t\(x, x\), depends on its place"):
         he.population_profile(points, space=case.space(), times=case.times(2))
 
 

@@ -549,8 +549,8 @@ def test_the_plot_has_scales_degrees_and_the_combined_p_value():
 @pytest.mark.parametrize(
     ("space", "points", "message"),
     [
-        (he.Euclidean(2), np.zeros((3, 2)), "no uniform law"),
-        (he.Hyperbolic(2), [[1.0, 0, 0]], "no uniform law"),
+        (he.Euclidean(2), np.zeros((3, 2)), "no uniform distribution"),
+        (he.Hyperbolic(2), [[1.0, 0, 0]], "no uniform distribution"),
         (he.Graph(np.ones((4, 4)) - np.eye(4)), [0, 1], "homogeneous"),
     ],
 )

@@ -131,7 +131,16 @@ def test_copies_of_one_atom_act_like_one(tmp_path):
 def test_what_is_left_out_has_a_reason(tmp_path):
     data = told(he.Measure(np.random.default_rng(0).normal(size=(40, 2)), space=he.Euclidean(2)), tmp_path, angles=None)
     assert data["methods"][-1]["title"] == "What is not shown, and why"
-    assert "infinite" in data["methods"][-1]["text"]
+    assert "there is no power spectrum on the space: its volume is infinite" in data["methods"][-1]["text"]
+    assert "Euclidean" not in data["methods"][-1]["text"]
+
+
+def test_a_band_that_is_withheld_is_not_explained(tmp_path):
+    points = he.samplers.von_mises_fisher(60, [0, 0, 1], 5, rng=0)
+    for weights, withheld in ((None, False), (np.random.default_rng(0).exponential(1, 60) ** 3, True)):
+        texts = {part["title"]: part["text"] for part in told(he.Measure(points, weights), tmp_path)["methods"]}
+        assert ("The band covers it with 95 %" in texts["Places of the distribution"]) is not withheld
+        assert ("bands are withheld" in texts.get("What is not shown, and why", "")) is withheld
 
 
 def test_warnings_of_the_computation_are_given_and_on_the_page(tmp_path):

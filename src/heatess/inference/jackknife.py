@@ -41,8 +41,8 @@ def refuse_one_footprint(measure: Measure, times: FloatArray) -> None:
         return
     if float(log_excess(measure, np.array([coarsest]), 1e-8)[0]) < LEAST_LOG_EXCESS:
         raise ScaleError(
-            f"at {in_words(space, coarsest)} all of {space!r} is one footprint, and no two laws differ by a number "
-            "that double precision can hold; give finer scales"
+            f"at {in_words(space, coarsest)} all of {space!r} is one footprint, and no two distributions differ by a "
+            "number that double precision can hold; give finer scales"
         )
 
 

@@ -330,8 +330,8 @@ def _undetermined(cloud: _Cloud, time: float, reached: int) -> PrecisionError:
     at = scales.in_words(cloud.measure.space, time)
     fewer = f"give `max_degree={reached}`, or a coarser scale" if reached else "give a coarser scale"
     return PrecisionError(
-        f"the maximum-entropy law of degree {reached + 1} at {at} could not be found: the cloud is too concentrated "
-        f"for the grid, or for double precision; {fewer}",
+        f"the maximum-entropy distribution of degree {reached + 1} at {at} could not be found: the cloud is too "
+        f"concentrated for the grid, or for double precision; {fewer}",
         needed=reached or None,
     )
 

@@ -280,7 +280,7 @@ def population_profile(
         raise InputError("`population_profile` needs all points in memory; give `points.compute()` or a sample of them")
     sample = Measure.of(points, weights, log_weights=log_weights, space=space)
     instead = "the profile describes it as it is"
-    measure = independent(sample, "points", "law behind it to estimate", instead, chains)
+    measure = independent(sample, "points", "distribution to estimate", instead, chains)
     _check(measure, level)
     origin = origin_of_weights(measure, weights_are)
     at = scales_for(measure, angles, times, resolutions, rtol)
@@ -322,8 +322,8 @@ def _check(measure: Measure, level: float) -> None:
         raise InputError.unfit("level", "a number from 0.5 to 0.999", level)
     if measure.space.pair_kernel is None:
         raise InputError(
-            f"`population_profile` on {measure.space!r} is not defined: k_2t(x, x) depends on the place there, and "
-            "with it what a point adds by overlapping with itself; `heat_profile` describes the sample"
+            f"the places of a distribution on {measure.space!r} are not defined: what a point adds by overlapping "
+            "with itself, k_2t(x, x), depends on its place there; `heat_profile` describes the sample"
         )
     count = int((measure.weights > 0).sum())
     if count < 3 or measure.ess < 1 + 1e-6:

@@ -377,11 +377,11 @@ def default_scales(measure: Measure) -> Scales:
 def _refuse_space(space: Space) -> None:
     if not space.compact:
         raise InputError(
-            f"there is no uniform law on {space!r}, whose volume is infinite; give points of a compact space, for "
-            "instance a Torus whose periods are larger than the cloud"
+            f"there is no uniform distribution on {space!r}, whose volume is infinite; give points of a compact space, "
+            "for instance a Torus whose periods are larger than the cloud"
         )
     if space.modes is not None or space.pair_kernel is None:
         raise InputError(
-            f"the test of uniformity is for homogeneous spaces, and on {space!r} the law of the statistic depends on "
-            "the place; compare with points of its uniform law, `space.uniform(n, rng)`, by `two_sample_test`"
+            f"the test of uniformity is for homogeneous spaces, and on {space!r} the distribution of the statistic "
+            "depends on the place; compare with uniform points, `space.uniform(n, rng)`, by `two_sample_test`"
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..base.version import __version__
 from ..inference.comparison import Comparison
 from ..profiles.heat_profile import HeatProfile
-from .terms import scale_in_words
+from .terms import scale_in_words, whole
 
 if TYPE_CHECKING:
     from .content import Entry
@@ -107,7 +107,7 @@ def _accuracy(entry: Entry, *, several: bool) -> str:
     profile = entry.profile
     ways = [_ENGINES.get(name, name) for name in profile.method.split("+")]
     who = f"{entry.name}: " if several else ""
-    most = f"{profile.error.max():.1e}"
+    most = f"{profile.error.max():.2g}"
     bound = f"at most {most}, certified" if is_certified(profile) else f"estimated to be at most {most}, not certified,"
     return (
         f"{who}gESS was computed by {' and '.join(ways)} ({profile.method}), over all {profile.n:,} points. "
@@ -125,11 +125,12 @@ def _volume() -> str:
 
 
 def _places(entries: Sequence[Entry]) -> str:
-    level = next(entry.population.level for entry in entries if entry.population is not None)
+    found = [entry.population for entry in entries if entry.population is not None]
+    band = f"The band covers it with {100 * found[0].level:g} % confidence at each scale. "
     return (
         "If points are independent draws, gESS is limited by their number. Places is the estimate, without that "
         "limit, of how many separate places the distribution behind them fills: 1 / gESS = 1 / ESS + (1 - 1 / "
-        f"ESS) / places for fixed weights. The band covers it with {100 * level:g} % confidence at each scale. "
+        f"ESS) / places for fixed weights. {'' if all(one.withheld for one in found) else band}"
         "Where places equals ESS the sample reaches its resolution limit: below that scale there are too few "
         "points. Below half of it places are not shown."
     )
@@ -194,7 +195,7 @@ def _missing(entries: Sequence[Entry], no_comparison: str, spelled: Callable[[st
         who = f"{entry.name}, " if len(entries) > 1 else ""
         names: dict[str, list[str]] = {}
         for name, why in entry.reasons.items():
-            names.setdefault(_without_folder(spelled(why), entry), []).append(_NAMES.get(name, name))
+            names.setdefault(_in_words(spelled(why), entry), []).append(_NAMES.get(name, name))
         said += [f"{who}{'; '.join(called)}: {why}." for why, called in names.items()]
         if not entry.profile.space.compact:
             said.append(f"{who}volume, divergence and MMD²: the volume of the space is infinite.")
@@ -203,7 +204,8 @@ def _missing(entries: Sequence[Entry], no_comparison: str, spelled: Callable[[st
     return " ".join(text[:1].upper() + text[1:] for text in said)
 
 
-def _without_folder(why: str, entry: Entry) -> str:
-    """A reason that names the file, but not where it is on this machine: reports are forwarded."""
+def _in_words(why: str, entry: Entry) -> str:
+    """A reason that names the space in words, and the file, but not its folder: reports are forwarded."""
+    why = why.replace(repr(entry.profile.space), whole(entry.about, entry.profile.space))
     origin = entry.measure.origin if entry.measure is not None else None
     return why.replace(origin.source, Path(origin.source).name) if origin is not None and origin.source else why

@@ -158,7 +158,7 @@ class Space(Tidied):
 
     def uniform(self, n: int, rng: np.random.Generator) -> Any:
         """*n* independent points from the normalised volume, where there is one."""
-        raise InputError(f"{self!r} has no uniform law to draw from")
+        raise InputError(f"{self!r} has no uniform distribution to draw from")
 
     def heated(self, points: NDArray[Any], time: float, rng: np.random.Generator) -> NDArray[Any]:
         """One draw from the heat kernel k_t(x, .) for each checked point x, as checked points."""

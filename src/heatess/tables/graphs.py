@@ -157,7 +157,7 @@ def _component(links: Any, source: str, reading: Reading) -> tuple[IntArray | No
     listed = ", ".join(f"{size:,}" for size in np.sort(sizes)[::-1][:5]) + (", ..." if count > 5 else "")
     raise InputError(
         f"{source} has {count:,} components, of {listed} nodes: heat does not pass between them, so there is no one "
-        "uniform law; say `space='graph:largest'` for the largest of them alone, or read each by itself"
+        "uniform distribution; say `space='graph:largest'` for the largest of them alone, or read each by itself"
     )
 
 

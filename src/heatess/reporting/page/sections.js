@@ -119,7 +119,7 @@
       series[0].name = "gESS";
       const { places, even } = first.curves;
       if (even && has(even) && !first.equal) series.push({ name: "gESS if weights were equal", short: "equal weights", values: even, hue: 1, dash: "8 4" });
-      if (places && has(places.estimate)) series.push({ name: "places", values: places.estimate, hue: 2, dash: "2 3", band: { lower: places.lower, upper: places.upper, name: "95 % band" } });
+      if (places && has(places.estimate)) series.push({ name: "places", values: places.estimate, hue: 2, dash: "2 3", band: has(places.lower) ? { lower: places.lower, upper: places.upper, name: "95 % band" } : null });
       const same = Math.abs(first.n - first.ess) < 0.005 * first.n;
       levels.push({ value: first.ess, label: same ? `n = ESS = ${he.count(first.n)}` : `ESS = ${he.number(first.ess)}` });
       if (!same) levels.push({ value: first.n, label: `n = ${he.count(first.n)}` });

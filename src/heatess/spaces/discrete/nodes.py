@@ -343,5 +343,5 @@ def refuse_components(adjacency: Any, what: str, remedy: str | Callable[[], str]
         listed = ", ".join(map(str, sizes[:5])) + (", ..." if count > 5 else "")
         raise InputError(
             f"{what} has {count} components, of {listed} nodes: heat does not pass between them, so there is no one "
-            f"uniform law; {advice}"
+            f"uniform distribution; {advice}"
         )
