@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import warnings
 from itertools import permutations
@@ -296,7 +297,12 @@ def rejected(make: Any, n: int, runs: int, seed: int, **how: Any) -> float:
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", he.CalibrationWarning)  # of tails by chance
-        found = [he.two_sample_test(*make(n, rng), draws=39, rng=rng, **how).pvalue for _ in range(runs)]
+        found = []
+        for _ in range(runs):
+            pair = make(n, rng)
+            with contextlib.suppress(he.KindError):  # weights that grow at the edge by chance
+                found.append(he.two_sample_test(*pair, draws=39, rng=rng, **how).pvalue)
+    assert len(found) >= 0.98 * runs
     return float(np.mean(np.array(found) <= 0.05))
 
 

@@ -127,8 +127,9 @@ def values_of(path: Path) -> np.ndarray:
     names = {name.lower(): name for name in table.column_names}
     if "x" in names:
         return np.column_stack([table.column(names[name]).to_numpy() for name in "xyz"])
-    lists = next(name for key, name in names.items() if key in ("embedding", "vector", "emb"))
-    return np.array(table.column(lists).to_pylist())
+    lists = [name for key, name in names.items() if key in ("embedding", "vector", "emb")]
+    [only] = lists or names.values()  # a single column of lists is read whatever its name is
+    return np.array(table.column(only).to_pylist())
 
 
 def raw(path: Path) -> Taken:
