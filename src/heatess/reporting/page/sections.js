@@ -61,7 +61,7 @@
   // ---- Readings at the scale
 
   const ROWS = [
-    ["gESS: separate atoms", (m, i) => he.number(m.curves.gess[i])],
+    ["gESS", (m, i) => he.number(m.curves.gess[i])],
     ["room for, at this scale", (m, i) => m.curves.maximum && he.number(m.curves.maximum[i])],
     ["with equal weights", (m, i) => (m.equal ? null : m.curves.even && he.number(m.curves.even[i]))],
     ["places of the distribution, for independent draws", (m, i) => m.curves.places && interval(m.curves.places, i)],
@@ -85,7 +85,7 @@
     const measures = he.data.measures;
     const caption = element("caption", { class: "hidden" });
     const rows = ROWS.filter(([, read]) => measures.some((m) => read(m, he.state.index))).map(([label, read]) => ({
-      read, row: element("tr", {}, element("th", { scope: "row" }, he.said(label))), cells: measures.map(() => element("td", {})),
+      read, row: element("tr", {}, element("th", { scope: "row" }, label === "gESS" ? `gESS: ${he.separate()}` : he.said(label))), cells: measures.map(() => element("td", {})),
     }));
     rows.forEach(({ row, cells }) => row.append(...cells));
     const update = () => {
