@@ -1028,3 +1028,24 @@ def test_angles_of_relion_that_are_zero_in_some_rows_are_asked_about(tmp_path):
     with pytest.raises(he.InputError, match=r"are all 0, as where no orientation was found \(2 of 10 rows\)"):
         he.read(tmp_path / "a.star")
     assert he.read(tmp_path / "a.star", missing=0, drop_missing=True).n == 8
+
+
+def test_a_first_row_of_angles_in_parts_is_no_header(tmp_path):
+    path = tmp_path / "faults.txt"
+    path.write_text("# Slickenlines\n#Strike\tDip\tRake\n045\t61S\t80E\n036\t59S\t80W\n090\t80N\t58W\n")
+    read = he.read(path, space="circle", columns="Strike", units="deg")
+    np.testing.assert_array_equal(read.points.ravel(), [45, 36, 90])
+
+
+@pytest.mark.parametrize("rows", ["M31 00h42m44s +41d16m09s\nM33 01h33m50s +30d39m36s\n", "05:34:31 +22:00:52\n" * 3])
+def test_rows_of_angles_in_parts_without_a_header_are_refused_not_shortened(tmp_path, rows):
+    path = tmp_path / "stars.txt"
+    path.write_text(rows)
+    with pytest.raises(he.InputError, match=r"line 1 holds numbers and text, but a header is needed"):
+        he.read(path, columns={"ra": "1", "dec": "2"})
+
+
+def test_a_header_of_names_with_digits_stays_a_header(tmp_path):
+    path = tmp_path / "named.csv"
+    path.write_text("2MASS,ra_12h,dec:1,lon,lat\n1,2,3,10,20\n1,2,3,30,40\n")
+    assert he.read(path).n == 2

@@ -26,6 +26,8 @@ _SAMPLE = 60
 _LENGTH = 2**24
 
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+#: The beginning of an angle that is written in parts, 05h34m31.97s or +22:00:52.2, or with its side, 45.5S.
+_IN_PARTS = re.compile(r"[+-]?\d+(?:\.\d*)?[NSEWnsew]|[+-]?\d+\s*[hd:°]\s*\d.*")
 _POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _DEGREES = ("deg", "degree", "degrees", "degrees_north", "degrees_east", "degree_north", "degree_east", "°")
@@ -217,9 +219,9 @@ def _split(sample: list[str], mark: str, source: str) -> list[Row]:
 
 
 def _is_header(fields: list[str]) -> bool:
-    """Whether fields are names: most are words, and none is a number with a fraction."""
+    """Whether fields are names: most are words, and none is a number with a fraction; 61S and 05h34m are no words."""
     words = [text.strip() for text in fields if text.strip()]
-    plain = [text for text in words if not _is_numeric(text)]
+    plain = [text for text in words if not _is_numeric(text) and not _IN_PARTS.fullmatch(text)]
     counted = [text for text in words if text.isdigit()]
     if plain and len(counted) > 7 and len(plain) + len(counted) == len(words):
         return counted in ([str(k + start) for k in range(len(counted))] for start in (0, 1))
