@@ -48,7 +48,7 @@ print(f"the region of every second quake holds {100 * half.contains(quakes[1::2]
 
 lon, lat = np.meshgrid(np.arange(table["lon"].min() - 1, table["lon"].max() + 1, 0.1), np.arange(-14, 13, 0.1))
 where = he.from_lonlat(lon.ravel(), lat.ravel(), units="deg")
-fig, axes = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained", sharex=True, sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(10, 5.2), layout="constrained", sharex=True, sharey=True)
 for ax, region, name in zip(axes, (plain, calibrated), ("the density", "calibrated"), strict=True):
     ax.contourf(lon, lat, region.contains(where).reshape(lon.shape), [0.5, 1.5], colors=[he.plot.COLORS[1]], alpha=0.5)
     ax.scatter(table["lon"], table["lat"], s=3, color="black")
