@@ -350,6 +350,11 @@ PLY += "element face {}\nproperty list uchar int vertex_indices\nend_header\n0 0
         ("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1\n", "face 0 is '3 0 1'"),
         ("a.off", "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n2 0 1\n", "face 1 is '2 0 1'"),
         ("a.off", "4OFF\n3 1 0\n0 0 0 1\n1 0 0 1\n0 1 0 2\n3 0 1 2\n", "coordinates than three .4OFF."),
+        (
+            "a.off",
+            "OFF\n5 1 0\n0 0 0\n4 0 0\n1 1 0\n0 4 0\n-1 2 0\n5 1 2 3 4 0\n",
+            "face 0, of 5 corners, is not convex",
+        ),
         ("a.off", "OFF BINARY\n3 1 0\n", "binary"),
         ("a.off", "ply\n3 1 0\n", "numbers of vertices and faces is missing"),
         ("a.ply", PLY.format(3, 1, 9), r"face 0 has the corners \[0, 1, 9\], but there are 3 vertices"),

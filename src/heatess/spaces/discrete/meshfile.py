@@ -107,6 +107,12 @@ def _off(path: str) -> tuple[FloatArray, NDArray[np.int64]]:
             found = " ".join(corners[row])
             raise _broken(path, f"face {row} is {found!r}, but faces have three corners or more, as many as they say")
     vertices = np.array([words[:3] for words in places], dtype=np.float64)
+    for row, polygon in enumerate(polygons):
+        if len(polygon) > 3:  # it is cut from its first corner, which is wrong where a triangle is turned over
+            sides = vertices[polygon[1:]] - vertices[polygon[0]]
+            normals = np.cross(sides[:-1], sides[1:])
+            if (normals @ normals.sum(axis=0) < -1e-9 * (normals**2).sum()).any():
+                raise _broken(path, f"face {row}, of {len(polygon)} corners, is not convex")
     return vertices, np.asarray(triangulate_quads(polygons) if polygons else np.empty((0, 3)), dtype=np.int64)
 
 
