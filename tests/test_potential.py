@@ -90,7 +90,7 @@ def test_errors_carry_their_numbers():
         he.gess(many, angle=20)
     assert slow.value.seconds > 1800
     with pytest.raises(
-        he.CostError, match=r"potentials of 1,000,000 .* at 1,000,000 points .*; give fewer points"
+        he.CostError, match=r"potentials of 1,000,000 .* at 1,000,000 places .*; give fewer places"
     ) as slow:
         he.potential(many, angle=20)
     assert slow.value.seconds > 1800

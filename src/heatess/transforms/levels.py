@@ -46,6 +46,10 @@ class LevelSpectrum(Spectrum):
         return len(self.moments.values)
 
 
+#: Share of a sum over levels above the constant that changes none of its digits.
+NOTHING = 1e-20
+
+
 class LevelTransform(Transform):
     """A transform whose coefficients come in levels of a series; degree l means the levels 0, ..., l."""
 
@@ -253,8 +257,11 @@ class HarmonicTransform(LevelTransform):
     def synthesis(
         self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
     ) -> FloatArray:
-        """sum_l q_l 4 pi / (2l + 1) sum_m a_lm Y_lm(y)."""
-        most = coefficients.shape[1] - 1
+        """sum_l q_l 4 pi / (2l + 1) sum_m a_lm Y_lm(y), without levels that are lost in rounding."""
+        left = np.cumsum(np.abs(shares[::-1]))[::-1]  # of a level and all above it
+        count = max(int(np.count_nonzero(left > NOTHING * left[1:2].sum())), 1)  # the constant may be taken off
+        most = self._step * (count - 1)
+        coefficients, shares = coefficients[:count, : most + 1], shares[:count]
         harmonics = np.zeros((most + 1, most + 1), dtype=np.complex128)
         harmonics[:: self._step] = coefficients * (shares * self._per_degree(len(shares)))[:, None]
         found = np.empty(len(points))
