@@ -150,8 +150,8 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
 
     >>> import heatess as he
     >>> steep = he.Measure(he.samplers.fibonacci(100), 1 / np.arange(1, 101))
-    >>> print(standing(steep, "importance").refusal[:75])
-    the variance of the importance weights rests on 2.5 of 100 atoms, and below
+    >>> print(standing(steep, "importance").refusal[:76])
+    the variance of the importance weights rests on 2.5 of 100 points, and below
     """
     ess, tail = measure.ess, tail_index(measure.weights)
     if weights_are == "fixed":
