@@ -335,35 +335,40 @@ PLY += "element face {}\nproperty list uchar int vertex_indices\nend_header\n0 0
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.obj", TRIANGLE + "f 1 2 9\n", "out of bounds"),
-        ("a.obj", TRIANGLE + "f 1 2\n", "no faces"),
-        ("a.obj", TRIANGLE + "f 1 2 3\nf 1 2\n", "announces 2 faces, of which 1"),
+        ("a.obj", TRIANGLE + "f 1 2 9\n", r"line 4 .'f 1 2 9'. has the corners \[0, 1, 8\]"),
+        ("a.obj", TRIANGLE + "f 1 2\n", r"corners \[0, 1\].*three or more"),
+        ("a.obj", TRIANGLE + "f 1 2 3\nf 1 2\n", r"line 5 .'f 1 2'. has the corners \[0, 1\]"),
         ("a.obj", TRIANGLE, "no faces"),
-        ("a.obj", "v a b c\n" + TRIANGLE + "f 1 2 3\n", "ValueError"),
+        ("a.obj", "v a b c\n" + TRIANGLE + "f 1 2 3\n", r"line 1 .'v a b c'. does not give three"),
         ("a.obj", "v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "vertex 0 is"),
-        ("a.obj", "v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "shape"),
+        ("a.obj", "v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "line 1 .* does not give three coordinates"),
+        ("a.obj", TRIANGLE + "f 1 2 c\n", "does not give numbers of vertices"),
         ("a.obj", TRIANGLE + "f 1 1 2\n", "no area"),
         ("a.off", "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "announces 2 faces, of which 1"),
         ("a.off", "OFF\n9 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "announces 9 vertices, of which 4"),
         ("a.off", "OFF\n3 0 0\n0 0 0\n1 0 0\n0 1 0\n", "no faces"),
-        ("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 7\n", r"corners \[0, 1, 7\], but there are 3 vertices"),
+        (
+            "a.off",
+            "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 7\n",
+            r"corners \[0, 1, 7\], counted from 0, but there are 3 vertices",
+        ),
         ("a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1\n", "face 0 is '3 0 1'"),
         ("a.off", "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n2 0 1\n", "face 1 is '2 0 1'"),
         ("a.off", "4OFF\n3 1 0\n0 0 0 1\n1 0 0 1\n0 1 0 2\n3 0 1 2\n", "coordinates than three .4OFF."),
-        (
-            "a.off",
-            "OFF\n5 1 0\n0 0 0\n4 0 0\n1 1 0\n0 4 0\n-1 2 0\n5 1 2 3 4 0\n",
-            "face 0, of 5 corners, is not convex",
-        ),
+        ("a.ply", PLY.format(3, 1, 2) + "3 0 1 2\n", "goes on after all that it announces, with '3 0 1 2'"),
+        ("a.ply", PLY.format(3, 1, 2).replace("3 0 1 2", "4 0 1 2"), "face 0 is '4 0 1 2': 4 values"),
         ("a.off", "OFF BINARY\n3 1 0\n", "binary"),
         ("a.off", "ply\n3 1 0\n", "numbers of vertices and faces is missing"),
-        ("a.ply", PLY.format(3, 1, 9), r"face 0 has the corners \[0, 1, 9\], but there are 3 vertices"),
-        ("a.ply", PLY.format(5, 1, 2), "no faces"),
+        ("a.ply", PLY.format(3, 1, 9), r"face 0 has the corners \[0, 1, 9\], counted from 0, but there are 3 vertices"),
+        ("a.ply", PLY.format(5, 1, 2), "announces 5 rows of vertex, of which 4"),
+        ("a.ply", PLY.format(4, 0, 2), "vertex 3 is '3 0 1 2': 4 values where it should have 3"),
         ("a.ply", PLY.format(3, 4, 2), "announces 4 faces, of which 1"),
-        ("a.ply", PLY.format(3, 1, 2).replace("float x", "float q"), "KeyError"),
+        ("a.ply", PLY.format(3, 1, 2).replace("float x", "float q"), "no x, y and z; found q, y, z"),
         ("a.stl", "\0" * 84, "no faces"),
         ("a.xyz", "0 0 0\n1 0 0\n", "no faces"),
         ("a.foo", "0 0 0\n", "not supported"),
+        ("a.zip", "PK", "it is packed; unpack it"),
+        ("a.dae", "<mesh><polylist count='1'>", "faces are polygons, not triangles; export it again as .obj or .ply"),
     ],
 )
 def test_files_with_faults_are_refused_with_what_is_wrong(tmp_path, name, content, message):
@@ -396,6 +401,80 @@ def test_off_files_with_sides_of_several_lengths_are_read(tmp_path):
     )
     mesh = he.Mesh.from_file(tmp_path / "house.off")
     assert (len(mesh._faces), mesh.closed) == (8, True)
+
+
+ARROW = [(0, 0), (4, 0), (1, 1), (0, 4)]
+LETTER_L = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
+LETTER_U = [(0, 0), (3, 0), (3, 2), (2, 2), (2, 1), (1, 1), (1, 2), (0, 2)]
+BOW_TIE = [(0, 0), (1, 1), (1, 0), (0, 1)]
+KINDS = ["obj", "ply", "binary ply", "off"]
+
+
+def polygon_file(folder, kind, places, faces):
+    """A file of the plane through (x, y, x + y), where areas are those of the plane times the square root of 3."""
+    flat = np.array([(x, y, x + y) for x, y in places], dtype=float)
+    rows = "\n".join(" ".join(map(str, place)) for place in flat.tolist())
+    sides = "\n".join(" ".join(map(str, [len(face), *face])) for face in faces)
+    head = f"element vertex {len(flat)}\nproperty double x\nproperty double y\nproperty double z\n"
+    head += f"element face {len(faces)}\nproperty list uchar int vertex_indices\nend_header\n"
+    packed = b"".join(bytes([len(face)]) + np.array(face, ">i4").tobytes() for face in faces)
+    numbers = ["f " + " ".join(f"{corner + 1}/1" for corner in face) for face in faces]
+    content = {
+        "obj": "\n".join([*(f"v {row}" for row in rows.split("\n")), *numbers]).encode(),
+        "ply": f"ply\nformat ascii 1.0\n{head}{rows}\n{sides}\n".encode(),
+        "binary ply": f"ply\nformat binary_big_endian 1.0\n{head}".encode() + flat.astype(">f8").tobytes() + packed,
+        "off": f"OFF\n{len(flat)} {len(faces)} 0\n{rows}\n{sides}\n".encode(),
+    }
+    path = folder / f"shape.{kind[-3:]}"
+    path.write_bytes(content[kind])
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("outline", "area"), [(ARROW, 4), (LETTER_L, 3)], ids=["arrow", "L"])
+def test_faces_that_are_not_convex_have_the_area_that_they_enclose(tmp_path, kind, outline, area):
+    pytest.importorskip("trimesh")
+    corners = list(range(len(outline)))
+    for start in corners:
+        for way in (1, -1):
+            face = (corners[start:] + corners[:start])[::way]
+            path = polygon_file(tmp_path, kind, [*outline, (9, 0)], [face, [1, len(outline), 2]])
+            with_wing = area + abs(np.linalg.det(np.subtract([(9, 0), outline[2]], outline[1]))) / 2
+            assert he.Mesh.from_file(path)._areas.sum() == pytest.approx(with_wing * 3**0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_faces_that_no_corner_sees_whole_are_refused_until_they_are_cut(tmp_path, kind):
+    pytest.importorskip("trimesh")
+    for outline in (LETTER_U, BOW_TIE):
+        path = polygon_file(tmp_path, kind, outline, [[0, 1, 2], list(range(len(outline)))])
+        named = (
+            rf"shape\.\w+ cannot be read as a mesh: .*{'line' if kind == 'obj' else 'face 1'}.*{len(outline)} corners"
+        )
+        with pytest.raises(he.InputError, match=named + r".* is not convex.*cut the faces into triangles"):
+            he.Mesh.from_file(path)
+    cut = [[0, 1, 4], [0, 4, 5], [0, 5, 7], [5, 6, 7], [1, 2, 3], [1, 3, 4]]
+    assert he.Mesh.from_file(polygon_file(tmp_path, kind, LETTER_U, cut))._areas.sum() == pytest.approx(5 * 3**0.5)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-5, 1e6])
+def test_surfaces_are_read_in_every_unit(tmp_path, size):
+    trimesh = pytest.importorskip("trimesh")
+    ball = trimesh.creation.icosphere(3, size)
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in ball.vertices.tolist()]
+    lines += [f"f {a} {b} {c}" for a, b, c in (ball.faces + 1).tolist()]
+    (tmp_path / "a.obj").write_text("\n".join(lines))
+    mesh = he.Mesh.from_file(tmp_path / "a.obj")
+    assert len(mesh._vertices) == 642
+    assert mesh.closed
+    assert mesh._areas.sum() == pytest.approx(4 * np.pi * size**2, rel=0.01)
+
+
+def test_corners_of_obj_that_count_backwards_count_from_their_line(tmp_path):
+    pytest.importorskip("trimesh")
+    square = "v 0 0 0\nv 2 0 0 # right\nv 2 1 0 1.0\nv 0 1 0\nf -4 -3 \\\n -2 -1\n"
+    (tmp_path / "a.obj").write_text(square + "v 0 1 3\nv 2 1 3\nf -4/1 -1/2 -2/3 -3/4\n")
+    assert he.Mesh.from_file(tmp_path / "a.obj")._areas.sum() == pytest.approx(2 + 6, rel=1e-12)
 
 
 def test_faults_of_the_surface_name_the_file(tmp_path):

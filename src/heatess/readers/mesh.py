@@ -81,13 +81,12 @@ def _made(make: Callable[..., Mesh], *given: Any, place: str = "") -> Mesh:
 
 def _properties(path: Path) -> dict[str, NDArray[Any]]:
     """The numbers a PLY file has for each vertex, and under "places" where these are; nothing if there are none."""
-    import trimesh
+    from ..spaces.discrete.ply import read_ply
 
-    raw = trimesh.load_mesh(path, process=False).metadata.get("_ply_raw", {})
-    data = raw.get("vertex", {}).get("data", {})
-    names = data.dtype.names or () if isinstance(data, np.ndarray) else tuple(data)
-    values = {name: np.asarray(data[name]).reshape(-1) for name in names if np.asarray(data[name]).dtype.kind in "fiu"}
-    wanted = {name: array.astype(np.float64) for name, array in values.items() if name not in _LOOKS}
+    values = {name: array for name, array in read_ply(path).get("vertex", {}).items() if isinstance(array, np.ndarray)}
+    wanted = {
+        name: array.astype(np.float64) for name, array in values.items() if name not in _LOOKS and array.ndim == 1
+    }
     return {"places": np.column_stack([values[axis] for axis in "xyz"]), **wanted} if wanted else {}
 
 

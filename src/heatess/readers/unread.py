@@ -90,6 +90,7 @@ _TREE = (
     "next(v for v in f.tree.values() if isinstance(v, Table)).write({out!r})"
 )
 _SURFACE = "import trimesh; trimesh.load_mesh({file!r}).export({out!r})"
+_COLLADA = "assert b'<poly' not in open({file!r}, 'rb').read(), 'it has polygons: export it as .obj'; " + _SURFACE
 
 #: Formats that share their suffix with others, and are known by their words.
 GEOGRAPHY = Other(
@@ -111,7 +112,8 @@ OTHERS = {
     ),
     ".mrt": CDS,
     ".asdf": Other("a file of ASDF", "asdf-astropy", _TREE, ".ecsv", "of its first table"),
-    **dict.fromkeys((".glb", ".gltf", ".dae", ".3mf"), Other("a surface", "'trimesh[easy]'", _SURFACE, ".ply")),
+    **dict.fromkeys((".glb", ".gltf", ".3mf"), Other("a surface", "'trimesh[easy]'", _SURFACE, ".ply")),
+    ".dae": Other("a surface", "'trimesh[easy]'", _COLLADA, ".ply"),
     ".xls": Other("an old Excel workbook", *_SHEET),
     ".ods": Other("an OpenDocument sheet", *_SHEET),
     ".xlsb": Other("a binary Excel workbook", *_SHEET),

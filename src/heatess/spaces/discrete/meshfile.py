@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...base.arrays import FloatArray
 from ...base.errors import InputError, MissingExtraError, missing_extra
+from .polygons import read_polygons
 
 #: Modules that trimesh needs for other formats, and the packages they are in.
 _PACKAGES = {"networkx": "networkx", "lxml": "lxml", "collada": "pycollada", "cascadio": "cascadio", "PIL": "pillow"}
@@ -30,10 +31,14 @@ def read_triangles(path: str) -> tuple[FloatArray, NDArray[np.int64]]:
         what = "it is a folder" if Path(path).is_dir() else "there is no such file"
         raise InputError(f"{path} cannot be read as a mesh: {what}")
     try:
-        off = Path(path).suffix.lower() == ".off"
-        found = trimesh.Trimesh(*_off(path), process=False) if off else trimesh.load_mesh(path, process=False)
-    except InputError:
-        raise
+        polygons = read_polygons(path)
+        if polygons is None:
+            _refuse_fans(path)
+            found = trimesh.load_mesh(path, process=False)
+        else:
+            found = trimesh.Trimesh(polygons.vertices, polygons.triangles(), process=False)
+    except InputError as error:
+        raise error.within(f"{path} cannot be read as a mesh") from None
     except ImportError as error:
         raise _missing(path, error) from None
     except Exception as error:  # parsers raise anything on broken bytes
@@ -44,13 +49,24 @@ def read_triangles(path: str) -> tuple[FloatArray, NDArray[np.int64]]:
         raise _broken(path, "no faces were found in it")
     vertices = np.asarray(found.vertices)
     _check(path, vertices, faces)
+    small = min(1.0, 2.0 ** np.floor(np.log2(max(np.ptp(vertices, axis=0).max(), 1e-300))))
+    found.vertices = vertices / small  # trimesh merges what is nearer than 1e-8, whatever the unit
     found.merge_vertices(merge_tex=True, merge_norm=True)
     found.update_faces(found.unique_faces())
     found.update_faces(found.nondegenerate_faces())
     found.remove_unreferenced_vertices()
     if not len(found.faces):
         raise _broken(path, f"all of its {len(faces)} faces have no area")
-    return np.asarray(found.vertices), np.asarray(found.faces)
+    return np.asarray(found.vertices) * small, np.asarray(found.faces)
+
+
+def _refuse_fans(path: str) -> None:
+    """Refuse files whose polygons trimesh would cut from their first corners, convex or not."""
+    kind = Path(path).suffix.lower()
+    if kind in (".zip", ".gz", ".bz2", ".zae"):
+        raise InputError("it is packed; unpack it, and give the file in it")
+    if kind == ".dae" and re.search(rb"<(\w+:)?(polylist|polygons)\b", Path(path).read_bytes()):
+        raise InputError("its faces are polygons, not triangles; export it again as .obj or .ply, which are read whole")
 
 
 def _check(path: str, vertices: NDArray[Any], faces: NDArray[Any]) -> None:
@@ -70,50 +86,9 @@ def _check(path: str, vertices: NDArray[Any], faces: NDArray[Any]) -> None:
 
 
 def _announced(path: str) -> int:
-    """The number of faces that a file says it has, or begins to give; zero where its format is not known."""
-    kind = Path(path).suffix.lower()
-    if kind not in (".obj", ".ply", ".stl"):
-        return 0
-    content = Path(path).read_bytes()
-    if kind == ".obj":
-        return len(re.findall(rb"^[ \t]*f(?=\s)", content, re.MULTILINE))
-    if kind == ".stl":
-        return len(re.findall(rb"^\s*facet\s", content, re.MULTILINE)) if content.lstrip()[:5] == b"solid" else 0
-    header = content.partition(b"end_header")[0]
-    counts = re.search(rb"element\s+face\s+(\d+)", header)
-    return int(counts[1]) if counts else 0
-
-
-def _off(path: str) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Vertices and triangles of an OFF file, of which trimesh drops a fourth coordinate and misreads some comments."""
-    from trimesh.geometry import triangulate_quads
-
-    text = re.sub(r"#.*", "", Path(path).read_bytes().decode("latin-1"))
-    header = re.search(r"^[ \t{=]*(?:ST)?C?N?(4?n?)OFF\b[ \t]*(BINARY)?", text, re.MULTILINE)
-    if header and (header[1] or header[2]):
-        what = "it is binary" if header[2] else "its vertices have another number of coordinates than three"
-        raise _broken(path, f"{what} ({header[0].strip()}); export it again as OFF in text, or as .ply or .obj")
-    lines = [line.split() for line in text[header.end() if header else 0 :].splitlines() if line.strip()]
-    if not lines or not 2 <= len(lines[0]) <= 3 or not all(word.isdigit() for word in lines[0]):
-        raise _broken(path, "the line with the numbers of vertices and faces is missing; is it of another format?")
-    v, f = int(lines[0][0]), int(lines[0][1])
-    places, corners = lines[1 : v + 1], lines[v + 1 : v + f + 1]
-    for name, announced, rows in (("vertices", v, places), ("faces", f, corners)):
-        if len(rows) < announced:
-            raise _broken(path, f"it announces {announced} {name}, of which {len(rows)} can be read; is it cut short?")
-    polygons = [[int(word) for word in words[1 : int(words[0]) + 1]] for words in corners]
-    for row, polygon in enumerate(polygons):
-        if len(polygon) < max(3, int(corners[row][0])):
-            found = " ".join(corners[row])
-            raise _broken(path, f"face {row} is {found!r}, but faces have three corners or more, as many as they say")
-    vertices = np.array([words[:3] for words in places], dtype=np.float64)
-    for row, polygon in enumerate(polygons):
-        if len(polygon) > 3:  # it is cut from its first corner, which is wrong where a triangle is turned over
-            sides = vertices[polygon[1:]] - vertices[polygon[0]]
-            normals = np.cross(sides[:-1], sides[1:])
-            if (normals @ normals.sum(axis=0) < -1e-9 * (normals**2).sum()).any():
-                raise _broken(path, f"face {row}, of {len(polygon)} corners, is not convex")
-    return vertices, np.asarray(triangulate_quads(polygons) if polygons else np.empty((0, 3)), dtype=np.int64)
+    """The number of faces that an STL file in text begins to give; zero for other formats."""
+    content = Path(path).read_bytes() if Path(path).suffix.lower() == ".stl" else b""
+    return len(re.findall(rb"^\s*facet\s", content, re.MULTILINE)) if content.lstrip()[:5] == b"solid" else 0
 
 
 def _broken(path: str, why: str) -> InputError:
