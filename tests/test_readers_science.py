@@ -606,6 +606,37 @@ def test_particles_of_both_versions_of_relion_are_read(tmp_path, text):
     assert "row 2" in piece.place(2)
 
 
+def relion_matrix(rot, tilt, psi):
+    """RELION's matrix from the particle to the image, for angles in degrees."""
+    (ca, cb, cg), (sa, sb, sg) = np.cos(np.radians([rot, tilt, psi])), np.sin(np.radians([rot, tilt, psi]))
+    return np.array(
+        [
+            [cg * cb * ca - sg * sa, cg * cb * sa + sg * ca, -cg * sb],
+            [-sg * cb * ca - cg * sa, -sg * cb * sa + cg * ca, sg * sb],
+            [sb * ca, sb * sa, cb],
+        ]
+    )
+
+
+def test_angles_of_particles_in_turned_subtomograms_are_composed(tmp_path):
+    rows = np.array([[10, 20, 30, 0, 90, 0], [-50, 170, 80, 5, 60, -7], [0, 0, 0, 15, 25, 35], [40, 90, 3, 0, 0, 9.0]])
+    names = [f"{start}{name}" for start in ("TomoSubtomogram", "Angle") for name in ("Rot", "Tilt", "Psi")]
+    body = "\n".join(" ".join(map(str, row)) for row in rows)
+    (tmp_path / "a.star").write_text(
+        "data_particles\nloop_\n" + "".join(f"_rln{name}\n" for name in names) + body + "\n"
+    )
+    measure = he.read(tmp_path / "a.star")
+    from scipy.spatial.transform import Rotation
+
+    turns = [(relion_matrix(*row[:3]) @ relion_matrix(*row[3:])).T for row in rows]
+    np.testing.assert_allclose(Rotation.from_quat(measure.points).as_matrix(), turns, atol=1e-12)
+    assert "angles of rlnTomoSubtomogram taken in" in read(tmp_path / "a.star")[1].note
+    (tmp_path / "b.star").write_text((tmp_path / "a.star").read_text().replace(body, "0 0 0 1 2 3\n0 0 0 nan 5 6"))
+    columns, table = read(tmp_path / "b.star")
+    assert "taken" not in table.note
+    np.testing.assert_array_equal(columns["rlnAngleRot"], [1, np.nan])
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import warnings
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,7 @@ from .foreign import chosen, columns, reading, split_label
 SUFFIXES = (".star",)
 
 _EXPECTED = "a loop of particles with rlnAngleRot, rlnAngleTilt and rlnAnglePsi is needed"
-_ANGLES = "rlnAngle"
+_ANGLES, _SUBTOMOGRAM = "rlnAngle", "rlnTomoSubtomogram"
 _SYMMETRY, _RUN = "rlnSymmetryGroup", "rlnExperimentalDataStarFile"
 
 #: RELION's names of point groups; an h, v or d at the end adds reflections. Its T has a threefold axis along z.
@@ -64,17 +65,41 @@ def table(path: Path) -> Table:
         found = {column: _numbers(file, name, column, block[column]) for column in block.columns}
     units = {column: "deg" for column in found if column.startswith(_ANGLES)}
     plain = {column: values for column, values in found.items() if values is not None}
+    composed = _compose(plain)
     group, words = _group(symmetries) if symmetries else ("", _not_applied(file) if run is None else "")
     particles = columns(
         file,
         plain,
         _EXPECTED,
         units=units,
-        note=f"STAR, block {name}{words}",
+        note=f"STAR, block {name}{composed}{words}",
         row=f"block {name} row {{}} (counted from 0)",
     )
     particles.symmetry = group
     return particles
+
+
+def _compose(found: dict[str, Any]) -> str:
+    """Angles of particles in subtomograms that were turned themselves, in place as angles to the tomogram; and words.
+
+    RELION's matrix of a particle is A_subtomogram A_particle, which are the inverses of R(Rot, Tilt, Psi).
+    """
+    from scipy.spatial.transform import Rotation
+
+    outer, inner = ([f"{start}{name}" for name in ("Rot", "Tilt", "Psi")] for start in (_SUBTOMOGRAM, _ANGLES))
+    if not found.keys() >= {*outer, *inner}:
+        return ""
+    turned, angles = (np.column_stack([found[name] for name in names]).astype(np.float64) for names in (outer, inner))
+    if not turned.any():
+        return ""
+    rows = np.isfinite(turned + angles).all(axis=1)
+    angles[~rows] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where tilt is 0, rot is as good as psi
+        both = Rotation.from_euler("ZYZ", angles[rows], True) * Rotation.from_euler("ZYZ", turned[rows], True)
+        angles[rows] = both.as_euler("ZYZ", True)
+    found |= dict(zip(inner, angles.T, strict=True))
+    return f", angles of {_SUBTOMOGRAM} taken in"
 
 
 def _stated(blocks: Mapping[str, Any]) -> list[str]:
