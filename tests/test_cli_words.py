@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import heatess as he
-from heatess.base.errors import Message
+from heatess.base.messages import Message
 from heatess.cli import main
 from heatess.cli.messages import typed as in_options
 from heatess.readers.unread import OTHERS, sentence

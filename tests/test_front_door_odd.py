@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from scipy.spatial.transform import Rotation
 
 import heatess as he
-from heatess.base.errors import Message
+from heatess.base.messages import Message
 from heatess.cli import main
 from heatess.cli.messages import typed
 

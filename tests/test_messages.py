@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.base.errors import Code, InputError, Message, marked, message_of, warn
+from heatess.base.errors import InputError, message_of, warn
+from heatess.base.messages import Code, Message, marked
 from heatess.cli.messages import typed
 
 SOURCE = Path(he.__file__).parent
-ERRORS = SOURCE / "base" / "errors.py"
+TEXTS = {SOURCE / "base" / name for name in ("errors.py", "messages.py")}
 OURS = {"InputError", "InputTypeError", "KindError", "ScaleError", "PrecisionError", "CostError", "MissingExtraError"}
 
 #: An argument and what may follow it.
@@ -26,7 +27,7 @@ ARGUMENT = re.compile(r"(?<![\w./`])[a-z]\w*=(?=['\"(\[\0]|True\b|False\b|[ ,;.)
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:
     for path in sorted(SOURCE.rglob("*.py")):
-        if path != ERRORS:
+        if path not in TEXTS:
             yield path, ast.parse(path.read_text(encoding="utf-8"))
 
 

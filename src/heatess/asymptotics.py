@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from .answers.spectrum import power_spectrum
 from .base.arrays import FloatArray, Frozen, numeric_array, whole
-from .base.errors import InputError, shown
+from .base.errors import InputError
+from .base.messages import shown
 from .engines.tiles import gaussian_sums, zonal_pairs
 from .measures.measure import Measure
 from .measures.scales import resolve

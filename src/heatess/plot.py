@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .base import arrays
-from .base.errors import InputError, InputTypeError, shown
+from .base.errors import InputError, InputTypeError
+from .base.messages import shown
 from .drawing import curves
 from .drawing.axes import COLORS as COLORS
 from .drawing.axes import DASHES as DASHES

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base.arrays import LARGEST, FloatArray, is_whole, numeric_array, positive, whole
-from .base.errors import InputError, InputTypeError, shown
+from .base.errors import InputError, InputTypeError
+from .base.messages import shown
 from .spaces.base import Space, check_space
 from .spaces.sphere import Sphere
 

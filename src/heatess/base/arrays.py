@@ -8,7 +8,8 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError, InputTypeError, shown
+from .errors import InputError, InputTypeError
+from .messages import shown
 from .quantities import in_unit
 from .tensors import plain
 

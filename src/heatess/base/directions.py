@@ -10,7 +10,8 @@ import numpy as np
 
 from .arrays import FloatArray, numeric_array, one_of
 from .blocks import map_rows, span
-from .errors import InputError, shown
+from .errors import InputError
+from .messages import shown
 from .quantities import has_unit, in_unit
 
 #: Angles whose vectors are made at a time, in the second-level cache.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import IntArray, names_of, one_of
-from .errors import Message
+from .messages import Message
 
 #: What data are, and the words for it.
 KINDS = {

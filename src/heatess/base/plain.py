@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from .errors import InputError, InputTypeError, Message, shown
+from .errors import InputError, InputTypeError
 from .known import Known
+from .messages import Message, shown
 
 
 class Codec(NamedTuple):

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import FloatArray
-from .errors import InputError, shown
+from .errors import InputError
 from .known import SKY
+from .messages import shown
 
 #: The north galactic pole in ICRS and the galactic longitude of the north celestial pole, in degrees.
 _GALACTIC_POLE, _CELESTIAL_POLE = (192.85948, 27.12825), 122.93192

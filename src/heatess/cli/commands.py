@@ -13,9 +13,10 @@ from typing import Any
 import click
 import numpy as np
 
-from ..base.errors import FrameWarning, InputError, Message
+from ..base.errors import FrameWarning, InputError
 from ..base.files import repeated
 from ..base.known import SKY
+from ..base.messages import Message
 from ..base.progress import Progress
 from ..drawing.axes import plain
 from ..inference.mmd import in_one_frame

@@ -14,7 +14,8 @@ from typing import Any
 
 import click
 
-from ..base.errors import Code, Message, Open, message_of
+from ..base.errors import message_of
+from ..base.messages import Code, Message, Open
 
 #: Columns by their roles, in the order of these, that have options of their own.
 ROLES = {

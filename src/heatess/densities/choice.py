@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import FloatArray, IntArray
-from ..base.errors import InputError, Message, PrecisionError
+from ..base.errors import InputError, PrecisionError
+from ..base.messages import Message
 from ..engines.centred import log_excess
 from ..engines.overlaps import log_kernel_at_zero, own_kernels
 from ..heat.sums import log_excess_of_power

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import is_dask
-from ..base.errors import InputError, Message, PrecisionError
+from ..base.errors import InputError, PrecisionError
+from ..base.messages import Message
 from ..base.progress import told
 from ..measures import scales
 from ..measures.measure import Measure

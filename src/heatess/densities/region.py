@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray, numeric_array
-from ..base.errors import InputError, Message
+from ..base.errors import InputError
+from ..base.messages import Message
 from ..base.results import Result
 from ..samplers import fibonacci
 from .leaving import groups_of, refuse_no_draws

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray, generator, one_of, whole
 from ..base.directions import EARTH_RADIUS_KM
-from ..base.errors import InputError, Message
+from ..base.errors import InputError
 from ..base.files import atomic_path, check_writable
 from ..base.known import Known
+from ..base.messages import Message
 from ..base.results import Result
 from ..measures.measure import Measure
 from ..parts.sums import part_named

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..answers.potential import potential
 from ..base.arrays import FloatArray
-from ..base.errors import InputError, shown
+from ..base.errors import InputError
 from ..base.known import AXES
+from ..base.messages import shown
 from ..drawing.axes import GREY, new_figure, plain
 from ..measures.measure import Measure
 from ..measures.scales import Scales

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..base.errors import InputError, missing_extra, shown
+from ..base.errors import InputError, missing_extra
+from ..base.messages import shown
 from ..measures import scales
 from ..measures.scales import check_rtol
 from ..profiles.heat_profile import HeatProfile

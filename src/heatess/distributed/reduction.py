@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..base.arrays import one_of
 from ..base.blocks import threads
 from ..base.errors import InputError, InputTypeError
-from ..base.errors import shown as in_words
+from ..base.messages import shown as in_words
 from ..base.progress import Progress
 from ..measures.measure import Measure
 from ..measures.scales import Scales, resolve

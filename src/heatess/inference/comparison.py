@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import FloatArray
-from ..base.errors import InputError, KindError, Message
+from ..base.errors import InputError, KindError
+from ..base.messages import Message
 from ..base.results import Result
 from ..measures import scales
 from ..measures.measure import Measure

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.arrays import FloatArray, IntArray, is_whole
-from ..base.errors import CalibrationWarning, InputError, marked, shown, warn
+from ..base.errors import CalibrationWarning, InputError, warn
+from ..base.messages import marked, shown
 from ..base.tensors import plain
 from ..measures.measure import Measure
 from ..spaces.base import Space, check_space

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from .. import samplers
 from ..base.arrays import FloatArray, generator, whole
-from ..base.errors import InputError, shown
+from ..base.errors import InputError
+from ..base.messages import shown
 from ..base.progress import Progress
 from ..measures.measure import Measure
 from ..measures.scales import OverScales, in_words

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, IntArray, generator, whole
-from ..base.errors import InputError, shown
+from ..base.errors import InputError
+from ..base.messages import shown
 from ..base.progress import Progress
 from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION, OverScales, in_words

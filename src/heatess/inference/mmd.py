@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import EPS, FloatArray
-from ..base.errors import InputError, PrecisionWarning, ScaleError, shown, warn
+from ..base.errors import InputError, PrecisionWarning, ScaleError, warn
+from ..base.messages import shown
 from ..base.progress import told
 from ..engines import columns
 from ..engines.base import Difference, DifferenceQuestion

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.arrays import IntArray
-from ..base.errors import CalibrationWarning, KindError, marked, warn
+from ..base.errors import CalibrationWarning, KindError, warn
 from ..base.known import KINDS
+from ..base.messages import marked
 from ..measures.measure import Measure
 from .draws import in_chains, order_of_rows
 from .edge import edge_index

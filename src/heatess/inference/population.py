@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, generator, is_dask
-from ..base.errors import CalibrationWarning, InputError, Message, PrecisionWarning, warn
+from ..base.errors import CalibrationWarning, InputError, PrecisionWarning, warn
+from ..base.messages import Message
 from ..base.progress import told
 from ..engines.centred import Diagonal, diagonal_of
 from ..engines.plan import Outcome

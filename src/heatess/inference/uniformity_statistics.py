@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays import FloatArray, numeric_array
-from ..base.errors import InputError, shown
+from ..base.errors import InputError
+from ..base.messages import shown
 from ..heat.series import Series
 from ..heat.spherical import mean_chord
 from ..spaces.base import Space

@@ -14,8 +14,9 @@ from ..base.arrays import FloatArray, is_whole, numeric_array
 from ..base.blocks import ROWS, map_rows, slices, span
 from ..base.completion import Tidied
 from ..base.directions import from_lonlat
-from ..base.errors import FrameWarning, InputError, shown, warn
+from ..base.errors import FrameWarning, InputError, warn
 from ..base.known import ABOUT, KINDS, SKY, Known, of_stack
+from ..base.messages import shown
 from ..base.notebook import html_of, readable
 from ..base.pool import apart
 from ..base.quantities import has_unit

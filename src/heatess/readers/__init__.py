@@ -19,8 +19,9 @@ from urllib.parse import unquote, urlsplit
 
 from numpy.typing import ArrayLike
 
-from ..base.errors import InputError, InputTypeError, Message, shown
+from ..base.errors import InputError, InputTypeError
 from ..base.files import is_stream
+from ..base.messages import Message, shown
 from ..base.progress import Progress
 from ..measures.measure import Measure
 from ..spaces.base import Space

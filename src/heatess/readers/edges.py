@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InputError, shown
+from ..base.errors import InputError
+from ..base.messages import shown
 from ..tables.edges import WEIGHTS, edge_columns
 from ..tables.graphs import EdgeTable
 from ..tables.table import Place, Table

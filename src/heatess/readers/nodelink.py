@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InputError, shown
+from ..base.errors import InputError
+from ..base.messages import shown
 from ..spaces.networks import Network, records
 from ..tables.graphs import NetworkTable, unique_names
 from ..tables.table import Table

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..base.blocks import thread_count
-from ..base.errors import InputError, InputTypeError, missing_extra, shown
+from ..base.errors import InputError, InputTypeError, missing_extra
 from ..base.files import repeated
+from ..base.messages import shown
 from ..spaces.base import Space
 from ..tables.arrow import ArrowTable, Geometry, Root
 from ..tables.meaning import Reading, meaning_of

@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 
 from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import one_of
-from ..base.errors import CalibrationWarning, InputError, InputTypeError, Message, message_of, shown, warn
+from ..base.errors import CalibrationWarning, InputError, InputTypeError, message_of, warn
 from ..base.files import AnyPath, atomic_path
+from ..base.messages import Message, shown
 from ..base.progress import told
 from ..base.version import __version__
 from ..inference.comparison import Comparison, compare

@@ -13,8 +13,9 @@ import numpy as np
 from ..answers.profile_and_gess import heat_profile
 from ..answers.spectrum import power_spectrum
 from ..base.arrays import FloatArray, IntArray
-from ..base.errors import CostError, InputError, Message, PrecisionError, PrecisionWarning, marked
+from ..base.errors import CostError, InputError, PrecisionError, PrecisionWarning
 from ..base.known import AXES, KINDS
+from ..base.messages import Message, marked
 from ..base.progress import Progress
 from ..engines import columns
 from ..inference.families import space_levels

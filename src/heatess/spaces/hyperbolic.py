@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, is_whole
-from ..base.errors import InputError, shown
+from ..base.errors import InputError
+from ..base.messages import shown
 from ..heat.exact import difference_of_products
 from ..heat.lookup import FAR, GIVEN, Lookup, LoopFactor, tabulated
 from ..heat.radial import PairTerms

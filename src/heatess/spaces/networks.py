@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
-from ..base.errors import InputError, shown
+from ..base.errors import InputError
+from ..base.messages import shown
 
 #: Entries that a table of records may have, nearly all of them missing.
 SPARSE = 2**22

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, numeric_array, positive
-from ..base.errors import InputError, InputTypeError, shown
+from ..base.errors import InputError, InputTypeError
+from ..base.messages import shown
 from ..heat.lookup import Lookup, LoopFactor
 from ..heat.series import LevelSeries
 from ..transforms.product import ProductTransform

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ..base.arrays import FloatArray, is_whole, numeric_array
 from ..base.blocks import ROWS, map_rows
 from ..base.directions import SLACK
-from ..base.errors import InputError, shown
+from ..base.errors import InputError
+from ..base.messages import shown
 from .shapes import extra_column, is_transposed, matrices_in
 
 NORM_TOLERANCE = 1e-6

@@ -11,8 +11,9 @@ import numpy as np
 
 from ..base.arrays import is_whole, one_of
 from ..base.directions import euler_axes
-from ..base.errors import InputError, InputTypeError, shown
+from ..base.errors import InputError, InputTypeError
 from ..base.known import Known
+from ..base.messages import shown
 from ..spaces import Rotations, Space, named
 from .turning import POSE_LENGTH
 

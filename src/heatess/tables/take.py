@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import span
-from ..base.errors import InputError, Message
+from ..base.errors import InputError
 from ..base.known import ABOUT, Known
+from ..base.messages import Message
 from ..spaces import Circle, Euclidean, Hyperbolic, Product, Projective, Rotations, Space
 from .angle_units import Angles, Stated, in_degrees, unit_in_file, unit_words
 from .check import (

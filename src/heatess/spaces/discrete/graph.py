@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import EPS, FloatArray, numeric_array
-from ...base.errors import InputError, InputTypeError, shown
+from ...base.errors import InputError, InputTypeError
+from ...base.messages import shown
 from ..drawing import Cells, Drawing
 from ..networks import Network, network_of
 from .labels import NodeNames, labels_of

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import FloatArray, numeric_array
-from ...base.errors import InputError, InputTypeError, missing_extra, shown
+from ...base.errors import InputError, InputTypeError, missing_extra
+from ...base.messages import shown
 from ..drawing import Cells, Drawing
 from .cotangents import mesh_laplacian
 from .laplacian import Laplacian
