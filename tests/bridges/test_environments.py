@@ -1,4 +1,4 @@
-"""Bridges to libraries that the development environment has not, each set in an environment of its own."""
+"""Bridges to libraries that the development environment has not: an environment for NumPy 1, one for all others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from pathlib import Path
 
@@ -17,21 +18,30 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 REQUIREMENTS = sorted(HERE.glob("requirements-*.txt"))
 
+#: The line of requirements that share what the development environment has.
+ON_TOP = "# on top of the development environment"
+
 #: Seconds after which packages count as not to be had.
 PATIENCE = 900
 
 
 def environment(requirements: Path) -> Path:
-    """The Python of an environment with these packages and what heatess needs, made once for each set of versions."""
+    """The Python of an environment with these packages and what heatess needs, made once for each set of versions.
+
+    One on top of the development environment has all that is there, unless its packages need another version.
+    """
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    wanted = [line for line in requirements.read_text().splitlines() if not line.startswith("#")]
-    key = "\n".join([sys.version, *wanted, *needed])
+    text = requirements.read_text()
+    key = "\n".join([sys.version, sys.prefix, text, *needed])
     name = requirements.stem.removeprefix("requirements-")
     folder = ROOT / ".venv-bridges" / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
     python = folder / "bin" / "python"
     if not (folder / "ready").is_file():
         shutil.rmtree(folder, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+        if ON_TOP in text:
+            (site,) = folder.glob("lib/python*/site-packages")
+            (site / "development.pth").write_text(sysconfig.get_path("platlib") + "\n")
         install(python, ["-r", str(requirements), *needed, "pytest"])
         (folder / "ready").touch()
     return python
@@ -39,7 +49,8 @@ def environment(requirements: Path) -> Path:
 
 def install(python: Path, packages: list[str]) -> None:
     """Install, or skip the test with the reason."""
-    command = [str(python), "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", *packages]
+    options = ["--quiet", "--no-compile", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "--python", str(python), "install", *options, *packages]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
@@ -62,5 +73,5 @@ def test_bridges_hold_with_the_real_libraries(requirements):
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     missed = re.findall(r"could not import '(\w+)", done.stdout)
-    own = [re.split(r"[=<>~]", line)[0].replace("-", "_") for line in lines]
+    own = [re.split(r"[=<>~]", line)[0].replace("-", "_") for line in lines if not line.startswith("#")]
     assert not set(missed) & set(own), done.stdout[-5000:]

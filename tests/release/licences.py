@@ -16,7 +16,8 @@ LIBRARIES = {
     "FFTW": rb"fftwf?_(?:execute|plan_dft)",
     "the GNU Scientific Library": rb"gsl_(?:vector_alloc|error_handler)",
     "ducc0": rb"ducc0",
-    "SuiteSparse's CHOLMOD supernodal or UMFPACK": rb"(?:cholmod_l?_?super_numeric|umfpack_d[il]_numeric)",
+    "SuiteSparse's CHOLMOD supernodal": rb"cholmod_l?_?super_numeric",
+    "SuiteSparse's UMFPACK": rb"umfpack_d[il]_numeric",
 }
 
 
