@@ -336,7 +336,7 @@ def test_chains_stuck_in_two_places_are_all_suspects():
     rng = np.random.default_rng(1)
     chains = np.concatenate([around([0, 0, z], 20, (2, 200), rng) for z in (1, -1)])
     with pytest.warns(
-        he.CalibrationWarning, match=r"R-hat is [\d.]+ at angle .*; chains 0 and 1 and 2 and 3 \(from 0\)"
+        he.CalibrationWarning, match=r"R-hat is [\d.]+ at [\d.]+ degrees.*; chains 0 and 1 and 2 and 3 \(from 0\)"
     ):
         found = chain_ess(chains, angles=[20, 60], rng=2)
     assert found.rhat.max() > 2

@@ -64,8 +64,7 @@ class ChainEss(OverScales):
     >>> import heatess as he
     >>> walk = np.cumsum(np.random.default_rng(0).normal(size=2000))
     >>> he.chain_ess(walk, space=he.Circle(units="rad"), angles=[30, 120])
-    ChainEss(Circle(units='rad'), n=2000 draws in 1 chain: worth at least 507.9, at angle 120 degrees; R-hat up to
-    1.001)
+    ChainEss(Circle(units='rad'), n=2000 draws in 1 chain: worth at least 507.9, at 120 degrees; R-hat up to 1.001)
     """
 
     times: FloatArray
@@ -99,7 +98,7 @@ class ChainEss(OverScales):
     def __repr__(self) -> str:
         chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
         least = "at least " if len(self.times) > 1 else ""
-        worth = f"{least}{self.worst:.4g}, at {in_words(self.space, float(self.times[self.worst_row]))}"
+        worth = f"{least}{self.worst:.4g}, at {self.scale_in_words(self.worst_row)}"
         return (
             f"ChainEss({self.space!r}, n={self.n} draws in {chains}: worth {worth}; R-hat up to {self.rhat.max():.3f})"
         )
@@ -231,7 +230,7 @@ def _warn_of_mixing(found: ChainEss) -> None:
     row = int(np.argmax(found.rhat))
     reasons = []
     if found.rhat[row] > MOST_RHAT:
-        where = in_words(found.space, float(found.times[row]))
+        where = found.scale_in_words(row)
         reasons.append(f"R-hat is {found.rhat[row]:.3g} at {where}, above {MOST_RHAT:g}")
     if found.worst < FEWEST:
         reasons.append(

@@ -16,7 +16,6 @@ from ..base.messages import Message
 from ..base.results import Result
 from ..measures import scales
 from ..measures.measure import Measure
-from ..measures.scales import ANGLE_DIMENSION
 from ..profiles.default_scales import common_scales
 from ..profiles.heat_profile import HeatProfile
 from ..spaces.base import Space
@@ -132,7 +131,7 @@ class Comparison(Result):
         a, b = self.names
         if self.shared.min() > 1 - SAME:
             return f"{a} and {b} are the same at every scale; there is no p-value"
-        parts = ", ".join(f"{_percent(self.shared[row])} at {scale_in_words(profile, row)}" for row in rows)
+        parts = ", ".join(f"{_percent(self.shared[row])} at {profile.scale_in_words(row)}" for row in rows)
         return f"{a} and {b} share {parts}; there is no p-value"
 
     def _value(self, name: str) -> Any:
@@ -225,12 +224,6 @@ def _shared(one: Measure, other: Measure, first: HeatProfile, second: HeatProfil
     half = heat_profile(Measure.trusted(one.space, points, weights / 2), times=first.times, rtol=1e-10)
     own = 1 / first.gess + 1 / second.gess
     return np.clip((4 / half.gess - own) / own, 0.0, 1.0)
-
-
-def scale_in_words(profile: HeatProfile, row: int) -> str:
-    """One of the scales: its angle or, above ten dimensions, its resolution."""
-    value = (profile.resolutions if profile.space.dim > ANGLE_DIMENSION else profile.angles)[row]
-    return f"{value:.3g} degrees" if profile.space.angular else f"{value:.3g}"
 
 
 def _percent(share: float) -> str:

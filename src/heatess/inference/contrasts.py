@@ -10,11 +10,30 @@ import numpy as np
 from ..base.arrays import FloatArray, IntArray
 from ..base.progress import Progress
 from ..measures.measure import Measure, distinct_rows
+from ..measures.scales import OverScales
 from .families import LevelFamily
 from .forms import forms
 
 #: Relative spread of roots that is rounding, and differences of standardised numbers that are.
 ROUNDING = 1e-5
+
+
+class ByDraws(OverScales):
+    """A test whose p-value was found by draws; subclasses have these attributes as fields."""
+
+    pvalue: float
+    draws: int
+
+    def pvalue_in_words(self) -> str:
+        """The p-value as it may be claimed: "p <= 0.002" where no draw was beyond, 1 / (draws + 1) being the least.
+
+        >>> import heatess as he
+        >>> wide = he.samplers.von_mises_fisher(100, [0, 0, 1], 5, rng=0)
+        >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
+        >>> he.two_sample_test(wide, narrow, angles=[10, 20], rng=2).pvalue_in_words()
+        'p <= 0.002'
+        """
+        return f"p {'<=' if self.pvalue * (self.draws + 1) < 1.001 else '='} {self.pvalue:.2g}"
 
 
 class Groups(NamedTuple):

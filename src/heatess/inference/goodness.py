@@ -15,10 +15,9 @@ from ..base.errors import InputError
 from ..base.messages import shown
 from ..base.progress import Progress
 from ..measures.measure import Measure
-from ..measures.scales import OverScales, in_words
 from ..parts.sums import part_named
 from ..spaces.base import Space
-from .contrasts import Groups, share_beyond, standardised
+from .contrasts import ByDraws, Groups, share_beyond, standardised
 from .families import LevelFamily
 from .forms import forms, low_degrees
 from .jackknife import refuse_one_footprint
@@ -40,7 +39,7 @@ NAMES = ("uniform", "von_mises_fisher")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GoodnessOfFit(OverScales):
+class GoodnessOfFit(ByDraws):
     """The test whether a sample comes from a distribution, see `goodness_of_fit`.
 
     Attributes
@@ -93,9 +92,9 @@ class GoodnessOfFit(OverScales):
         return int(np.argmax(self.statistics))
 
     def __repr__(self) -> str:
-        where = f", clearest at {in_words(self.space, float(self.times[self.clearest]))}" if len(self.times) > 1 else ""
+        where = f", clearest at {self.scale_in_words(self.clearest)}" if len(self.times) > 1 else ""
         how = "fitted to each" if self.fitted else "given"
-        found = f"p = {self.pvalue:.2g}{where}; distribution {how}, {self.draws} simulated samples"
+        found = f"{self.pvalue_in_words()}{where}; distribution {how}, {self.draws} simulated samples"
         return f"GoodnessOfFit({self.space!r}, n={self.n}, ess={self.ess:.4g}: {found})"
 
 

@@ -15,10 +15,10 @@ from ..base.errors import InputError
 from ..base.messages import shown
 from ..base.progress import Progress
 from ..measures.measure import Measure
-from ..measures.scales import ANGLE_DIMENSION, OverScales, in_words
+from ..measures.scales import ANGLE_DIMENSION
 from ..parts.sums import part_named
 from ..spaces.base import Space
-from .contrasts import Groups, permuted_forms, share_beyond, standardised
+from .contrasts import ByDraws, Groups, permuted_forms, share_beyond, standardised
 from .forms import low_degrees
 from .jackknife import refuse_one_footprint
 from .mmd import in_one_frame
@@ -34,7 +34,7 @@ MOST_SAMPLES = 50
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KSampleTest(OverScales):
+class KSampleTest(ByDraws):
     """The test whether several samples come from one distribution, see `k_sample_test`.
 
     Attributes
@@ -107,10 +107,10 @@ class KSampleTest(OverScales):
 
     def __repr__(self) -> str:
         row = int(np.argmin(np.abs(_measured(self) - self.scale)))
-        where = in_words(self.space, float(self.times[row]))
+        where = self.scale_in_words(row)
         most = f"{self.pair[0]!s} and {self.pair[1]!s} differ most clearly, at {where}"
         count = f"{len(self.names)} samples of {min(self.n)} to {max(self.n)}"
-        return f"KSampleTest({self.space!r}, {count}: p = {self.pvalue:.2g}; {most}; {self.draws} permutations)"
+        return f"KSampleTest({self.space!r}, {count}: {self.pvalue_in_words()}; {most}; {self.draws} permutations)"
 
 
 def _measured(test: KSampleTest) -> FloatArray:

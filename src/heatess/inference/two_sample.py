@@ -12,10 +12,10 @@ from ..base.arrays import FloatArray, generator, whole
 from ..base.progress import Progress
 from ..measures import scales
 from ..measures.measure import Measure
-from ..measures.scales import ANGLE_DIMENSION, OverScales, Scales, check_rtol
+from ..measures.scales import ANGLE_DIMENSION, Scales, check_rtol
 from ..profiles.default_scales import fitting_scales
 from ..spaces.base import Space
-from .contrasts import share_beyond, standardised
+from .contrasts import ByDraws, share_beyond, standardised
 from .forms import forms, low_degrees
 from .jackknife import refuse_one_footprint
 from .mmd import measures_of, mmd2_of
@@ -35,7 +35,7 @@ MOST_DRAWS = 10**6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TwoSampleTest(OverScales):
+class TwoSampleTest(ByDraws):
     """The test whether two weighted samples come from one distribution, see `two_sample_test`.
 
     Attributes
@@ -96,29 +96,6 @@ class TwoSampleTest(OverScales):
     def clearest(self) -> int:
         """The row of the scale at which the samples differ most clearly."""
         return int(np.argmax(self.statistics))
-
-    def scale_in_words(self, row: int) -> str:
-        """One of the scales: its angle or, above ten dimensions, its resolution.
-
-        >>> import heatess as he
-        >>> wide = he.samplers.von_mises_fisher(100, [0, 0, 1], 5, rng=0)
-        >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
-        >>> he.two_sample_test(wide, narrow, angles=[10, 20], rng=2).scale_in_words(1)
-        '20 degrees'
-        """
-        value = self.resolutions[row] if self.space.dim > ANGLE_DIMENSION else self.angles[row]
-        return f"{value:.3g} degrees" if self.space.angular else f"{value:.3g}"
-
-    def pvalue_in_words(self) -> str:
-        """The p-value as it may be claimed: at most the least that so many draws can give, 1 / (draws + 1).
-
-        >>> import heatess as he
-        >>> wide = he.samplers.von_mises_fisher(100, [0, 0, 1], 5, rng=0)
-        >>> narrow = he.samplers.von_mises_fisher(100, [0, 0, 1], 50, rng=1)
-        >>> he.two_sample_test(wide, narrow, angles=[10, 20], rng=2).pvalue_in_words()
-        'p <= 0.002'
-        """
-        return f"p {'<=' if self.pvalue * (self.draws + 1) < 1.001 else '='} {self.pvalue:.2g}"
 
     def span_in_words(self) -> str:
         """The range of the scales.

@@ -156,7 +156,7 @@ class UniformityTest(scales.OverScales):
         if self.name != "heat":
             return f"{head}; {self.name} {self.statistic:.4g}, expected {float(self.expected[0]):.4g})"
         least = int(np.argmin(self.pvalues))
-        smallest, where = float(self.pvalues[least]), f"at {scales.in_words(self.space, float(self.times[least]))}"
+        smallest, where = float(self.pvalues[least]), f"at {self.scale_in_words(least)}"
         if len(self.degrees.pvalues) and self.degrees.pvalues.min() < smallest:
             lowest = int(np.argmin(self.degrees.pvalues))
             smallest, where = float(self.degrees.pvalues[lowest]), f"in degree {self.degrees.degrees[lowest]}"

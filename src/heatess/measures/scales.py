@@ -70,6 +70,16 @@ class OverScales(Result):
             raise ScaleError.unfit("times of this JSON", "positive", times, verb="are")
         return found
 
+    def scale_in_words(self, row: int) -> str:
+        """One of the scales for readers: its angle or, above ten dimensions, its resolution.
+
+        >>> import heatess as he
+        >>> he.heat_profile(he.samplers.uniform(100, rng=0), angles=[10, 20]).scale_in_words(1)
+        '20 degrees'
+        """
+        value = (self.resolutions if self.space.dim > ANGLE_DIMENSION else self.angles)[row]
+        return f"{value:.3g} degrees" if self.space.angular else f"{value:.3g}"
+
     @cached_property
     def resolutions(self) -> FloatArray:
         """Distance at which s_t = 1/e, in degrees on angular spaces; computed when first asked for."""

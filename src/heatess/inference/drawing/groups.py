@@ -41,5 +41,7 @@ def draw_pairs(test: KSampleTest, ax: Axes | None = None) -> Axes:
     ax.grid(visible=False)
     for edge in ax.spines.values():
         edge.set_visible(False)
-    ax.set_title(f"p = {test.pvalue:.2g} over all samples; squares: p-value of each pair, corrected", fontsize="medium")
+    ax.set_title(
+        f"{test.pvalue_in_words()} over all samples; squares: p-value of each pair, corrected", fontsize="medium"
+    )
     return ax

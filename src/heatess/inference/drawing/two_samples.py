@@ -47,7 +47,7 @@ def draw_two_sample_test(test: TwoSampleTest | GoodnessOfFit, ax: Axes | None = 
             path_effects=[withStroke(linewidth=3, foreground="white")],
         )
     ax.set(xlabel=name, ylabel="MMD, in standard deviations\nabove resampled samples", xscale="log")
-    ax.set_title(f"p = {test.pvalue:.2g} over all scales; small numbers: p-value of each", fontsize="medium")
+    ax.set_title(f"{test.pvalue_in_words()} over all scales; small numbers: p-value of each", fontsize="medium")
     ax.margins(x=0.06, y=0.14)
     axes.log_ticks(ax.xaxis, *ax.get_xlim())
     return ax
@@ -71,6 +71,6 @@ def draw_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     if len(test.times) > 1 and math.isfinite(place):
         look: dict[str, Any] = {"linestyle": (0, (1, 2)), "linewidth": 1.2, "color": axes.GREY}
         ax.axvline(place, label=f"clearest difference, {test.scale_in_words(test.clearest)}", **look)
-    ax.set_title(f"p = {test.pvalue:.2g} for one distribution behind both", fontsize="medium")
+    ax.set_title(f"{test.pvalue_in_words()} for one distribution behind both", fontsize="medium")
     ax.legend(loc="lower left", fontsize="small", frameon=False)
     return ax
