@@ -330,7 +330,7 @@ def forms_of(one: np.ndarray, other: np.ndarray, rng: Rng) -> tuple[list[str], n
     space = he.Sphere(points.shape[1] - 1)
     at = np.sort(scales_of_places(he.Measure(points, space=space), (None, None, None)).times)
     coarser = at[-1] * (at[-1] / at[-2]) ** np.arange(1, 3)
-    kernel = space.pair_kernel.fitted(points, np.concatenate([at, coarser]), 1e-6)
+    kernel = space.pair_kernel.fitted(np.concatenate([at, coarser]), 1e-6)
     rows = kernel.rows(points, slice(0, len(points)))
     terms = kernel.terms(rows, rows)
     cosine = np.clip(points @ points.T, -1, 1)

@@ -100,7 +100,7 @@ def test_overlaps_of_pairs_in_a_row_are_those_of_tiles(case):
     rng = np.random.default_rng(4)
     measure = he.Measure(case.points(40, rng), space=case.space())
     time = float(case.times(3)[1])
-    kernel = case.space().pair_kernel.fitted(measure.points, np.array([time]), 1e-8)
+    kernel = case.space().pair_kernel.fitted(np.array([time]), 1e-8)
     rows = kernel.rows(measure.points)
     whole = kernel.terms(rows[:20], rows[20:])(time).overlap
     assert_allclose(kernel.paired(rows[:20], rows[20:])(time), np.diag(whole), rtol=1e-10, atol=1e-14)

@@ -85,6 +85,12 @@ def test_only_the_engine_room_sums_over_atoms() -> None:
         assert called not in SUMS, f"{name}, line {call.lineno} calls {called}"
 
 
+def test_a_capability_that_is_not_there_is_seen_in_the_types() -> None:
+    """No `TypeError` to please the type checker: what users gave of the wrong kind is an `InputTypeError`."""
+    raised = [(name, call.lineno) for name, call in calls() if named(call.func) == {"TypeError"}]
+    assert not raised
+
+
 def questions(case: spaces.Case) -> Iterator[tuple[str, Question]]:
     """One of each kind, with the name of the method that makes an offer for it."""
     rng, times = np.random.default_rng(3), case.times(4)

@@ -117,7 +117,7 @@ def test_the_potential_elsewhere_is_the_sum_of_overlaps(case):
     space = case.space()
     measure, other = he.Measure(points, weights, space=space), space.check(case.points(9, np.random.default_rng(3)))
     for time in case.times():
-        kernel = space.pair_kernel.fitted(measure.points, np.array([time]), 1e-8)
+        kernel = space.pair_kernel.fitted(np.array([time]), 1e-8)
         wanted = kernel.terms(kernel.rows(other), kernel.rows(measure.points))(time).overlap @ measure.weights
         scale = float(measure.weights @ he.potential(measure, time=time))
         assert_allclose(he.potential(measure, at=other, time=time), wanted, rtol=0, atol=1e-8 * scale)

@@ -305,8 +305,8 @@ def test_clouds_of_several_tiles_are_summed_in_row_blocks(monkeypatch, rotations
 
 def test_coarse_scales_use_fewer_levels(sphere):
     whole, times = sphere.pair_kernel, np.array([0.2])
-    coarse = whole.fitted(np.eye(3), times, 1e-8)
-    fine = whole.fitted(np.eye(3), np.array([0.005]), 1e-8)
+    coarse = whole.fitted(times, 1e-8)
+    fine = whole.fitted(np.array([0.005]), 1e-8)
     assert 8 <= coarse._kernel._levels < fine._kernel._levels < whole._kernel._levels
     np.testing.assert_allclose(coarse.log_diagonal(times), whole.log_diagonal(times), rtol=1e-8)
     assert coarse.seconds(5e5, 1) < whole.seconds(5e5, 1)

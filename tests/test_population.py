@@ -97,7 +97,7 @@ def _by_hand(case, n=24, seed=0):
     rng = np.random.default_rng(seed)
     measure = he.Measure(case.points(n, rng), rng.gamma(2.0, size=n), space=case.space())
     times = case.times(3)
-    own = case.space().pair_kernel.fitted(measure.points, times, 1e-10)
+    own = case.space().pair_kernel.fitted(times, 1e-10)
     rows = own.rows(measure.points)
     terms = own.terms(rows, rows)
     c = []

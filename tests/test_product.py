@@ -129,7 +129,7 @@ def test_fast_transforms_give_the_energies_of_the_matrix_product(space: he.Produ
     for place, factor in enumerate(factors):
         assert factor.transform is not None
         others = factors[:place] + factors[place + 1 :]
-        fast = harmonics.transformed(factor, others, limit, points, weights, 1e-12)
+        fast = harmonics.transformed(factor, factor.transform, others, limit, points, weights, 1e-12)
         for time in (0.01, 0.05, 0.3):
             one, other = (e.values @ np.exp(-2 * time * e.eigenvalues) for e in (direct, fast))
             assert one == pytest.approx(other, rel=1e-11)

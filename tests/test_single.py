@@ -9,7 +9,7 @@ import heatess as he
 from heatess.base.arrays import EPS
 from heatess.base.progress import Progress
 from heatess.engines import plan
-from heatess.engines.cosines import CosineSums
+from heatess.engines.cosines import CosineSums, SingleSums
 from heatess.engines.single import BIN_ERROR, COLUMNS, Plan, SingleRows
 from heatess.heat.series import level_probabilities
 from heatess.heat.sums import LevelMoments, sum_levels
@@ -105,9 +105,9 @@ def test_bins_of_four_moments_are_as_exact_as_they_say():
     left, right = rng.random(200), rng.random(300)
     left /= left.sum()
     right /= right.sum()
-    sums = CosineSums(40, 10**6, 2, 4)
-    sums.add_single(cosines[:100], left[:100], right, 0)
-    sums.add_single(cosines[100:], left[100:], right, 1)
+    sums = SingleSums(40, 2)
+    sums.add(cosines[:100], left[:100], right, 0)
+    sums.add(cosines[100:], left[100:], right, 1)
     exact = [left @ np.cos(k * np.arccos(cosines.astype(np.float64))) @ right for k in range(40)]
     # A place is good to 4 u, which turns cos(k d) by that times k^2 at the most.
     room = BIN_ERROR + 6 * 2.0**-24 * np.arange(40) ** 2 + 64 * EPS

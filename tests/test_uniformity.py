@@ -384,10 +384,10 @@ def with_signs(measure, draws, rng):
 
 def all_pairs(family, measure, columns):
     """Signed sums over the whole matrix of pairs."""
-    kernel = measure.space.pair_kernel.fitted(measure.points, np.array([0.1]), 1e-8)
+    kernel = measure.space.pair_kernel.fitted(np.array([0.1]), 1e-8)
     rows = kernel.rows(measure.points, slice(None))
     if isinstance(family, families.HeatFamily):
-        terms = kernel.fitted(measure.points, family._times, 1e-8).terms(rows, rows)
+        terms = kernel.fitted(family._times, 1e-8).terms(rows, rows)
         found = [terms(float(time)).excess for time in family._times]
     else:
         found = family._kernels().of_distance(kernel.distances(rows, rows))

@@ -137,6 +137,7 @@ def compare(
     ['wide', 'narrow']
     """
     from .answers.profile_and_gess import heat_profile
+    from .drawing.axes import new_axes
     from .measures.measure import Measure
     from .profiles.default_scales import common_scales
     from .profiles.heat_profile import HeatProfile
@@ -155,10 +156,9 @@ def compare(
         raise InputError("curves on one Axes must be on one space; draw the others on an Axes of their own")
     if measures and not scales:
         scales = {"times": common_scales(measures).times}
+    ax = new_axes(ax)
     for name, item in zip(called, items, strict=True):
         profile = item if isinstance(item, HeatProfile) else heat_profile(item, **scales)
         ax = draw_profile(profile, ax, quantity=quantity, label=str(name))
-    if ax is None:
-        raise TypeError("there is at least one curve")
     ax.legend(frameon=False, fontsize="small")
     return ax

@@ -78,13 +78,12 @@ def potential(
     if kind == "overlap":
         return np.maximum(columns.potential(measure, t, rtol, where, bar), 0.0)
     if measure.space.modes is not None:
-        return density(measure, t, where)
-    kernel = measure.space.pair_kernel
-    if not measure.space.compact or kernel is None:
+        return density(measure, measure.space.modes, t, where)
+    if not measure.space.compact:
         why = "is not defined with respect to normalised volume, since that is infinite"
         raise InputError(f"the density on {measure.space!r} {why}; use `kind='overlap'`")
     # k_t is the overlap at half the time, times k_t(x, x).
-    log_diagonal = float(kernel.fitted(measure.points, np.array([t / 2]), rtol).log_diagonal(np.array([t / 2]))[0])
+    log_diagonal = float(measure.space.log_diagonal(np.array([t / 2]), rtol)[0])
     overlaps = np.maximum(columns.potential(measure, t / 2, rtol, where, bar), 0.0)
     with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(np.exp(np.log(overlaps) + log_diagonal))  # inf where it overflows

@@ -177,7 +177,7 @@ def names_of(labels: Any, what: str, name: str = "labels") -> NDArray[np.str_]:
         if isinstance(labels, np.ndarray):
             refuse_repeated(labels, name)
         if isinstance(labels, str | bytes):
-            raise TypeError(labels)
+            raise InputTypeError.unfit(name, f"one name for each {what}", labels, verb="are")
         found = [str(label) for label in labels]
     except InputError:
         raise

@@ -17,6 +17,7 @@ from ..base.errors import InputError
 from ..base.known import Known
 from ..engines import spectral
 from ..measures.measure import Measure
+from ..parts.accumulator import with_transform
 from ..spaces.sphere import Sphere
 from ..transforms.orbits import multiplied
 from ..transforms.poles import pole_sums
@@ -161,9 +162,6 @@ def _of_levels(
         coefficients = own.coefficients
     else:
         coefficients = spectral.coefficients_of(own, transform, degree, density.rtol)
-    harmonic = sphere.level_transform
-    if harmonic is None:
-        raise TypeError("the sphere has a transform to levels")
     whole = transform.of_rotations(coefficients)
-    found, low = pole_sums(whole, harmonic, direction, degree, inverse=inverse, antipodal=antipodal)
-    return Sums(sphere, own.n, own.ess, known, harmonic, degree, found, low)
+    found, low = pole_sums(whole, direction, degree, inverse=inverse, antipodal=antipodal)
+    return Sums(sphere, own.n, own.ess, known, with_transform(sphere), degree, found, low)

@@ -20,7 +20,7 @@ from ..engines.flows import density as density_on_nodes
 from ..engines.overlaps import log_kernel_at_zero, squares
 from ..measures.measure import Measure
 from ..measures.scales import in_words
-from ..parts.accumulator import EPSILON, Accumulator, degree_for
+from ..parts.accumulator import EPSILON, Accumulator, degree_for, with_transform
 from ..spaces.base import Space
 from ..transforms.base import Coefficients, Transform
 
@@ -44,11 +44,9 @@ class Sums:
     def of(cls, parts: Accumulator) -> Sums:
         """The state of an accumulator as it is now."""
         sums, space = parts.sums, parts.known_space
-        if space.transform is None:
-            raise TypeError("parts add up by a transform")
         known, degree = Known(frame=parts.frame), float(parts.max_degree)
         own = sums.coefficients / sums.total, sums.low / sums.total
-        return cls(space, sums.n, sums.ess, known, space.transform, degree, *own)
+        return cls(space, sums.n, sums.ess, known, with_transform(space), degree, *own)
 
     @property
     def about(self) -> str:
@@ -108,7 +106,7 @@ class Smoother:
         if isinstance(measure, Sums):
             overlaps = measure.potential(time / 2, points, self.rtol)
         elif space.modes is not None:
-            return np.maximum(density_on_nodes(measure, time, points), 0.0)
+            return np.maximum(density_on_nodes(measure, space.modes, time, points), 0.0)
         else:
             overlaps = columns.potential(measure, time / 2, self.rtol, points, Progress(False), kept=self._kept)
         with np.errstate(over="ignore"):

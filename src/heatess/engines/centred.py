@@ -49,7 +49,7 @@ def diagonal_of(measure: Measure, times: FloatArray, rtol: float) -> Diagonal:
         nothing = np.zeros(len(times))
         return Diagonal(nothing, nothing + 1.0, nothing + math.inf, nothing + 2.0 ** (-space.dim / 2))
     both = np.concatenate([times, 2 * times])
-    logs = kernel.fitted(measure.points[:1], both, rtol).log_diagonal(both)
+    logs = space.log_diagonal(both, rtol)
     log_diagonal, log_wider = logs[: len(times)], logs[len(times) :]
     logs_of_excess = log_excess(measure, times, rtol)
     with np.errstate(under="ignore"):
@@ -58,14 +58,14 @@ def diagonal_of(measure: Measure, times: FloatArray, rtol: float) -> Diagonal:
 
 
 def log_excess(measure: Measure, times: FloatArray, rtol: float) -> FloatArray:
-    """log(k_2t(x, x) - 1) of a homogeneous space: MMD^2 of one atom to the uniform law."""
+    """log(k_2t(x, x) - 1), MMD^2 of one atom to the uniform law; nan where that depends on the place."""
     kernel, series = measure.space.pair_kernel, measure.space.series
     count = None if series is None else level_count(series, float(times.min()), 1.0, 1e-15, SERIES_LIMIT)
     if series is not None and count is not None:
         return log_sum(log_terms(series, times, count)[:, 1:])
     if kernel is None:
-        raise TypeError("a space without eigenpairs of its own has a pair kernel")
-    kernel = kernel.fitted(measure.points, times, rtol)
+        return np.full(len(times), np.nan)
+    kernel = kernel.fitted(times, rtol)
     row = kernel.rows(measure.points, slice(0, 1))
     terms = kernel.terms(row, row)
     excess = np.array([np.asarray(terms(float(time)).excess).item() for time in times])

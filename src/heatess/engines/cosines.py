@@ -44,47 +44,61 @@ def lanes_that_fit(count: int) -> int:
 class CosineSums:
     """sum of w_i w_j cos(k d_ij) for k < *count*, over about *pairs* pairs given in tiles, in some *lanes* at once."""
 
-    def __init__(self, count: int, pairs: int, lanes: int = 1, order: int = 8) -> None:
-        self._total, self._order = np.zeros(count), order
-        self._bins = max(_BINS_PER_COSINE[order] * count, _LEAST_BINS)
-        self._tables: FloatArray | None = None
-        if pairs > FEW_PAIRS:
-            self._tables = np.zeros((lanes, 2, self._bins + 1, order))
-
-    def add_single(self, cosines: NDArray[np.float32], left: FloatArray, right: FloatArray, lane: int) -> None:
-        """The same of cosines in single precision, into bins that keep four moments."""
-        from ..compiled.cosine_bins import add_single_tile
-
-        if self._tables is None or self._order != 4:
-            raise TypeError("cosines in single precision go into many bins of four moments")
-        add_single_tile(cosines, np.ascontiguousarray(left), np.ascontiguousarray(right), self._tables[lane])
+    def __init__(self, count: int, pairs: int, lanes: int = 1) -> None:
+        self._total = np.zeros(count)
+        self._bins = _Bins(count, lanes, 8) if pairs > FEW_PAIRS else None
 
     def add(self, cosines: FloatArray, left: FloatArray, right: FloatArray, lane: int = 0) -> None:
         """Add a tile of cos d_ij with the weights of its rows and columns; *cosines* is used up."""
-        if self._tables is None:
+        if self._bins is None:
             distances = np.arccos(cosines, out=cosines).reshape(-1)
             self._total += _transform(distances, np.multiply.outer(left, right).reshape(-1), len(self._total))
             return
         from ..compiled.cosine_bins import add_tile
 
-        add_tile(cosines, np.ascontiguousarray(left), np.ascontiguousarray(right), self._tables[lane])
+        add_tile(cosines, np.ascontiguousarray(left), np.ascontiguousarray(right), self._bins.tables[lane])
 
     def values(self) -> FloatArray:
         """The sums so far, shape (count,)."""
-        if self._tables is None:
-            return self._total
-        moments = self._tables.sum(axis=0)  # (sign of the cosine, bins, order)
+        return self._total if self._bins is None else self._bins.values()
+
+
+class SingleSums:
+    """The same of many cosines in single precision, in bins that keep four moments."""
+
+    def __init__(self, count: int, lanes: int) -> None:
+        self._bins = _Bins(count, lanes, 4)
+        self.values = self._bins.values
+
+    def add(self, cosines: NDArray[np.float32], left: FloatArray, right: FloatArray, lane: int) -> None:
+        """Add a tile."""
+        from ..compiled.cosine_bins import add_single_tile
+
+        add_single_tile(cosines, np.ascontiguousarray(left), np.ascontiguousarray(right), self._bins.tables[lane])
+
+
+class _Bins:
+    """Chebyshev moments of pairs in bins of y, so many of them for each cosine."""
+
+    def __init__(self, count: int, lanes: int, order: int) -> None:
+        self._count, self._order = count, order
+        self._number = max(_BINS_PER_COSINE[order] * count, _LEAST_BINS)
+        self.tables = np.zeros((lanes, 2, self._number + 1, order))
+
+    def values(self) -> FloatArray:
+        """Sums of cosines, shape (count,)."""
+        moments = self.tables.sum(axis=0)  # (sign of the cosine, bins, order)
         order = np.arange(self._order)
         nodes = np.cos((order + 0.5) * (math.pi / self._order))
         chebyshev = np.cos(np.multiply.outer(order, np.arccos(nodes))) * (2 / self._order)  # (order, nodes)
         chebyshev[0] /= 2
         sign, place = np.nonzero(moments[:, :, 0])
         if not len(place):
-            return self._total
-        y = np.minimum((place[:, None] + (nodes + 1) / 2) / self._bins, 1.0)
+            return np.zeros(self._count)
+        y = np.minimum((place[:, None] + (nodes + 1) / 2) / self._number, 1.0)
         distances = 2 * np.arcsin(y / math.sqrt(2))
         distances = np.where(sign[:, None] == 0, distances, math.pi - distances)
-        return _transform(distances.reshape(-1), (moments[sign, place] @ chebyshev).reshape(-1), len(self._total))
+        return _transform(distances.reshape(-1), (moments[sign, place] @ chebyshev).reshape(-1), self._count)
 
 
 def _transform(distances: FloatArray, weights: FloatArray, count: int) -> FloatArray:

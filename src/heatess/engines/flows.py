@@ -212,14 +212,9 @@ class FlowOffer(Offer):
         weights = self.atoms.weights
         scale = float(weights @ (1 / np.sqrt(at.own)))
         uneven = 1 / (scale * np.sqrt(at.own)) - 1
-        if power is None:
-            power_there, potential = 1.0, np.ones(len(weights))
-        elif power.kept is not None:
-            power_there, potential = power.there(place), power.potential(place, self.starts)
-        else:
-            return self._own_run(at)
-        most = float(np.abs(uneven).max())
-        if most**2 > at.tolerance:
+        potential = np.ones(len(weights)) if power is None else power.potential(place, self.starts)
+        power_there, most = 1.0 if power is None else power.there(place), float(np.abs(uneven).max())
+        if potential is None or most**2 > at.tolerance:
             return self._own_run(at)
         overlap = scale**2 * (power_there + 2 * float((weights * uneven) @ potential))
         change = 0.0 if power is None else power.change(place)
@@ -359,13 +354,11 @@ class FlowPotentials(PotentialOffer):
         return Potentials(np.stack([values for values, _ in found]), max(error for _, error in found))
 
 
-def density(measure: Measure, time: float, at: Any) -> FloatArray:
+def density(measure: Measure, modes: Modes, time: float, at: Any) -> FloatArray:
     """p_t(y) = sum_j w_j k_t(y, x_j), the smoothed density at points *at* of a space known by its nodes."""
-    space = measure.space
-    if space.modes is None:
-        raise TypeError("this space is not known by its nodes")
-    if space.flow is None or eigenpair_seconds(space.modes, time / 2) < SOON:
-        return density_of_modes(measure, space.modes, time, at)
-    refuse_finer(Question(measure, np.array([time / 2]), 1.0), space.modes)
-    start = space.modes.functionals(measure.points).T @ measure.weights
-    return np.asarray(space.modes.functionals(at) @ warmed(space.flow, start, time).vector)
+    flow = measure.space.flow
+    if flow is None or eigenpair_seconds(modes, time / 2) < SOON:
+        return density_of_modes(measure, modes, time, at)
+    refuse_finer(Question(measure, np.array([time / 2]), 1.0), modes)
+    start = modes.functionals(measure.points).T @ measure.weights
+    return np.asarray(modes.functionals(at) @ warmed(flow, start, time).vector)

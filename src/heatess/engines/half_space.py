@@ -24,7 +24,7 @@ from ..heat.bounds import truncation
 from ..heat.exact import halves
 from ..heat.sums import HeatSums
 from ..measures.measure import Measure
-from ..spaces.capabilities import PairKernel
+from ..spaces.capabilities import SeparatedPairs
 from .base import Answer, Offer, Question
 from .counts import PairCounts, sampled_rows
 
@@ -58,7 +58,7 @@ class HalfSpaceOffer(Offer):
 
     name = "local"
 
-    def __init__(self, question: Question, kernel: PairKernel, dim: int) -> None:
+    def __init__(self, question: Question, kernel: SeparatedPairs, dim: int) -> None:
         self._question, self._kernel, self._dim = question, kernel, dim
         self._once = cache(self._pair_seconds)
 
@@ -71,8 +71,6 @@ class HalfSpaceOffer(Offer):
     def _counts(self) -> PairCounts:
         measure, kernel = self._question.measure, self._kernel
         left, right = (kernel.rows(measure.points[part]) for part in sampled_rows(measure.n))
-        if kernel.separations is None:
-            raise TypeError("this kernel has no separations")
         chords = np.sort(np.sqrt(kernel.separations(left, right)), axis=None)
         return PairCounts(measure.n, self._dim, self._dim, chords.size, chords, chords)
 
@@ -93,18 +91,20 @@ class HalfSpaceOffer(Offer):
         atoms, times = self._question.measure.coalesced(), self._question.times[part]
         reach = self._reach(part.stop - 1)
         total = _moments(atoms, self._kernel, reach, float(times[0]), progress)
-        found = np.empty((2, len(times)))
-        for k, time in enumerate(times.tolist()):
-
-            def overlaps(separations: FloatArray, time: float = time) -> FloatArray:
-                terms = self._kernel.radial_terms(separations, time)
-                return np.stack([terms.overlap, terms.change])
-
-            found[:, k] = total.sum(overlaps, np.inf)
-        overlap = 1 / atoms.ess + 2 * found[0]
+        half, change = gathered(total, self._kernel, times)
+        overlap = 1 / atoms.ess + 2 * half
         left_out = np.exp(-(reach**2) / (8 * times)) / overlap
         error = self._kernel.accuracy + MOMENT_ERROR + left_out
-        return Answer(HeatSums.of_overlap(overlap, 2 * found[1] / overlap, error, None))
+        return Answer(HeatSums.of_overlap(overlap, 2 * change / overlap, error, None))
+
+
+def gathered(moments: DistanceMoments, kernel: SeparatedPairs, times: FloatArray) -> FloatArray:
+    """Sums of overlaps, and of their change with log t, over pairs in bins of their separation; shape (2, times)."""
+
+    def at(time: float) -> FloatArray:
+        return moments.sum(lambda separations: np.stack(kernel.radial_terms(separations, time)[:2]), np.inf)
+
+    return np.stack([at(time) for time in times.tolist()], axis=1)
 
 
 class Rows(NamedTuple):
@@ -149,13 +149,13 @@ class Rows(NamedTuple):
         return cls(order, places[order, 0], np.append(starts, len(order)), after, first, last, side[of_row])
 
 
-def _moments(atoms: Measure, kernel: PairKernel, reach: float, finest: float, progress: Progress) -> DistanceMoments:
+def _moments(
+    atoms: Measure, kernel: SeparatedPairs, reach: float, finest: float, progress: Progress
+) -> DistanceMoments:
     """Of the separations of all pairs closer than *reach*."""
     from ..compiled.half_space import add_rows
     from .cells import TileMoments
 
-    if kernel.half_space is None:
-        raise TypeError("this kernel has no half-space model")
     rows = Rows.of(*kernel.half_space(atoms.points), reach)
     points = np.ascontiguousarray(kernel.rows(atoms.points)[rows.order])
     columns = np.ascontiguousarray(points.T)

@@ -72,8 +72,8 @@ class Neighbours(Engine):
     def offer(self, question: Question) -> Offer | None:
         """Where there are coordinates, few of them in flat space, and atoms do not overlap across the space."""
         space = question.measure.space
-        embedding, kernel = space.embedding, space.pair_kernel
-        if kernel is not None and kernel.half_space is not None and question.rtol >= LEAST_RTOL:
+        embedding, kernel = space.embedding, space.separated
+        if kernel is not None and question.rtol >= LEAST_RTOL:
             return HalfSpaceOffer(question, kernel, space.dim)
         if embedding is None or (embedding.columns > FEW_COLUMNS and embedding.periods is not None):
             return None
@@ -84,8 +84,7 @@ class Neighbours(Engine):
     def refusal(self, question: Question) -> Exception:
         """No coordinates, or atoms that overlap across the space."""
         space, embedding = question.measure.space, question.measure.space.embedding
-        hyperbolic = space.pair_kernel is not None and space.pair_kernel.half_space is not None
-        if not hyperbolic and (
+        if space.separated is None and (
             embedding is None or (embedding.columns > FEW_COLUMNS and embedding.periods is not None)
         ):
             why = "on this space" if embedding is None else f"in more than {FEW_COLUMNS} coordinates"

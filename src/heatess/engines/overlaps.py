@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..base.arrays import FloatArray, IntArray
 from ..base.blocks import slices
 from ..measures.measure import Measure, distinct_rows
 from ..spaces.base import Space
-from ..spaces.capabilities import OverlapsOfTime, PairKernel
+from ..spaces.capabilities import Modes, OverlapsOfTime, PairKernel
 from . import plan
 from .diagonals import SOON, diagonals, eigenpair_seconds
 from .modes import BLOCK_ENTRIES, resolved
@@ -24,71 +25,61 @@ BLOCK_PAIRS = 2**20
 BUDGET = 60.0
 
 
-def features(space: Space, points: NDArray[Any], time: float) -> FloatArray:
+def features(modes: Modes, points: NDArray[Any], time: float) -> FloatArray:
     """Vectors whose inner products are the overlaps s_t on a space of nodes, shape (n, modes)."""
-    if space.modes is None:
-        raise TypeError("this space is not known by its nodes")
-    pairs = resolved(space.modes, time)
+    pairs = resolved(modes, time)
     scaled = pairs.at(points) * np.exp(-time * pairs.values)
     return np.asarray(scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None])
 
 
-def _fitted(space: Space, points: NDArray[Any], times: FloatArray, rtol: float) -> PairKernel:
-    if space.pair_kernel is None:
-        raise TypeError("this space is known by its nodes")
-    return space.pair_kernel.fitted(points, times, rtol)
+def rows_of(space: Space, points: NDArray[Any], time: float, rtol: float) -> Callable[[IntArray], FloatArray]:
+    """Overlaps of the points at some places with all of them, shape (places, points), as a function of the places."""
+    known = space.overlaps
+    if known.on_nodes:
+        vectors = features(known, points, time)
+        return lambda places: np.asarray(vectors[places] @ vectors.T)
+    kernel = known.fitted(np.array([time]), rtol)
+    rows = kernel.rows(points)
 
-
-class Rows:
-    """Overlaps of some of the points with all of them at one time, by the pair kernel or from eigenpairs."""
-
-    def __init__(self, space: Space, points: NDArray[Any], time: float, rtol: float) -> None:
-        self._kernel, self._time = None, time
-        if space.modes is None:
-            self._kernel = _fitted(space, points, np.array([time]), rtol)
-            self._rows = self._kernel.rows(points)
-        else:
-            self._rows = features(space, points, time)
-
-    def at(self, places: IntArray) -> FloatArray:
-        """Those of the points at *places*, shape (places, points)."""
-        if self._kernel is None:
-            return np.asarray(self._rows[places] @ self._rows.T)
-        found, chosen = np.empty((len(places), len(self._rows))), self._rows[places]
-        for part in slices(len(self._rows), max(1, BLOCK_PAIRS // len(places))):
-            found[:, part] = self._kernel.terms(chosen, self._rows[part])(self._time).overlap
+    def at(places: IntArray) -> FloatArray:
+        found, chosen = np.empty((len(places), len(rows))), rows[places]
+        for part in slices(len(rows), max(1, BLOCK_PAIRS // len(places))):
+            found[:, part] = kernel.terms(chosen, rows[part])(time).overlap
         return found
 
+    return at
 
-def block(space: Space, left: NDArray[Any], right: NDArray[Any], time: float, rtol: float) -> FloatArray:
-    """Overlaps of all pairs of two sets of points on a homogeneous space, shape (left, right)."""
-    kernel = _fitted(space, right, np.array([time]), rtol)
+
+def block(kernel: PairKernel, left: NDArray[Any], right: NDArray[Any], time: float, rtol: float) -> FloatArray:
+    """Overlaps of all pairs of two sets of points, shape (left, right)."""
+    kernel = kernel.fitted(np.array([time]), rtol)
     return np.asarray(kernel.terms(kernel.rows(left), kernel.rows(right))(time).overlap)
 
 
-class Paired:
-    """Overlaps of pairs of points, given by row, at several times."""
+#: Of each row of one set with the same of another, both given by their places among points.
+Paired = Callable[[IntArray, IntArray], OverlapsOfTime]
 
-    def __init__(self, space: Space, points: NDArray[Any], times: FloatArray, rtol: float) -> None:
-        self._space, self._points = space, points
-        self._kernel = None if space.modes is not None else _fitted(space, points, times, rtol)
-        if self._kernel is not None:
-            self._rows = self._kernel.rows(points)
-        else:
-            self._label, self._first = distinct_rows(np.ascontiguousarray(points))
 
-    def __call__(self, left: IntArray, right: IntArray) -> OverlapsOfTime:
-        """Of each row of *left* with the same of *right*."""
-        if self._kernel is not None:
-            return self._kernel.paired(self._rows[left], self._rows[right])
-        one, other = self._label[left], self._label[right]
+def paired(space: Space, points: NDArray[Any], times: FloatArray, rtol: float) -> Paired:
+    """Overlaps of pairs of points at several times."""
+    known = space.overlaps
+    if not known.on_nodes:
+        kernel = known.fitted(times, rtol)
+        rows = kernel.rows(points)
+        return lambda left, right: kernel.paired(rows[left], rows[right])
+    label, first = distinct_rows(np.ascontiguousarray(points))
+
+    def of(left: IntArray, right: IntArray) -> OverlapsOfTime:
+        one, other = label[left], label[right]
 
         def at(time: float) -> FloatArray:
-            rows = features(self._space, self._points[self._first], time)
+            rows = features(known, points[first], time)
             parts = slices(len(one), BLOCK_ENTRIES // rows.shape[1] + 1)
             return np.concatenate([np.einsum("ij,ij->i", rows[one[part]], rows[other[part]]) for part in parts])
 
         return at
+
+    return of
 
 
 def log_kernel_at_zero(space: Space, time: float) -> float:
@@ -114,17 +105,15 @@ def own_kernels(space: Space, points: NDArray[Any], halves: FloatArray) -> Float
 
 def squares(measure: Measure, time: float, points: NDArray[Any]) -> FloatArray:
     """sum_i w_i^2 k_t(y, x_i)^2 at checked points y, pair by pair."""
-    space, found = measure.space, np.zeros(len(points))
-    if space.modes is not None:
-        pairs = resolved(space.modes, time / 2)
+    known, found = measure.space.overlaps, np.zeros(len(points))
+    if known.on_nodes:
+        pairs = resolved(known, time / 2)
         decay = np.exp(-time * pairs.values)
         for rows in slices(measure.n, BLOCK_PAIRS // max(len(points), len(decay)) + 1):
             kernels = (pairs.at(points) * decay) @ pairs.at(measure.points[rows]).T
             found += np.square(kernels) @ measure.weights[rows] ** 2
         return found
-    if space.pair_kernel is None:
-        raise TypeError(f"{space!r} has no overlaps of pairs")
-    kernel = space.pair_kernel.fitted(measure.points, np.array([time / 2]), 1e-8)
+    kernel = known.fitted(np.array([time / 2]), 1e-8)
     seconds = kernel.seconds(float(measure.n) * len(points), 1)
     what = f"standard errors at {len(points):,} places from {measure.n:,} points"
     plan.afford(seconds, lambda wait: f"{what} would take {wait}; give fewer places")
@@ -134,4 +123,4 @@ def squares(measure: Measure, time: float, points: NDArray[Any]) -> FloatArray:
         for rows in slices(len(points), side):
             overlaps = kernel.terms(kernel.rows(points, rows), right)(time / 2).overlap
             found[rows] += np.square(overlaps) @ measure.weights[part] ** 2
-    return np.asarray(found * math.exp(2 * log_kernel_at_zero(space, time)))
+    return np.asarray(found * math.exp(2 * log_kernel_at_zero(measure.space, time)))

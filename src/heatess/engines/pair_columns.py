@@ -47,7 +47,7 @@ class PairForms(FormsOffer):
         """Centred overlaps at each scale."""
         question, times = self._question, self._question.times[part]
         diagonal = diagonal_of(question.measure, times, question.rtol)
-        kernel = self._kernel.fitted(question.measure.points, times, question.rtol)
+        kernel = self._kernel.fitted(times, question.rtol)
 
         def centred(left: FloatArray, right: FloatArray) -> Iterator[FloatArray]:
             terms_at = kernel.terms(left, right)
@@ -108,7 +108,7 @@ class PairPotentials(PotentialOffer):
 
     def __init__(self, question: PotentialQuestion, kernel: PairKernel) -> None:
         self._question, measure = question, question.measure
-        self._kernel = kernel.fitted(measure.points, question.times, question.rtol)
+        self._kernel = kernel.fitted(question.times, question.rtol)
         self.error = float(self._kernel.errors(question.times, np.full(len(question.times), 1 / measure.ess)).max())
 
     def seconds(self, first: int, end: int) -> float:

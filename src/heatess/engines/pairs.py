@@ -20,7 +20,7 @@ from ..heat.lookup import LoopFactor
 from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..heat.sums import HeatSums, LevelMoments, log_excess_of_power, share_of_mmd2
 from ..measures.measure import Measure
-from ..spaces.capabilities import FlatEmbedding, PairKernel, ZonalPairs
+from ..spaces.capabilities import Embedding, PairKernel, SeparatedPairs, ZonalPairs
 from ..transforms.levels import LevelSpectrum
 from .base import (
     Answer,
@@ -38,10 +38,10 @@ from .base import (
     SlopesQuestion,
 )
 from .cosines import ERROR, CosineSums, lanes_that_fit
-from .half_space import COINCIDENT, MOMENT_ERROR
+from .half_space import COINCIDENT, MOMENT_ERROR, gathered
 from .neighbours import LEAST_RTOL, NeighboursOffer, sum_cells
 from .pair_columns import PairForms, PairLevelForms, PairPotentials
-from .single import BIN_ERROR, Plan, SingleRows, certain, planned
+from .single import BIN_ERROR, Plan, certain, planned, single_cosines
 from .single import TILE as SINGLE_TILE
 from .tiles import TILE, lanes_for, over_tiles
 
@@ -79,11 +79,11 @@ class Pairs(Engine):
         if kernel.zonal is not None:
             return LevelOffer(question, kernel.zonal)
         pairs = 0.5 * float(question.measure.n) ** 2
-        gathered = question.rtol >= LEAST_RTOL and (
-            kernel.separations is not None or (embedding is not None and embedding.open)
-        )
-        if gathered and kernel.seconds(pairs, len(question.times)) > FEW_SECONDS:
-            return SeparationOffer(question, kernel)
+        if question.rtol >= LEAST_RTOL and kernel.seconds(pairs, len(question.times)) > FEW_SECONDS:
+            if kernel.separated is not None:
+                return SeparationOffer(question, kernel.separated)
+            if embedding is not None and embedding.open:
+                return FlatOffer(question, embedding)
         return TileOffer(question, kernel)
 
     def refusal(self, question: Question) -> Exception:
@@ -203,20 +203,19 @@ def pair_moments(
     """b_0, ..., b_{count-1} as sums over pairs of atoms, the lowest certain even when they nearly vanish."""
     support = measure.support()
     lanes = lanes_for(support.n, lanes_that_fit(count))
-    sums = CosineSums(count, support.n**2 // 2, lanes, 8 if single is None else 4)
-    few = None if single is None else SingleRows(support, kernel, single.pieces, lanes)
     size = TILE if single is None else SINGLE_TILE
     size = size if support.n > 4 * TILE else max(128, -(-support.n // (4 if lanes > 1 else 2)))
+    if single is None:
+        sums = CosineSums(count, support.n**2 // 2, lanes)
 
-    def add(lane: int, rows: slice, columns: slice) -> None:
-        if few is None:
+        def add(lane: int, rows: slice, columns: slice) -> None:
             add_tile(sums, kernel, (support, rows), (support, columns), lane)
-            return
-        left, right = support.weights[rows], support.weights[columns]
-        sums.add_single(few.cosines(rows, columns, lane), left if rows == columns else 2 * left, right, lane)
 
-    over_tiles(support.n, add, progress, size=size, lanes=lanes)
-    moments = moments_of_cosines(kernel.series, sums.values())
+        over_tiles(support.n, add, progress, size=size, lanes=lanes)
+        found = sums.values()
+    else:
+        found = single_cosines(support, kernel, single, count, size, lanes, progress)
+    moments = moments_of_cosines(kernel.series, found)
     low = measure.space.low_moments
     if single is not None:
         moments = moments._replace(error=BIN_ERROR, cosine_error=single.cosine_error)
@@ -250,55 +249,59 @@ def moments_of_cosines(series: Series, cosines: FloatArray) -> LevelMoments:
 
 @dataclass(frozen=True, eq=False)
 class SeparationOffer(Offer):
-    """Squared distances of all pairs, gathered in bins that serve all scales: flat and hyperbolic space."""
+    """Separations of all pairs of hyperbolic space, gathered in bins that serve all scales."""
 
     question: Question
-    kernel: PairKernel
+    kernel: SeparatedPairs
     name = "pairwise"
 
     def seconds(self, first: int, end: int) -> float:
         """Those of all separations, and of the bins at each scale."""
-        pairs = 0.5 * float(self.question.measure.n) ** 2
-        own = 2e-10 * self.kernel.width if self.kernel.separations is None else 6e-9
-        return 5e-4 + pairs * (_GATHERED + own) + 1.5e-4 * (end - first)
+        return _gathered_seconds(self.question, 6e-9, end - first)
 
     def run(self, part: slice, progress: Progress) -> Answer:
         """Sums of the overlap and of its slope over the bins."""
-        atoms, times = self.question.measure.coalesced(), self.question.times[part]
-        if self.kernel.separations is not None:
-            return Answer(self._from_tiles(atoms, times, progress))
-        embedding = FlatEmbedding(np.full(self.kernel.width, np.inf))
-        expansions = [embedding.small_time(float(time)) for time in times]
-        reaches = np.array([small.reach for small in expansions])  # beyond which overlaps are below e^-80
-        return Answer(sum_cells(atoms, embedding, times, expansions, reaches, every_pair=True))
-
-    def _from_tiles(self, atoms: Measure, times: FloatArray, progress: Progress) -> HeatSums:
         from .cells import TileMoments
 
-        kernel, lanes = self.kernel, lanes_for(atoms.n, 8)
-        if kernel.separations is None:
-            raise TypeError("this kernel has no separations; the plan should not have chosen them")
-        separations = kernel.separations
+        atoms, times, kernel = self.question.measure.coalesced(), self.question.times[part], self.kernel
+        lanes = lanes_for(atoms.n, 8)
         # However coarse the scale, overlaps on a curved space change within its radius of curvature, which is one.
         moments = TileMoments(COINCIDENT * min(math.sqrt(8 * float(times.min())), 1.0), lanes)
 
         def add(lane: int, rows: slice, columns: slice) -> None:
             twice = 1.0 if rows == columns else 2.0
-            apart = separations(atoms.points[rows], atoms.points[columns])
+            apart = kernel.separations(atoms.points[rows], atoms.points[columns])
             moments.add(lane, apart, twice * atoms.weights[rows], atoms.weights[columns])
 
         over_tiles(atoms.n, add, progress, size=SMALL_TILE, lanes=lanes)
-        total = moments.total()
-        found = np.empty((2, len(times)))
-        for k, time in enumerate(times):
-
-            def overlaps(separations: FloatArray, time: float = float(time)) -> FloatArray:
-                terms = kernel.radial_terms(separations, time)
-                return np.stack([terms.overlap, terms.change])
-
-            found[:, k] = total.sum(overlaps, np.inf)
+        overlap, change = gathered(moments.total(), kernel, times)
         error = np.full(len(times), kernel.accuracy + MOMENT_ERROR)
-        return HeatSums.of_overlap(found[0], found[1] / found[0], error, None)
+        return Answer(HeatSums.of_overlap(overlap, change / overlap, error, None))
+
+
+@dataclass(frozen=True, eq=False)
+class FlatOffer(Offer):
+    """The same in flat space, of squared distances."""
+
+    question: Question
+    embedding: Embedding
+    name = "pairwise"
+
+    def seconds(self, first: int, end: int) -> float:
+        """Those of all distances, and of the bins at each scale."""
+        return _gathered_seconds(self.question, 2e-10 * self.embedding.columns, end - first)
+
+    def run(self, part: slice, progress: Progress) -> Answer:
+        """As if all pairs were close."""
+        atoms, times = self.question.measure.coalesced(), self.question.times[part]
+        expansions = [self.embedding.small_time(float(time)) for time in times]
+        reaches = np.array([small.reach for small in expansions])  # beyond which overlaps are below e^-80
+        return Answer(sum_cells(atoms, self.embedding, times, expansions, reaches, every_pair=True))
+
+
+def _gathered_seconds(question: Question, pair: float, scales: int) -> float:
+    """Of bins, where one separation takes so many seconds."""
+    return 5e-4 + 0.5 * float(question.measure.n) ** 2 * (_GATHERED + pair) + 1.5e-4 * scales
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +320,7 @@ class TileOffer(Offer):
     def run(self, part: slice, progress: Progress) -> Answer:
         """Tile by tile, some of them side by side."""
         atoms, times = self.question.measure.coalesced(), self.question.times[part]
-        kernel = self.kernel.fitted(atoms.points, times, self.question.rtol)
+        kernel = self.kernel.fitted(times, self.question.rtol)
         compact, factors = self.question.measure.space.compact, kernel.looped
         if factors and atoms.n >= FEW_ROWS:
             return Answer(_looped(atoms, kernel, factors, times, progress, compact))

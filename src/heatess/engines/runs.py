@@ -116,17 +116,14 @@ class Power:
         return -(self.run.size**2) * float((rule.weights * np.exp(-rate * rule.nodes)) @ (rate * rule.nodes))
 
     @cached_property
-    def kept(self) -> FloatArray | None:
-        """exp(-2 t S) v at the nodes that atoms touch, shape (times, nodes); None where that is too much to keep."""
-        if self.run.rows is None:
-            return None
+    def _kept(self) -> FloatArray:
+        """exp(-2 t S) v at the nodes that atoms touch, shape (times, nodes)."""
         return np.asarray(self.run.size * (heated(*self.run.tridiagonal, 2 * self.times) @ self.run.kept))
 
-    def potential(self, place: int, starts: Any) -> FloatArray:
-        """sum_j w_j k_2t(x_i, x_j) at all atoms i."""
-        if self.kept is None or self.run.rows is None:
-            raise TypeError("the run was not kept at the points")
-        return np.asarray(1 + starts[:, self.run.rows] @ self.kept[place])
+    def potential(self, place: int, starts: Any) -> FloatArray | None:
+        """sum_j w_j k_2t(x_i, x_j) at all atoms i; None where the run was too much to keep."""
+        rows = self.run.rows
+        return None if rows is None else np.asarray(1 + starts[:, rows] @ self._kept[place])
 
 
 def _squared(start: FloatArray, moved: FloatArray) -> FloatArray:

@@ -84,7 +84,7 @@ def heat_sums(
             return _by_levels(atoms, zonal, times, count, pairs, rng, progress)
     order = Cells.of(principal_coordinates(atoms.points), ORDERED).order
     draws = Draws.of(order, atoms.weights, pairs, rng, blocks=1)
-    return _by_overlaps(atoms, kernel.fitted(atoms.points, times, rtol), times, draws, progress)
+    return _by_overlaps(atoms, kernel.fitted(times, rtol), times, draws, progress)
 
 
 def _chance(

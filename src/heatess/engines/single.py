@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import map_rows, slices
+from ..base.progress import Progress
 from ..heat.series import level_probabilities
 from ..heat.sums import HeatSums, LevelMoments, sum_levels
 from ..measures.measure import Measure
 from ..spaces.capabilities import ZonalPairs
+from .cosines import CosineSums, SingleSums
+from .tiles import over_tiles
 
 SingleArray = NDArray[np.float32]
 
@@ -80,8 +83,6 @@ def certain(sums: HeatSums, rtol: float, mmd2: bool) -> bool:
 
 def _guess(measure: Measure, kernel: ZonalPairs, count: int) -> FloatArray:
     """Level moments of all atoms, by those of some of them, evenly spread over their rows."""
-    from .cosines import CosineSums
-
     some = np.linspace(0, measure.n - 1, _SOME).astype(np.int64)
     rows = kernel.rows(measure.points[some], slice(None))
     weights = measure.weights[some] / measure.weights[some].sum()
@@ -92,6 +93,20 @@ def _guess(measure: Measure, kernel: ZonalPairs, count: int) -> FloatArray:
     values = np.maximum(others, 0.0) * (1 - all_own) + all_own
     values[0] = 1.0
     return np.asarray(np.minimum(values, 1.0))
+
+
+def single_cosines(
+    atoms: Measure, kernel: ZonalPairs, plan: Plan, count: int, size: int, lanes: int, progress: Progress
+) -> FloatArray:
+    """sum_ij w_i w_j cos(k d_ij) for k < *count*, by tiles of so many rows."""
+    sums, vectors = SingleSums(count, lanes), SingleRows(atoms, kernel, plan.pieces, lanes)
+
+    def add(lane: int, rows: slice, columns: slice) -> None:
+        left = atoms.weights[rows] if rows == columns else 2 * atoms.weights[rows]
+        sums.add(vectors.cosines(rows, columns, lane), left, atoms.weights[columns], lane)
+
+    over_tiles(atoms.n, add, progress, size=size, lanes=lanes)
+    return sums.values()
 
 
 class SingleRows:

@@ -58,14 +58,11 @@ class Scaled(NamedTuple):
         return cls(points, differences / np.sqrt(own), coefficients, sizes, doubt)
 
 
-def squared_apart(space: Space, points: NDArray[Any], differences: FloatArray, time: float) -> float:
+def squared_apart(space: Space, modes: Modes, points: NDArray[Any], differences: FloatArray, time: float) -> float:
     """sum_ij (w - v)_i (w - v)_j s_t(x_i, x_j), or more; on meshes and clouds for the eigenpairs as they are.
 
     The *differences* of weights are those at distinct points; where there are none, they are rounding alone.
     """
-    modes = space.modes
-    if modes is None:
-        raise TypeError("this space is not known by its nodes")
     if not len(points):
         return NOTHING**2
     pairs = resolved(modes, time)

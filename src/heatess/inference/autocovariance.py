@@ -10,7 +10,7 @@ from ..base.errors import PrecisionError
 from ..base.progress import Progress
 from ..engines import columns, plan
 from ..engines.base import PotentialQuestion
-from ..engines.overlaps import Paired
+from ..engines.overlaps import paired
 from ..heat.sums import HeatSums
 from ..measures.measure import Measure
 
@@ -32,7 +32,7 @@ class Autocovariances:
 
     def __init__(self, measure: Measure, chains: IntArray, times: FloatArray, rtol: float) -> None:
         self._measure, self._chains, self._times, self._rtol = measure, chains, times, rtol
-        self._overlaps = Paired(measure.space, measure.points, times, rtol)
+        self._overlaps = paired(measure.space, measure.points, times, rtol)
         self._parts = [equally_weighted(measure, rows) for rows in chains]
         own = [self._sums(part) for part in self._parts]
         pooled, error = self._sums(equally_weighted(measure, chains.ravel()))

@@ -52,12 +52,12 @@ def certify(one: Measure, other: Measure, time: float, rtol: float) -> Certifica
     """The certificate for *other* in place of *one*; on infinite and on uneven spaces for this one scale."""
     space = one.space
     if space.modes is not None:
-        return _at_one_scale(one, other, time, rtol, squared_apart(space, *differences(one, other), time))
+        return _at_one_scale(one, other, time, rtol, squared_apart(space, space.modes, *differences(one, other), time))
     if not space.compact:
         return _at_one_scale(one, other, time, rtol, None)
     times = _grid(one, time)
     sums = [_sums(measure, times, rtol) for measure in (one, other)]
-    log_diagonal = _log_diagonal(one, times, rtol)
+    log_diagonal = space.log_diagonal(times, rtol)
     log_mmd2 = _most_log_mmd2(one, other, times, rtol, log_diagonal, sums)
     ratio = max(_largest_ratio(times, log_mmd2, _least_log_power(part, log_diagonal)) for part in sums)
     with np.errstate(over="ignore"):
@@ -94,13 +94,6 @@ def _too_long(measure: Measure) -> plan.Words:
 def _counts(one: Measure, other: Measure, sums: list[HeatSums]) -> FloatArray:
     rows = zip(sums, (one, other), strict=True)
     return np.array([np.clip(1 / part.overlap, 1.0, measure.ess) for part, measure in rows])
-
-
-def _log_diagonal(measure: Measure, times: FloatArray, rtol: float) -> FloatArray:
-    kernel = measure.space.pair_kernel
-    if kernel is None:
-        raise TypeError("a homogeneous space has a pair kernel")
-    return kernel.fitted(measure.points, times, rtol).log_diagonal(times)
 
 
 def _least_log_power(sums: HeatSums, log_diagonal: FloatArray) -> FloatArray:

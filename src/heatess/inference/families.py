@@ -24,7 +24,7 @@ from ..heat.series import SERIES_LIMIT, Series, level_count
 from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..spaces.capabilities import RadialFactor, combined
-from .uniformity_statistics import Sobolev
+from .uniformity_statistics import Psi, Sobolev
 
 #: Single degrees that are tested besides the scales.
 LOW_DEGREES = 4
@@ -76,6 +76,14 @@ class Family(ABC):
     @abstractmethod
     def seconds(self, measure: Measure) -> float:
         """Rough seconds on two cores of `values`."""
+
+    def means(self) -> FloatArray:
+        """Of the statistics for independent uniform points; nan where the levels are not known."""
+        if self.levels is None:
+            return np.full(self.size, np.nan)
+        with np.errstate(divide="ignore"):
+            shares = np.exp(np.log(self.levels.coefficients) + self.levels.log_multiplicities)
+        return np.asarray(shares.sum(axis=1) + self.levels.beyond)
 
     @abstractmethod
     def signed(self, measure: Measure, draw: Draw, count: int) -> FloatArray:
@@ -170,11 +178,9 @@ class PsiFamily(LevelFamily):
 
     _exact = True
 
-    def __init__(self, space: Space, series: Series, statistic: Sobolev) -> None:
-        if statistic.psi is None:
-            raise TypeError("this statistic has finitely many levels")
-        self._psi, self._most = statistic.psi, float(statistic.psi(np.zeros(1))[0])
-        many = statistic.coefficients[None]
+    def __init__(self, space: Space, series: Series, coefficients: FloatArray, psi: Psi) -> None:
+        self._psi, self._most = psi, float(psi(np.zeros(1))[0])
+        many = coefficients[None]
         super().__init__(space, series, many[:, :KEPT_LEVELS], 1)
         self._beyond = self._most - self._factors.sum(axis=1)
         logs = series.levels(many.shape[1] + 1).log_multiplicities[1:]
@@ -209,6 +215,10 @@ class HeatFamily(Family):
             eigenvalues, logs = found
             coefficients = np.exp(-2 * np.multiply.outer(times, eigenvalues))
             self.levels = NullLevels(coefficients, logs, np.zeros(len(times)))
+
+    def means(self) -> FloatArray:
+        """k_2t(x, x) - 1, however many levels there are."""
+        return super().means() if self.levels is not None else np.expm1(self.space.log_diagonal(self._times, 1e-8))
 
     def values(self, measure: Measure, rtol: float) -> FloatArray:
         """ESS times MMD^2."""
@@ -246,7 +256,7 @@ def sobolev_family(space: Space, statistic: Sobolev) -> Family:
     if space.series is None:
         raise InputError(f"{space!r} has no levels that depend on the distance alone")
     if statistic.psi is not None:
-        return PsiFamily(space, space.series, statistic)
+        return PsiFamily(space, space.series, statistic.coefficients, statistic.psi)
     return LevelFamily(space, space.series, statistic.coefficients[None], 1)
 
 

@@ -76,12 +76,10 @@ class Landscape:
     @cached_property
     def _log_diagonals(self) -> FloatArray:
         """log k_2t(x, x) at each time, but for a constant; densities of meshes and graphs have it already."""
-        space, kernel = self.atoms.space, self.atoms.space.pair_kernel
+        space = self.atoms.space
         if space.modes is not None:
             return np.zeros(len(self.times))
-        if not space.compact or kernel is None:
-            return -space.dim / 2 * np.log(self.times)
-        return kernel.fitted(self.atoms.points[:1], self.times, RTOL).log_diagonal(self.times)
+        return space.log_diagonal(self.times, RTOL) if space.compact else -space.dim / 2 * np.log(self.times)
 
     def _counts_at(self, place: int) -> FloatArray:
         """log of the draws within the footprint of each atom at a time."""
@@ -132,7 +130,7 @@ class Landscape:
             weights = self.atoms.weights[rows] * share
             part, time = Measure.trusted(space, self.atoms.points[rows], weights / weights.sum()), self.times[place]
             if space.modes is not None:
-                found = density(part, 2 * float(time), self.ground.places)
+                found = density(part, space.modes, 2 * float(time), self.ground.places)
             else:
                 found = columns.potential(part, float(time), RTOL, self.ground.places, Progress(False))
             total += weights.sum() * math.exp(self._log_diagonals[place] - most) * np.maximum(found, 0.0)
@@ -140,7 +138,7 @@ class Landscape:
 
     def variances(self, places: FloatArray, at: IntArray) -> FloatArray:
         """Squared standard errors of the heights at some places of the ground: sum_j w_j^2 (k(y, x_j) - f(y))^2."""
-        space, points = self.atoms.space, self.atoms.points
+        space, points, known = self.atoms.space, self.atoms.points, self.atoms.space.overlaps
         classes = self._classes(places)
         most = max(float(self._log_diagonals[place]) for place, _, _ in classes)
         found = np.empty(len(at))
@@ -150,11 +148,11 @@ class Landscape:
             rows = np.zeros((len(targets), self.atoms.n))
             for place, own, share in classes:
                 time = float(self.times[place])
-                if space.pair_kernel is None:
+                if known.on_nodes:
                     one = [Measure.trusted(space, target[None], np.ones(1)) for target in targets]
-                    overlaps = np.array([density(each, 2 * time, points[own]) for each in one])
+                    overlaps = np.array([density(each, known, 2 * time, points[own]) for each in one])
                 else:
-                    overlaps = overlaps_between(space, targets, points[own], time, RTOL)
+                    overlaps = overlaps_between(known, targets, points[own], time, RTOL)
                 rows[:, own] += share * math.exp(self._log_diagonals[place] - most) * overlaps
             rows -= (rows @ self.atoms.weights)[:, None]
             found[start : start + block] = np.square(rows) @ self.squares

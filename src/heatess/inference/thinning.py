@@ -294,7 +294,7 @@ class _Task:
         space, points = self.atoms.space, self.atoms.points[places]
         with plan.advising(_words(self)), one_blas_thread():
             potential = columns.potential(self.atoms, self.time, self._sharp, points, Progress(False))
-        return Candidates(potential, overlaps.Rows(space, points, self.time, self.rtol).at)
+        return Candidates(potential, overlaps.rows_of(space, points, self.time, self.rtol))
 
     def _chosen(self, places: IntArray, chosen: Chosen) -> Thinned:
         order = np.argsort(chosen.places)

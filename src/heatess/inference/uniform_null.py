@@ -83,11 +83,7 @@ def limit_holds(measure: Measure, at: Scales | None) -> bool:
 
 def log_places(measure: Measure, time: float) -> float:
     """log k_2t(x, x)."""
-    kernel = measure.space.pair_kernel
-    if kernel is None:
-        raise TypeError("a homogeneous space has a pair kernel")
-    at = np.array([float(time)])
-    return float(kernel.fitted(measure.points[:1], at, 1e-8).log_diagonal(at)[0])
+    return float(measure.space.log_diagonal(np.array([float(time)]), 1e-8)[0])
 
 
 def limit_law(measure: Measure, family: Family, *, classical: bool = False) -> LimitLaw | None:

@@ -292,7 +292,7 @@ def _result(
     measure: Measure, family: Family, at: Scales | None, name: str, origin: WeightsAre, found: Found
 ) -> UniformityTest:
     cut = family.scales
-    means = _means(measure, family, at) if found.expected is None else found.expected
+    means = family.means() if found.expected is None else found.expected
     none = np.full(cut, np.nan)
     places = Scales(none, none.copy(), none.copy()) if at is None else at
     low = LowDegrees(
@@ -315,19 +315,6 @@ def _result(
         measure.space,
         places.resolutions,
     )
-
-
-def _means(measure: Measure, family: Family, at: Scales | None) -> FloatArray:
-    """Of the statistics for independent uniform points."""
-    levels = family.levels
-    if levels is not None:
-        with np.errstate(divide="ignore"):
-            return np.asarray(
-                np.exp(np.log(levels.coefficients) + levels.log_multiplicities).sum(axis=1) + levels.beyond
-            )
-    if at is None:
-        raise TypeError("a statistic without a scale has levels")
-    return np.array([math.expm1(log_places(measure, float(time))) for time in at.times])
 
 
 def _scales_for(measure: Measure, angles: Any, times: Any, resolutions: Any) -> Scales:

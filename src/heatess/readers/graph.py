@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError, missing_extra
-from ..spaces.networks import Network, network_of
+from ..spaces.networks import Network, of_networkx
 from ..tables.graphs import NetworkTable, unique_names
 from ..tables.table import Table
 from .foreign import reading
@@ -33,10 +33,7 @@ def table(path: Path) -> Table:
         if kind == "GML" and data.lstrip().startswith(b"<"):
             refuse(path, GEOGRAPHY)
         graph = _gml(data, path, networkx) if kind == "GML" else _graphml(data, path, networkx)
-        network = network_of(graph)
-        if network is None:
-            raise TypeError("networkx made no graph")
-        return NetworkTable(_in_file(network, path), str(path))
+        return NetworkTable(_in_file(of_networkx(graph), path), str(path))
 
 
 def _gml(data: bytes, path: Path, networkx: Any) -> Any:

@@ -152,7 +152,7 @@ def null_of(
         )
         return None
     with np.errstate(over="ignore"):
-        mean = np.expm1(kernel.fitted(measure.points[:1], times, 1e-8).log_diagonal(times)) / measure.ess
+        mean = np.expm1(space.log_diagonal(times, 1e-8)) / measure.ess
     at = np.unique(np.linspace(0, len(times) - 1, NULL_SCALES).round().astype(int))
     ratios = np.full(len(at), np.nan)
     # What pairs of an atom with itself add does not vary.

@@ -22,7 +22,7 @@ from ..transforms.base import Transform
 from ..transforms.harmonics import Harmonics
 from ..transforms.levels import LevelTransform
 from ..transforms.low_moments import LowMoments
-from .capabilities import Embedding, Modes, PairKernel, ZonalPairs
+from .capabilities import Embedding, Modes, PairKernel, SeparatedPairs, ZonalPairs
 from .drawing import Drawing
 from .flow import Flow
 
@@ -58,6 +58,7 @@ class Space(Tidied):
         (
             *("series", "transform", "pair_kernel", "embedding", "modes", "flow", "low_moments", "harmonics", "zonal"),
             *("level_transform", "of_sphere", "factor_series", "drawing", "form", "heated", "log_own_density"),
+            *("log_diagonal", "overlaps", "separated"),
         )
     )
 
@@ -165,10 +166,30 @@ class Space(Tidied):
         raise InputError(f"no way is known to draw from the heat kernel on {self!r}")
 
     def log_own_density(self, times: FloatArray) -> FloatArray:
-        """log K_2t(x, x) with respect to Riemannian volume, on a homogeneous space."""
+        """log K_2t(x, x) with respect to Riemannian volume; nan where that depends on the place."""
+        return np.asarray(self.log_diagonal(times) - self.log_volume)
+
+    def log_diagonal(self, times: FloatArray, rtol: float | None = None) -> FloatArray:
+        """log k_2t(x, x) with respect to normalised volume; nan where that is infinite, or depends on the place.
+
+        With *rtol*, a time at which the kernel is less accurate is a `PrecisionError`.
+        """
         if self.pair_kernel is None:
-            raise TypeError(f"{type(self).__name__} has no pair kernel")
-        return np.asarray(self.pair_kernel.log_diagonal(times) - self.log_volume)
+            return np.full(len(times), np.nan)
+        return (self.pair_kernel if rtol is None else self.pair_kernel.fitted(times, rtol)).log_diagonal(times)
+
+    @property
+    def overlaps(self) -> PairKernel | Modes:
+        """Pair by pair where the space is homogeneous, else from eigenpairs; `on_nodes` says which."""
+        found = self.modes if self.pair_kernel is None else self.pair_kernel
+        if found is None:
+            raise InputError(f"{self!r} has no overlaps; a space of your own must set its `pair_kernel`")
+        return found
+
+    @property
+    def separated(self) -> SeparatedPairs | None:
+        """Overlaps pair by pair, where they are functions of separations."""
+        return None if self.pair_kernel is None else self.pair_kernel.separated
 
     @property
     def zonal(self) -> ZonalPairs | None:
@@ -196,12 +217,12 @@ class Space(Tidied):
     @property
     def diameter(self) -> float:
         """Largest distance between two points, in radians on angular spaces."""
-        return self._known_series().diameter if self.compact else math.inf
+        return self.series.diameter if self.series is not None else math.nan if self.compact else math.inf
 
     @property
     def log_volume(self) -> float:
         """Logarithm of the Riemannian volume."""
-        return self._known_series().log_volume if self.compact else math.inf
+        return self.series.log_volume if self.series is not None else math.nan if self.compact else math.inf
 
     @property
     def volume(self) -> float:
@@ -230,8 +251,3 @@ class Space(Tidied):
     def resolutions_of_times(self, times: FloatArray) -> FloatArray:
         """The distances at which the overlap falls to 1/e; nan where it does not, or they are not defined."""
         return np.full(len(times), np.nan) if self.series is None else resolutions_of_times(self.series, times)
-
-    def _known_series(self) -> Series:
-        if self.series is None:
-            raise TypeError(f"{type(self).__name__} has no series, so it must define this itself")
-        return self.series

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,9 @@ class LoopKind(NamedTuple):
 class PairKernel(ABC):
     """Overlaps pair by pair, on any homogeneous space."""
 
+    #: Unlike `Modes`.
+    on_nodes: Literal[False] = False
+
     #: Relative accuracy of the overlaps.
     accuracy: float = 1e-12
 
@@ -84,6 +87,11 @@ class PairKernel(ABC):
     @property
     def zonal(self) -> ZonalPairs | None:
         """The same, where overlaps depend on the distance alone, by levels of a series."""
+        return None
+
+    @property
+    def separated(self) -> SeparatedPairs | None:
+        """The same, where overlaps are smooth functions of separations."""
         return None
 
     def rows(self, points: NDArray[Any], part: slice = slice(None)) -> FloatArray:
@@ -117,8 +125,8 @@ class PairKernel(ABC):
         """The same product for a compiled loop of its own, with its error among `errors`; empty where there is none."""
         return []
 
-    def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairKernel:
-        """The same kernel, ready for these points and *times*, or a `PrecisionError` if one cannot reach *rtol*."""
+    def fitted(self, times: FloatArray, rtol: float) -> PairKernel:
+        """The same kernel, ready for *times*, or a `PrecisionError` if one cannot reach *rtol*."""
         return self
 
     def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
@@ -129,17 +137,26 @@ class PairKernel(ABC):
         """Rough seconds on two cores of so many pairs at so many scales."""
         return pairs * (scales * 4e-8 + 2e-8)
 
-    #: Optional: functions of the distance of all pairs of two tiles that are its square in the limit of small ones;
-    #: they serve all scales at once.
-    separations: Callable[[FloatArray, FloatArray], FloatArray] | None = None
 
-    #: Optional, with `separations`: places along the boundary of hyperbolic half-space, shape (n, dim - 1), and
-    #: logarithms of heights over it, (n,), in which neighbours can be found.
-    half_space: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
+class SeparatedPairs(PairKernel):
+    """Overlaps of hyperbolic space, as functions of separations that serve all scales at once."""
 
+    @property
+    def separated(self) -> SeparatedPairs:
+        """Itself."""
+        return self
+
+    @abstractmethod
+    def separations(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Of all pairs of two tiles: functions of the distance that are its square in the limit of small ones."""
+
+    @abstractmethod
     def radial_terms(self, separations: FloatArray, time: float) -> PairTerms:
-        """Overlaps as smooth functions of the `separations`."""
-        raise TypeError("this kernel has no separations")
+        """Overlaps from the separations."""
+
+    @abstractmethod
+    def half_space(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Places along the boundary of half-space, shape (n, dim - 1), and logarithms of heights over it, (n,)."""
 
 
 class ZonalPairs(PairKernel):
@@ -422,6 +439,9 @@ class Resolved:
 
 class Modes(Protocol):
     """The eigenpairs of a space that is not homogeneous: meshes, point clouds, graphs."""
+
+    #: Unlike a `PairKernel`.
+    on_nodes: Literal[True]
 
     @property
     def dim(self) -> int:

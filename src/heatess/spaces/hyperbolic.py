@@ -23,7 +23,7 @@ from ..heat.lookup import FAR, GIVEN, Lookup, LoopFactor, tabulated
 from ..heat.radial import PairTerms
 from ..heat.series import time_of_distance
 from .base import Space
-from .capabilities import MANY_PAIRS, OverlapsOfTime, PairKernel, TermsOfTime
+from .capabilities import MANY_PAIRS, OverlapsOfTime, SeparatedPairs, TermsOfTime
 from .coordinates import coordinate_rows
 from .drawing import Drawing, poincare
 from .heated import radial_draws
@@ -170,24 +170,24 @@ class Hyperbolic(Space):
         return found
 
 
-class HyperbolicPairs(PairKernel):
+class HyperbolicPairs(SeparatedPairs):
     """Overlaps from distances: a closed form in H^3, a table per time in H^2."""
 
     accuracy = 1e-12
 
     def __init__(self, dim: int) -> None:
-        self._dim, self.width, self.separations, self.half_space = dim, dim + 1, _separations, _half_space
+        self._dim, self.width = dim, dim + 1
 
     def terms(self, left: FloatArray, right: FloatArray) -> TermsOfTime:
         """The distances once, for all times; those of many pairs in a compiled loop."""
         if len(left) * len(right) >= MANY_PAIRS:
-            return self.terms_at(_length(_separations(left, right)))
+            return self.terms_at(_length(self.separations(left, right)))
         return self.terms_at(_distance(left.T[:, :, None], right.T[:, None, :]))
 
     def loop_factors(self) -> list[LoopFactor]:
         """One function of the separation."""
         lookup = partial(_of_separation, self._dim)
-        return [LoopFactor(GIVEN, slice(0, self.width), lookup, given=_separations)]
+        return [LoopFactor(GIVEN, slice(0, self.width), lookup, given=self.separations)]
 
     def paired(self, left: FloatArray, right: FloatArray) -> OverlapsOfTime:
         """Of the distances row by row."""
@@ -197,6 +197,22 @@ class HyperbolicPairs(PairKernel):
     def radial_terms(self, separations: FloatArray, time: float) -> PairTerms:
         """Overlaps from the separations."""
         return self.terms_at(_length(separations))(time)
+
+    def separations(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """2 (cosh r - 1), the squared straight-line distance in Minkowski space."""
+        from ..compiled.hyperboloid import separations
+
+        return separations(left, right)
+
+    def half_space(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Each to a few roundings of itself.
+
+        The height is 1 / (x_0 - x_1), and x_0^2 - x_1^2 = 1 + x_2^2 + ... where that would cancel.
+        """
+        time, ahead, across = points[:, 0], points[:, 1], points[:, 2:]
+        square = 1 + np.einsum("ij,ij->i", across, across)
+        height = np.where(ahead > 0, (time + np.abs(ahead)) / square, 1 / (time + np.abs(ahead)))
+        return across * height[:, None], np.log(height)
 
     def log_diagonal(self, times: FloatArray) -> FloatArray:
         """Nan: the kernel with respect to normalised volume does not exist."""
@@ -221,24 +237,6 @@ class HyperbolicPairs(PairKernel):
             return PairTerms(overlap, overlap * slope, None)
 
         return terms
-
-
-def _separations(left: FloatArray, right: FloatArray) -> FloatArray:
-    """2 (cosh r - 1), the squared straight-line distance in Minkowski space."""
-    from ..compiled.hyperboloid import separations
-
-    return separations(left, right)
-
-
-def _half_space(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Places along the boundary and log heights, each to a few roundings of itself.
-
-    The height is 1 / (x_0 - x_1), and x_0^2 - x_1^2 = 1 + x_2^2 + ... where that would cancel.
-    """
-    time, ahead, across = points[:, 0], points[:, 1], points[:, 2:]
-    square = 1 + np.einsum("ij,ij->i", across, across)
-    height = np.where(ahead > 0, (time + np.abs(ahead)) / square, 1 / (time + np.abs(ahead)))
-    return across * height[:, None], np.log(height)
 
 
 def _length(separations: FloatArray) -> FloatArray:

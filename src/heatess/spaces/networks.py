@@ -147,13 +147,14 @@ def network_of(graph: Any) -> Network | None:
     """A graph of networkx or igraph; None if *graph* is none. Neither package is imported."""
     packages = {base.__module__.partition(".")[0] for base in type(graph).__mro__}
     if "networkx" in packages and hasattr(graph, "is_multigraph"):
-        return _of_networkx(graph)
+        return of_networkx(graph)
     if "igraph" in packages and hasattr(graph, "get_edgelist"):
         return _of_igraph(graph)
     return None
 
 
-def _of_networkx(graph: Any) -> Network:
+def of_networkx(graph: Any) -> Network:
+    """A graph of networkx."""
     position = {node: place for place, node in enumerate(graph)}
     pairs = [(position[one], position[other]) for one, other in graph.edges()]
     edge_data = [data for *_, data in graph.edges(data=True)]

@@ -276,14 +276,10 @@ class ProductPairs(LoopedPairs):
     def _own(self) -> list[tuple[PairKernel, float]]:
         return list(zip(self._kernels, self._scales, strict=True))
 
-    def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairKernel:
-        """The product of the factors, each ready for its own points and times."""
-        parts = np.split(points, self._cuts, axis=1)
-        ready = [
-            kernel.fitted(part, times / c**2, rtol / len(parts))
-            for (kernel, c), part in zip(self._own(), parts, strict=True)
-        ]
-        return ProductPairs(tuple(ready), self._scales, self._compact)
+    def fitted(self, times: FloatArray, rtol: float) -> PairKernel:
+        """The product of the factors, each ready for its own times."""
+        ready = tuple(kernel.fitted(times / c**2, rtol / len(self._scales)) for kernel, c in self._own())
+        return ProductPairs(ready, self._scales, self._compact)
 
     def errors(self, times: FloatArray, overlap: FloatArray) -> FloatArray:
         """Errors of overlaps that are multiplied add up."""

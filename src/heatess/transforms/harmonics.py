@@ -87,7 +87,7 @@ class Harmonics:
     @property
     def transform(self) -> LevelTransform | None:
         """The fast transform of the same levels, of points as `vectors` has them."""
-        return _transforms().get((1, 1) if self.dim == 1 else (self.dim, self.step))
+        return fast_transforms().get((1, 1) if self.dim == 1 else (self.dim, self.step))
 
     def vectors(self, points: FloatArray) -> FloatArray:
         """Points for `transform`: angles or unit vectors."""
@@ -106,7 +106,7 @@ class Harmonics:
 
 
 @lru_cache(maxsize=1)
-def _transforms() -> dict[tuple[int, int], LevelTransform]:
+def fast_transforms() -> dict[tuple[int, int], LevelTransform]:
     """Fast transforms by dimension and step."""
 
     def rows(points: FloatArray, part: slice) -> FloatArray:
@@ -404,16 +404,19 @@ def _per_mode(modes: Modes, limit: float, functions: list[FloatArray]) -> FloatA
 
 
 def transformed(
-    fast: Harmonics, others: list[Harmonics], limit: float, points: FloatArray, weights: FloatArray, epsilon: float
+    fast: Harmonics,
+    transform: LevelTransform,
+    others: list[Harmonics],
+    limit: float,
+    points: FloatArray,
+    weights: FloatArray,
+    epsilon: float,
 ) -> Energies:
-    """The same, by one fast transform on one of the factors for each product of eigenfunctions of the others.
+    """The same, by one fast *transform* on one of the factors for each product of eigenfunctions of the others.
 
     An error of *epsilon* per unit of weight makes one of epsilon sqrt(N) in the root of an energy of N modes, because
     the squares of the functions that the weights are multiplied by sum to N.
     """
-    transform = fast.transform
-    if transform is None:
-        raise TypeError(f"{fast!r} has no fast transform")
     modes = Modes.of(tuple(others), limit)
     vectors = fast.vectors(points)
     eigenvalues, copies = fast.eigenvalues(limit), fast.multiplicities(limit)

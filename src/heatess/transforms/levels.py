@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..base.arrays import FloatArray
 from ..base.blocks import map_rows, slices
 from ..heat.series import LevelSeries, gess_level_count, level_count, level_probabilities, log_terms
+from ..heat.spherical import SphereSeries
 from ..heat.sums import HeatSums, LevelMoments, sum_levels
 from . import backend
 from .base import Coefficients, Forms, LowSums, Spectrum, Transform
@@ -104,13 +105,6 @@ class LevelTransform(Transform):
         shares = np.exp(log_terms(self.series, times, count)[:, 1:] - log_excess[:, None])
         return lambda coefficients: np.asarray(shares @ self.moments(coefficients)[1:count])
 
-    def square_sums(
-        self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """From the shares of the levels in c_t^2."""
-        shares = level_squares(self.series, times, int(degree) + 1)[1]
-        return shares @ self.moments(coefficients)[: shares.shape[1]], shares.sum(axis=1)
-
     @abstractmethod
     def synthesis(
         self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
@@ -118,11 +112,26 @@ class LevelTransform(Transform):
         """sum_l q_l sum_j w_j P_l(d(y, x_j)) at points y, for one number q_l per level."""
 
 
-class CircleTransform(LevelTransform):
+class SphereTransform(LevelTransform):
+    """One whose levels are those of a sphere or its axes."""
+
+    def __init__(self, series: SphereSeries, low: LowMoments, most: int, basis: str) -> None:
+        super().__init__(series, low, most, basis)
+        self._sphere = series
+
+    def square_sums(
+        self, coefficients: Coefficients, degree: float, times: FloatArray, log_excess: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """From the shares of the levels in c_t^2."""
+        shares = level_squares(self._sphere, times, int(degree) + 1)[1]
+        return shares @ self.moments(coefficients)[: shares.shape[1]], shares.sum(axis=1)
+
+
+class CircleTransform(SphereTransform):
     """sum w exp(i l angle), l >= 0, by a nonuniform Fourier transform."""
 
     def __init__(
-        self, series: LevelSeries, low: LowMoments, angle: Callable[[NDArray[Any]], FloatArray], basis: str
+        self, series: SphereSeries, low: LowMoments, angle: Callable[[NDArray[Any]], FloatArray], basis: str
     ) -> None:
         super().__init__(series, low, 2**18 - 1, basis)
         self._angle = angle
@@ -182,10 +191,10 @@ class CircleTransform(LevelTransform):
         return backend.by(1).values(scaled, self._angles(points), Box([0], [len(scaled)], epsilon, threads))
 
 
-class HarmonicTransform(LevelTransform):
+class HarmonicTransform(SphereTransform):
     """Spherical harmonics on S^2 of degrees 0, step, 2 step, ..., where step is two for axes."""
 
-    def __init__(self, series: LevelSeries, low: LowMoments, rows: Rows, step: int) -> None:
+    def __init__(self, series: SphereSeries, low: LowMoments, rows: Rows, step: int) -> None:
         degrees = "" if step == 1 else "even degrees of the "
         basis = (
             f"{degrees}sum of w conj(Y_lm), orthonormal on 4 pi, longitude from the -x axis, [l / {step}, m], m >= 0"

@@ -15,20 +15,15 @@ import numpy as np
 
 from ..base.arrays import FloatArray
 from .base import Coefficients
-from .levels import LevelTransform
+from .harmonics import fast_transforms
 from .wigner import start
 
 
 def pole_sums(
-    whole: Coefficients,
-    harmonic: LevelTransform,
-    direction: FloatArray,
-    degree: float,
-    *,
-    inverse: bool,
-    antipodal: bool,
+    whole: Coefficients, direction: FloatArray, degree: float, *, inverse: bool, antipodal: bool
 ) -> tuple[Coefficients, FloatArray]:
     """Coefficients on the sphere of what a direction is turned into, or either end of it, and the sums of vectors."""
+    harmonic = fast_transforms()[2, 1]
     of_direction = harmonic.coefficients(direction[None], np.ones(1), degree, 1e-13, 1)
     found = _pole_coefficients(whole, of_direction, inverse=inverse)
     if antipodal:

@@ -31,6 +31,7 @@ from .harmonics import (
     product_synthesis,
     transformed,
 )
+from .levels import LevelTransform
 
 #: Most coefficients: 800 MB.
 MOST_COEFFICIENTS = 1e8
@@ -138,12 +139,12 @@ class ProductTransform(Transform):
         """By matrix products, or by fast transforms on one of the factors."""
         return self._cheapest(n, self.limit(degree))[0]
 
-    def _cheapest(self, n: int, limit: float) -> tuple[float, int | None]:
-        """The seconds that the energies take, and the factor whose fast transform is then used, if any."""
+    def _cheapest(self, n: int, limit: float) -> tuple[float, tuple[int, LevelTransform] | None]:
+        """The seconds that the energies take, and the factor whose fast transform is then used, if any, with it."""
         factors = self.factors
         counts = [factor.mode_count(limit) for factor in factors]
         total = coefficient_count(factors, limit)
-        best: tuple[float, int | None] = (math.inf, None)
+        best: tuple[float, tuple[int, LevelTransform] | None] = (math.inf, None)
         if total <= MOST_COEFFICIENTS:
             functions = sum(counts) + (2 * math.sqrt(total) if len(factors) > 2 else 0.0)  # products of some of them
             best = (n * (PRODUCT * total + FUNCTION * functions) + 2e-8 * total + 9e-4, None)
@@ -155,7 +156,7 @@ class ProductTransform(Transform):
             again = math.ceil(others * n / TRANSFORM_ENTRIES)  # batches, for each of which the functions are evaluated
             each = 1e-4 + (2e-8 + FUNCTION * again) * n + 2e-10 * (degree + 1) ** 3 + transform.seconds(n, degree)
             if degree <= transform.most and others * each < best[0]:
-                best = (others * each, place)
+                best = (others * each, (place, transform))
         return best
 
     def zeros(self, degree: float) -> Coefficients:
@@ -188,15 +189,17 @@ class ProductTransform(Transform):
     ) -> ProductSpectrum:
         """The spectrum at once, by fast transforms where these cost less than the coefficients."""
         limit = self.limit(degree)
-        place = self._cheapest(len(points), limit)[1]
-        if place is None:
+        fast = self._cheapest(len(points), limit)[1]
+        if fast is None:
             coefficients = self.coefficients(points, weights, degree, epsilon, threads)
             return self._spectrum(energies(self.factors, limit, coefficients), limit)
         # Large scales rest on the lowest energies alone, which may nearly vanish.
         low = LOW * self._lowest
         first = energies(self.factors, low, product_coefficients(self.factors, low, points, weights)).within(0.0, low)
+        place, transform = fast
         others = self.factors[:place] + self.factors[place + 1 :]
-        rest = transformed(self.factors[place], others, limit, points, weights, epsilon).within(low, math.inf)
+        rest = transformed(self.factors[place], transform, others, limit, points, weights, epsilon)
+        rest = rest.within(low, math.inf)
         errors = np.repeat([ROUNDING, epsilon], [len(first.values), len(rest.values)])
         both = Energies(*(np.concatenate(pair) for pair in zip(first, rest, strict=True)))
         return self._spectrum(both, limit, errors)

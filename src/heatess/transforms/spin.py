@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.blocks import slices
-from ..heat.series import LevelSeries
+from ..heat.spherical import SphereSeries
 from . import backend
 from .base import Coefficients
-from .levels import LevelTransform, bounded
+from .levels import SphereTransform, bounded
 from .low_moments import LowMoments
 from .wigner import TRANSFORM_BLOCK, analyse, euler_angles, synthesise
 
@@ -25,14 +25,14 @@ from .wigner import TRANSFORM_BLOCK, analyse, euler_angles, synthesise
 _COSTS = {"native": (1.3e-6, 6e-8), "ducc": (1.2e-6, 1.1e-7)}
 
 
-class SpinTransform(LevelTransform):
+class SpinTransform(SphereTransform):
     """Matrix elements a^j_mn = sum w D^j_mn, j = 0, 1/2, 1, ..., of unit vectors in R^4 as quaternions (x, y, z, w).
 
     Level after level k = 2j, a row of n = -j, ..., j for each m = 0, 1, ..., j or 1/2, 3/2, ..., j; negative orders m
     are not needed, since the weights are real.
     """
 
-    def __init__(self, series: LevelSeries, low: LowMoments) -> None:
+    def __init__(self, series: SphereSeries, low: LowMoments) -> None:
         basis = (
             "sum of w sum_k Delta^j_km Delta^j_kn exp(i (m a + k b + n c)), ZYZ angles of (x, y, z, w) in SU(2); "
             "[2j][m >= 0][n] in one row"

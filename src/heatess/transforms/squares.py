@@ -8,19 +8,17 @@ from itertools import product
 import numpy as np
 
 from ..base.arrays import FloatArray
-from ..heat.series import LevelSeries, Series, log_terms
+from ..heat.series import log_terms
 from ..heat.spherical import SphereSeries
 
 
-def level_squares(series: LevelSeries, times: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+def level_squares(series: SphereSeries, times: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
     """Shares of the levels in c_t, and in c_t^2, at each time, shape (times, count) each; those of c_t sum to one.
 
     Both are functions of the distance: c_t = sum_l q_l P_l, where q_l is the share of level l >= 1 in k_2t(x, x) - 1,
     and the share of P_l in c_t^2 is N_l times the mean of c_t^2 P_l over the space, an integral that Gauss quadrature
     (on the circle, a Fourier transform) finds exactly.
     """
-    if not isinstance(series, SphereSeries):
-        raise TypeError("levels with a transform are those of spheres and their axes")
     terms = log_terms(series, times, count)
     terms[:, 0] = -np.inf
     shares = np.exp(terms - terms.max(axis=1, keepdims=True))
@@ -110,7 +108,7 @@ def _by_convolution(energies: FloatArray, axes: list[FloatArray]) -> float:
     return float(np.vdot(energies[tuple(places)], squares[tuple(parts)]))
 
 
-def factor_squares(series: Series, time: float, count: int) -> FloatArray:
+def factor_squares(series: SphereSeries, time: float, count: int) -> FloatArray:
     """Coefficients per mode of 1, of e = k_2t - 1 and of e^2 in *count* levels of one factor, shape (3, count)."""
     levels = series.levels(count)
     found = np.zeros((3, count))

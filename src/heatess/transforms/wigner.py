@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.blocks import map_rows, share_out, slices
-from ..heat.series import LevelSeries
+from ..heat.spherical import SphereSeries
 from . import backend
 from .base import Coefficients
-from .levels import LevelTransform, bounded
+from .levels import SphereTransform, bounded
 from .low_moments import LowMoments
 from .nonuniform.box import Box
 
@@ -43,14 +43,14 @@ _COSTS = {"native": (7e-7, 2.5e-7), "ducc": (6e-7, 4.5e-7)}
 _QUICK = 100_000
 
 
-class WignerTransform(LevelTransform):
+class WignerTransform(SphereTransform):
     """Matrix elements a^l_mn = sum w D^l_mn of unit quaternions (x, y, z, w), q and -q being one point.
 
     Level after level, a row of n = -l, ..., l for each m = 0, ..., l; negative orders m are not needed, since the
     weights are real.
     """
 
-    def __init__(self, series: LevelSeries, low: LowMoments) -> None:
+    def __init__(self, series: SphereSeries, low: LowMoments) -> None:
         basis = "sum of w sum_k Delta^l_km Delta^l_kn exp(i (m a + k b + n c)), ZYZ angles; [l][m >= 0][n] in one row"
         super().__init__(series, low, 199, basis)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...base.arrays import FloatArray
+    from ...heat.series import Series
     from ..uniformity import UniformityTest
 
 #: The line below which a p-value is small, and the least that the axis shows.
@@ -47,7 +48,7 @@ def _draw_scales(ax: Axes, test: UniformityTest) -> None:
     ax.plot(position[order], np.maximum(test.pvalues[order], FLOOR), gid="heatess-curve-0", **look)
     low = test.degrees
     if len(low.degrees) and test.space.series is not None:
-        places = _degree_places(test)
+        places = _degree_places(test, test.space.series)
         ax.plot(
             places,
             np.maximum(low.pvalues, FLOOR),
@@ -79,11 +80,8 @@ def _draw_scales(ax: Axes, test: UniformityTest) -> None:
     log_ticks(ax.xaxis, *ax.get_xlim())
 
 
-def _degree_places(test: UniformityTest) -> FloatArray:
+def _degree_places(test: UniformityTest, series: Series) -> FloatArray:
     """The scale with N exp(-2 lambda t) = 1 for each degree, where `scale_axis` puts scales."""
-    series = test.space.series
-    if series is None:
-        raise TypeError("only spaces with a series have degrees")
     levels = series.levels(len(test.degrees.degrees) + 1)
     times = levels.log_multiplicities[1:] / (2 * levels.eigenvalues[1:])
     if test.space.dim > ANGLE_DIMENSION and np.isfinite(test.resolutions).all():

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ class NodeSpace(Space):
     """A space known by a matrix Laplacian on nodes, close enough for times from *finest* up. Scales are times."""
 
     angular = False
+    on_nodes: Literal[True] = True
 
     #: Relative differences of weights from volumes that are taken for rounding: volumes are sums over faces.
     _even = 64 * EPS

@@ -149,7 +149,7 @@ class ForeignPairs(PairKernel):
         """The sums over levels as measured when they were tried, then each scale."""
         return pairs * self._kernel.pair_seconds + super().seconds(pairs, scales)
 
-    def fitted(self, points: NDArray[Any], times: FloatArray, rtol: float) -> PairKernel:
+    def fitted(self, times: FloatArray, rtol: float) -> PairKernel:
         """The same kernel with no more levels than *times* need; too fine a time is refused."""
         kernel = self._kernel
         if isinstance(kernel, HammingKernel):
