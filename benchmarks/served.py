@@ -1,8 +1,10 @@
 """Which statistics are answered where a profile is, and what they cost.
 
-    python benchmarks/served.py                              # the whole table, hours
-    python benchmarks/served.py 30000 --space "Sphere(2)"    # one size, and one space
-    python benchmarks/served.py --write --to cells.jsonl     # SERVED.md from all cells that were measured
+    python benchmarks/served.py                                # the whole table, hours
+    python benchmarks/served.py --n 30000 --space "Sphere(2)"  # one size, and one space
+    python benchmarks/served.py --n 30000 300000 --limit 30 --minutes 60  # no cell above 30 s, rows for an hour
+    python benchmarks/served.py --resume --to cells.jsonl      # only the rows that the file does not have yet
+    python benchmarks/served.py --write --to cells.jsonl       # put them into SERVED.md, where other rows stay
 
 Cells are seconds of CPU of all threads, so that other work on the machine does not matter much, best of some runs after
 a small one that compiles. "cost" is a refusal by an estimate of time, which there should be none of; "-" is a
@@ -33,7 +35,7 @@ import spaces
 SIZES = (300, 3000, 30_000, 300_000)
 SCALES, DRAWS = 8, 500
 PROFILE = 10.0  # seconds of CPU, 5 on two cores, that a profile of the largest size may take
-LIMIT = 90.0  # and a cell
+LIMIT = 90.0  # and a cell, unless `--limit` says otherwise
 SHORT, LONG = 0.3, 8.0  # cells that are measured five times, and once
 
 #: Each with what it may cost at most, of the other columns.
@@ -87,7 +89,7 @@ def ended_after(limit: float) -> Iterator[None]:
         watcher.join()
 
 
-def answered(statistic: Callable[[], Any], limit: float = LIMIT) -> float | str:
+def answered(statistic: Callable[[], Any], limit: float) -> float | str:
     """Seconds of CPU, or the reason in one word."""
     best = limit
     for turn in range(5):
@@ -107,25 +109,26 @@ def answered(statistic: Callable[[], Any], limit: float = LIMIT) -> float | str:
     return best
 
 
-def row(case: spaces.Case, n: int) -> dict[str, float | str]:
+def row(case: spaces.Case, n: int, limit: float) -> dict[str, float | str]:
     """The cells of one space and size; a long test with fewer draws, whose cost is in proportion to them."""
     for statistic in statistics(case, 60, 99).values():
-        answered(statistic)
+        answered(statistic, limit)
     found: dict[str, float | str] = {}
     draws = DRAWS
     for name in statistics(case, 60, DRAWS):
         if name == "two samples" and isinstance(pooled := found["pooled"], float):
             refused = answered(statistics(case, n, DRAWS)[name], 3.0) == "cost"
-            draws = min(DRAWS, max(19, int(LIMIT / 3 / pooled)))
-            found[name] = "cost" if refused else answered(statistics(case, n, draws)[name])
+            draws = min(DRAWS, max(19, int(limit / 3 / pooled)))
+            found[name] = "cost" if refused else answered(statistics(case, n, draws)[name], limit)
             if isinstance(found[name], float):
                 found[name] *= (DRAWS + 1) / (draws + 1)
         else:
-            found[name] = answered(statistics(case, n, DRAWS)[name])
+            found[name] = answered(statistics(case, n, DRAWS)[name], limit)
         shown = found[name] if isinstance(found[name], str) else f"{found[name]:.3g}"
         print(f"{case.name}, {n:,}: {name} {shown}", flush=True)
         if name == "profile" and n == SIZES[-1] and not (isinstance(found[name], float) and found[name] < PROFILE):
             break
+    print(line_of(case.name, found, list(found)), flush=True)
     return found
 
 
@@ -141,7 +144,25 @@ def misses(cell: dict[str, float | str]) -> dict[str, float]:
     return {name: value for name, value in over.items() if value > 1}
 
 
-def written(cells: list[tuple[str, int, dict[str, float | str]]]) -> str:
+def line_of(name: str, cell: dict[str, float | str], columns: list[str]) -> str:
+    """One row of the table."""
+    over = misses(cell)
+    shown = {key: value if isinstance(value, str) else f"{value:.2g}" for key, value in cell.items()}
+    marked = [f"**{shown[key]} ({over[key]:.1f}x)**" if key in over else shown[key] for key in columns]
+    return f"| {name} | " + " | ".join(marked) + " |"
+
+
+def lines_in(table: str) -> dict[int, dict[str, str]]:
+    """Lines of a table that was written before, by size and space."""
+    found: dict[int, dict[str, str]] = {}
+    for part in table.split("\n## ")[1:]:
+        size, *lines = part.splitlines()
+        rows = [line for line in lines if line.startswith("| ") and not line.startswith("| space")]
+        found[int(size.split()[0].replace(",", ""))] = {line.split(" | ")[0].removeprefix("| "): line for line in rows}
+    return found
+
+
+def written(lines_of: dict[int, dict[str, str]]) -> str:
     """The whole table in Markdown, targets that are missed in bold with the ratio."""
     lines = ["# Statistics where a profile is served", "", *(__doc__ or "").split("\n\n")[-1].strip().splitlines(), ""]
     lines += [
@@ -153,42 +174,40 @@ def written(cells: list[tuple[str, int, dict[str, float | str]]]) -> str:
         "",
     ]
     lines += [f"- {name}: at most {words}" for name, (words, _) in TARGETS.items()]
-    for n in sorted({n for _, n, _ in cells}):
-        rows = [(name, cell) for name, size, cell in cells if size == n and len(cell) > 1]
-        columns = list(rows[0][1])
-        lines += [
-            "",
-            f"## {n:,} points",
-            "",
-            "| space | " + " | ".join(columns) + " |",
-            "|---" * (1 + len(columns)) + "|",
-        ]
-        for name, cell in rows:
-            over = misses(cell)
-            shown = {key: value if isinstance(value, str) else f"{value:.2g}" for key, value in cell.items()}
-            marked = [f"**{shown[key]} ({over[key]:.1f}x)**" if key in over else shown[key] for key in columns]
-            lines.append(f"| {name} | " + " | ".join(marked) + " |")
+    order, columns = [case.name for case in spaces.EVERY], list(statistics(spaces.EVERY[0], 60, 99))
+    for n, rows in sorted(lines_of.items()):
+        lines += ["", f"## {n:,} points", "", "| space | " + " | ".join(columns) + " |"]
+        lines += ["|---" * (1 + len(columns)) + "|", *(rows[name] for name in order if name in rows)]
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", nargs="*", type=int, default=SIZES)
-    parser.add_argument("--space", default="")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", nargs="+", type=int, default=SIZES)
+    parser.add_argument("--space", nargs="+", default=[case.name for case in spaces.EVERY])
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of CPU after which a cell is ended")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="after which no row is begun")
     parser.add_argument("--to", type=Path, default=Path("served.jsonl"))
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    if not given.write:
-        for n in given.sizes:
-            for case in (case for case in spaces.EVERY if given.space in (case.name, "")):
-                line = json.dumps([case.name, n, row(case, n)])
-                with given.to.open("a") as file:
-                    file.write(line + "\n")
-    order = [case.name for case in spaces.EVERY]
-    latest = {(name, n): cell for name, n, cell in map(json.loads, given.to.read_text().splitlines())}
-    cells = sorted(((*key, cell) for key, cell in latest.items()), key=lambda found: order.index(found[0]))
-    Path(__file__).with_name("SERVED.md").write_text(written(cells))
+    start, kept = time.monotonic(), given.to.read_text().splitlines() if given.to.exists() else []
+    known = {(name, n) for name, n, _ in map(json.loads, kept)} if given.resume else set()
+    for n in () if given.write else given.n:
+        for case in (case for case in spaces.EVERY if case.name in given.space and (case.name, n) not in known):
+            if time.monotonic() - start > 60 * given.minutes:
+                break
+            kept.append(json.dumps([case.name, n, row(case, n, given.limit)]))
+            with given.to.open("a") as file:
+                file.write(kept[-1] + "\n")
+    if given.write:
+        target = Path(__file__).with_name("SERVED.md")
+        lines = lines_in(target.read_text())
+        for name, n, cell in map(json.loads, kept):
+            if len(cell) > 1:
+                lines.setdefault(n, {})[name] = line_of(name, cell, list(cell))
+        target.write_text(written(lines))
 
 
 if __name__ == "__main__":

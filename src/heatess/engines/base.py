@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,10 @@ from ..measures.measure import Measure
 from ..measures.scales import in_words
 from ..spaces.capabilities import ZonalPairs
 from ..transforms.base import Coefficients, Spectrum
+
+Asked = TypeVar("Asked")
+Capability = TypeVar("Capability")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,6 +309,11 @@ class SlopesOffer(Costed):
     @abstractmethod
     def run(self, part: slice, progress: Progress) -> FloatArray:
         """At all atoms, shape (n, d)."""
+
+
+def made(kind: Callable[[Asked, Capability], Made], question: Asked, capability: Capability | None) -> Made | None:
+    """An offer of some *kind*, or None where the space lacks the capability that it needs."""
+    return None if capability is None else kind(question, capability)
 
 
 class Engine(ABC):

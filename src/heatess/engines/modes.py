@@ -32,6 +32,7 @@ from .base import (
     PotentialQuestion,
     Potentials,
     Question,
+    made,
 )
 from .diagonals import SOON, eigenpair_seconds, runs_are_sooner
 from .energies import Energies, blur_of
@@ -100,8 +101,7 @@ class Eigenmodes(Engine):
         """One mode a level."""
         from .levels import ModeLevels
 
-        modes = question.measure.space.modes
-        return None if modes is None else ModeLevels(question, modes)
+        return made(ModeLevels, question, question.measure.space.modes)
 
 
 #: What to do about eigenpairs that take too long, besides asking for fewer.

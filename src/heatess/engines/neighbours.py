@@ -25,7 +25,7 @@ from ..heat.theta import gap_between
 from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..spaces.capabilities import Embedding
-from .base import Answer, Engine, FormsOffer, FormsQuestion, Offer, PotentialOffer, PotentialQuestion, Question
+from .base import Answer, Engine, FormsOffer, FormsQuestion, Offer, PotentialOffer, PotentialQuestion, Question, made
 from .counts import PairCounts
 from .half_space import COINCIDENT, MOMENT_ERROR, HalfSpaceOffer
 from .tiles import BATCH, close_pairs, zonal_pairs
@@ -98,15 +98,13 @@ class Neighbours(Engine):
         """Over close pairs, where there are coordinates."""
         from .close import NeighbourForms
 
-        embedding = _few_columns(question)
-        return None if embedding is None else NeighbourForms(question, embedding)
+        return made(NeighbourForms, question, _few_columns(question))
 
     def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
         """Over close pairs, where the cut-off holds at every point."""
         from .close import NeighbourPotentials
 
-        embedding = _few_columns(question)
-        return None if embedding is None else NeighbourPotentials(question, embedding)
+        return made(NeighbourPotentials, question, _few_columns(question))
 
 
 def _few_columns(question: Question) -> Embedding | None:

@@ -36,6 +36,7 @@ from .base import (
     Question,
     SlopesOffer,
     SlopesQuestion,
+    made,
 )
 from .cosines import ERROR, CosineSums, lanes_that_fit
 from .half_space import COINCIDENT, MOMENT_ERROR, gathered
@@ -98,25 +99,21 @@ class Pairs(Engine):
 
     def forms(self, question: FormsQuestion) -> FormsOffer | None:
         """Tile by tile."""
-        kernel = question.measure.space.pair_kernel
-        return None if kernel is None else PairForms(question, kernel)
+        return made(PairForms, question, question.measure.space.pair_kernel)
 
     def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
         """Row after row."""
-        kernel = question.measure.space.pair_kernel
-        return None if kernel is None else PairPotentials(question, kernel)
+        return made(PairPotentials, question, question.measure.space.pair_kernel)
 
     def levels(self, question: LevelsQuestion) -> LevelsOffer | None:
         """From cosines of all distances."""
         from .levels import PairLevels
 
-        kernel = question.measure.space.zonal
-        return None if kernel is None else PairLevels(question, kernel)
+        return made(PairLevels, question, question.measure.space.zonal)
 
     def level_forms(self, question: LevelFormsQuestion) -> FormsOffer | None:
         """Tile by tile."""
-        kernel = question.measure.space.zonal
-        return None if kernel is None else PairLevelForms(question, kernel)
+        return made(PairLevelForms, question, question.measure.space.zonal)
 
     def slopes(self, question: SlopesQuestion) -> SlopesOffer | None:
         """Row after row."""

@@ -34,6 +34,7 @@ from .base import (
     Question,
     SlopesOffer,
     SlopesQuestion,
+    made,
 )
 from .centred import diagonal_of, log_excess
 
@@ -58,8 +59,7 @@ class Spectral(Engine):
 
     def offer(self, question: Question) -> Offer | None:
         """Any scales that the degree of the transform can serve."""
-        transform = question.measure.space.transform
-        return None if transform is None else SpectralOffer(question, transform)
+        return made(SpectralOffer, question, question.measure.space.transform)
 
     def refusal(self, question: Question) -> Exception:
         """No transform, or a scale too fine for it."""
@@ -75,20 +75,17 @@ class Spectral(Engine):
 
     def forms(self, question: FormsQuestion) -> FormsOffer | None:
         """One transform a column serves all scales."""
-        transform = question.measure.space.transform
-        return None if transform is None else SpectralForms(question, transform)
+        return made(SpectralForms, question, question.measure.space.transform)
 
     def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
         """By the adjoint transform."""
-        transform = question.measure.space.transform
-        return None if transform is None else SpectralPotentials(question, transform)
+        return made(SpectralPotentials, question, question.measure.space.transform)
 
     def differences(self, question: DifferenceQuestion) -> DifferenceOffer | None:
         """By the difference of the coefficients."""
         from .differences import SpectralDifference
 
-        transform = question.measure.space.transform
-        return None if transform is None else SpectralDifference(question, transform)
+        return made(SpectralDifference, question, question.measure.space.transform)
 
     def levels(self, question: LevelsQuestion) -> LevelsOffer | None:
         """Where levels are known one by one."""
