@@ -228,6 +228,22 @@ def test_snap_lists_with_a_header_in_comments():
         he.read(save("names.txt", "alice bob\nbob carol\ncarol alice\n"), space="graph")
 
 
+@pytest.mark.parametrize(
+    ("text", "columns", "why"),
+    [
+        ("M3\tM4\t1\nM2\tM3\t2\nM1\tM2\t3\n", "M3,M4,1", "M3 is also a node"),
+        ("M3\tM4\t1\nM2\tM1\t2\nM1\tM5\t3\nM5\tM6\t1", "M3,M4,1", "1 is a number"),
+        ("M1,P1\nM2,P1\nM2,P2\n", "M1,P1", "P1 is also a node"),
+    ],
+)
+def test_a_first_edge_is_not_lost_as_a_header(text, columns, why):
+    with pytest.raises(he.InputError, match=rf"{why}; if it is the first edge, rename the file to \.edgelist"):
+        he.read(save("a.txt", text), space="graph", columns=columns)
+    header = "source\ttarget\tweight" if "\t" in text else "source,target"
+    for file in (save("a.edgelist", text), save("b.txt", f"{header}\n{text}")):
+        assert repr(he.read(file, space="graph:largest").space) == "Graph(4 nodes, 3 edges)"
+
+
 def test_data_frames_of_edges():
     expected = he.read(save("a.edges", "a b 1\nb c 2\n")).space
     columns = {"src": ["a", "b"], "dst": ["b", "c"], "w": [1.0, 2.0]}

@@ -422,7 +422,10 @@ def polygon_file(folder, kind, places, faces):
     content = {
         "obj": "\n".join([*(f"v {row}" for row in rows.split("\n")), *numbers]).encode(),
         "ply": f"ply\nformat ascii 1.0\n{head}{rows}\n{sides}\n".encode(),
-        "binary ply": f"ply\nformat binary_big_endian 1.0\n{head}".encode() + flat.astype(">f8").tobytes() + packed,
+        "binary ply": f"ply\nformat binary_big_endian 1.0\n{head}".encode()
+        + flat.astype(">f8").tobytes()
+        + packed
+        + b"\n",
         "off": f"OFF\n{len(flat)} {len(faces)} 0\n{rows}\n{sides}\n".encode(),
     }
     path = folder / f"shape.{kind[-3:]}"

@@ -61,6 +61,7 @@ def network_of_edges(table: Table, reading: Reading) -> tuple[Network, str | Non
         if "" in words:
             raise InputError(f"{place(words.index(''))}: column {column} has no name of a node; fix or drop that row")
         columns.append([names.setdefault(word, len(names)) for word in words])
+    _refuse_edge_as_header(table, every, ends, names)
     pairs = np.array(columns, dtype=np.int64).T.reshape(-1, 2)
     labels = list(names)
     if all(label.isdecimal() and len(label) < 19 for label in labels):  # in the order of their numbers
@@ -81,6 +82,19 @@ def network_of_edges(table: Table, reading: Reading) -> tuple[Network, str | Non
         remedy=TWICE,
     )
     return network, weight
+
+
+def _refuse_edge_as_header(table: Table, every: list[str], ends: _Ends, nodes: Mapping[str, int]) -> None:
+    """Refuse text whose header is likely its first edge: it names a node, or its weight is a number."""
+    if isinstance(table, Rows | Columns) or every == [str(place) for place in range(len(every))]:
+        return
+    node = next((end for end in ends[:2] if end.strip() in nodes), None)
+    if node is not None or (ends.weight and ends.weight.replace(".", "", 1).isdecimal()):
+        why = f"{node} is also a node" if node is not None else f"{ends.weight} is a number"
+        raise InputError(
+            f"{table.source}: the header is {', '.join(every)}, but {why}; if it is the first edge, rename the file to "
+            f".edgelist, or write a header above it, such as source,target{',weight' * (len(every) > 2)}"
+        )
 
 
 def _rows(table: Table, weight: str | None) -> tuple[Place, list[float]]:

@@ -118,7 +118,7 @@ def _binary(body: bytes, elements: list[Element], order: str) -> dict[str, dict[
         except ValueError:
             raise element.short(len(columns[-1])) from None
         found[element.name] = element.stacked(columns)
-    if at < len(body):
+    if body[at:].strip():
         raise InputError(f"it goes on for {len(body) - at} bytes after all that it announces")
     return found
 
