@@ -266,7 +266,7 @@ def test_scales_too_coarse_to_tell_draws_apart_have_no_number():
 
 def test_chains_that_never_forget_are_given_up_with_advice(monkeypatch):
     x = np.cumsum(np.random.default_rng(16).normal(size=2000)) * 0.01
-    monkeypatch.setattr(autocovariance, "SECONDS", 1.0)
+    monkeypatch.setattr(autocovariance, "SECONDS_PER_OVERLAP", 1.0)
     with pytest.raises(he.CostError, match=r"have not vanished after .* lags.*give every tenth of them") as caught:
         chain_ess(x, space=he.Euclidean(1), resolutions=[10])
     assert caught.value.seconds > 0

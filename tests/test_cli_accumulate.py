@@ -170,7 +170,7 @@ def test_files_are_read_piece_by_piece(run, shards, cloud, monkeypatch):
 
 def test_weights_in_a_file_of_their_own_are_cut_with_the_points(run, shards, cloud, monkeypatch):
     points, logs = cloud
-    monkeypatch.setattr(commands, "ROWS", 64)
+    monkeypatch.setattr(commands, "ROWS_OF_A_SHARD", 64)
     done(run("accumulate", "a.npy", "--log-weights", "a-logw.npy", "-o", "s.npz"))
     expected = he.heat_profile(points[:300], log_weights=logs[:300], angles=[20])
     np.testing.assert_allclose(he.Accumulator.load("s.npz").profile(angles=[20]).gess, expected.gess, rtol=1e-10)

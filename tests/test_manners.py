@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
+from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +30,15 @@ WITHOUT_RTOL = {
     "uniformity_test": "a p-value is a rank or a tail, of an accuracy of its own",
     "modes": "peaks are held against standard errors",
     "maximum_entropy": "grids are refined to an accuracy of their own",
+}
+
+#: Names of numbers that mean one thing in each of four modules or more.
+ONE_MEANING = {
+    "LANES": "sums that are kept apart",
+    "SCALE": "seconds for one scale",
+    "SHARP": "accuracy where it costs little",
+    "START": "seconds for one call",
+    "TILE": "rows of a tile",
 }
 
 BALL = he.samplers.uniform(6, rng=0)
@@ -186,3 +198,22 @@ def test_weights_of_two_samples_are_those_of_two_measures():
 def test_weights_that_are_no_pair_are_refused(weights):
     with pytest.raises(he.InputError, match=r"weights must be a pair, weights=\(those of a, those of b\)"):
         he.mmd2(BALL, BALL, weights=weights, angles=5)
+
+
+def test_a_number_has_a_name_of_its_own():
+    """Not ROWS in fourteen modules, each with another meaning: names say unit and meaning, or the number is shared."""
+    source, places = Path(he.__file__).parent, defaultdict(set)
+    for path in source.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+                continue
+            (target,) = node.targets if isinstance(node, ast.Assign) else [node.target]
+            many = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+            for name, value in zip(target.elts, node.value.elts, strict=True) if many else [(target, node.value)]:
+                numbers = [part.value for part in ast.walk(value) if isinstance(part, ast.Constant)]
+                if isinstance(name, ast.Name) and name.id.isupper() and numbers and not isinstance(value, ast.Call):
+                    plain = all(type(number) in (int, float) for number in numbers)
+                    if plain and isinstance(value, ast.Constant | ast.UnaryOp | ast.BinOp):
+                        places[name.id.strip("_")].add(path.relative_to(source).as_posix())
+    assert len(places) > 500
+    assert {name: sorted(files) for name, files in places.items() if len(files) > 3 and name not in ONE_MEANING} == {}

@@ -169,7 +169,7 @@ def test_standard_errors_are_those_of_the_jackknife():
 def test_many_points_are_labelled_by_the_vertex_nearest_to_them(monkeypatch):
     points, _ = several()
     whole = he.modes(points)
-    monkeypatch.setattr(mode_ground, "MOST", 150)
+    monkeypatch.setattr(mode_ground, "MOST_VERTICES", 150)
     few = he.modes(points)
     assert few.count == 3
     assert np.mean(few.labels == whole.labels) > 0.95

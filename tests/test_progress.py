@@ -136,7 +136,7 @@ def test_a_large_file_tells_how_much_of_it_is_read(tmp_path, monkeypatch, suffix
     monkeypatch.setattr(Progress, "shares", watched)
     monkeypatch.setattr(Progress, "__init__", lambda self, wanted: setattr(self, "shown", bool(wanted)))
     monkeypatch.setattr(readers, "LARGE", 10_000)
-    monkeypatch.setattr(text, "BLOCK", 2**16)
+    monkeypatch.setattr(text, "BYTES_AT_ONCE", 2**16)
     assert he.read(file, progress=True).n == 5000
     assert shares == sorted(shares)
     assert shares[-1] == 1.0

@@ -205,7 +205,7 @@ def test_entities_are_refused_and_damage_is_named(tmp_path, monkeypatch):
     assert "event 0 (counted from 0): longitude is 'east', not a number" in message(tmp_path / "c.xml")
     (tmp_path / "d.xml").write_text(catalogue(event("x")))
     assert "has no event with an origin" in message(tmp_path / "d.xml")
-    monkeypatch.setattr(quakeml, "LARGEST", 100)
+    monkeypatch.setattr(quakeml, "LARGEST_FILE_IN_BYTES", 100)
     (tmp_path / "e.xml").write_text(catalogue(event("x", *TWO)))
     assert "GB of XML; fetch the events in parts" in message(tmp_path / "e.xml")
 

@@ -63,8 +63,8 @@ def ways(monkeypatch):
         for parser in (text.arrow_parser, text.numpy_parser, lambda dialect: None):
             for block in (2**24, 64):
                 with monkeypatch.context() as patch:
-                    patch.setattr(text, "SMALL", 0)
-                    patch.setattr(text, "BLOCK", block)
+                    patch.setattr(text, "BYTES_TOO_FEW_FOR_PYARROW", 0)
+                    patch.setattr(text, "BYTES_AT_ONCE", block)
                     patch.setattr(text, "fast_parser", parser)
                     results.append(function())
         assert len(set(results)) == 1, "\n".join(sorted(set(results)))
@@ -487,7 +487,7 @@ def test_standard_input_is_read_more_than_once(monkeypatch):
 
 def test_without_pyarrow_text_is_read(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setattr(text, "SMALL", 0)
+    monkeypatch.setattr(text, "BYTES_TOO_FEW_FOR_PYARROW", 0)
     assert read(text.table(write(tmp_path / "a.csv", "x,y\n1,2\n")))[0] == [[1], [2]]
 
 
@@ -510,7 +510,7 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
 
     for module in (lines, text):
         monkeypatch.setattr(module, "LONGEST", 1000)
-    monkeypatch.setattr(text, "BLOCK", 512)
+    monkeypatch.setattr(text, "BYTES_AT_ONCE", 512)
     with pytest.raises(InputError, match="line 1 is longer than 1,000 characters"):
         text.table(write(tmp_path / "a.csv", "1," * 2000))
     found = text.table(write(tmp_path / "b.csv", "x,y\n" + "1,2\n" * 100 + "1," * 2000))

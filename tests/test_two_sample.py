@@ -119,7 +119,7 @@ def test_blocks_of_draws_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     for space, (a, b) in clouds.items():
         whole = he.two_sample_test(a, b, space=space, draws=50, rng=5)
         with monkeypatch.context() as patch:
-            patch.setattr(columns, "MOST", 16)
+            patch.setattr(columns, "MOST_COLUMNS_OF_BLOCK", 16)
             parts = he.two_sample_test(a, b, space=space, draws=50, rng=5)
         assert whole.pvalue == parts.pvalue
         assert_allclose(whole.statistics, parts.statistics, rtol=1e-6)

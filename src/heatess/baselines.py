@@ -22,7 +22,7 @@ _MOST_EXPONENT, _LEVELS = 150.0, 256
 _PAIR_ATOMS, _LEAST_SHARE = 4096, 1e-3
 
 #: Rounding of a sum over pairs of chords, at most; and the relative uncertainty that is worth a warning.
-_ROUNDING, _DOUBT = 1e-14, 1e-6
+_ROUNDING_OF_CHORDS, _ERROR_TO_WARN_OF = 1e-14, 1e-6
 
 
 def ess(weights: ArrayLike) -> float:
@@ -170,10 +170,10 @@ def cap_discrepancy(
     m = series.dim
     constant = math.exp(math.lgamma((m + 1) / 2) - math.lgamma(m / 2)) / (m * math.sqrt(math.pi))
     square = float(excess) + mean * own
-    if square * _DOUBT < _ROUNDING:
+    if square * _ERROR_TO_WARN_OF < _ROUNDING_OF_CHORDS:
         warn(
             f"the squared cap discrepancy of these points is about {constant * max(square, 0.0):.1e}, and rounding may "
-            f"move it by {constant * _ROUNDING:.1e}: its last digits are not certain",
+            f"move it by {constant * _ROUNDING_OF_CHORDS:.1e}: its last digits are not certain",
             PrecisionWarning,
         )
     return math.sqrt(constant * max(square, 0.0))

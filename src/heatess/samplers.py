@@ -24,7 +24,7 @@ Sampler = Callable[[int, np.random.Generator], FloatArray]
 TETRAHEDRON = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / math.sqrt(3)
 
 #: Points that are drawn at once: their coordinates on S^2 take 240 GB.
-_MOST = 10**10
+_MOST_POINTS = 10**10
 
 
 def uniform(n: int, dim: int = 2, *, space: Space | None = None, rng: Rng) -> Any:
@@ -179,6 +179,6 @@ def _checked(n: int, rng: Rng) -> tuple[int, np.random.Generator]:
     if not seeded and not isinstance(rng, np.random.Generator):
         found = f"but is {shown(rng)}; seeds are >= 0"
         raise InputError(f"rng must be a numpy.random.Generator or an integer seed, {found}")
-    if whole(n, "the number of points", 1) > _MOST:
-        raise InputError(f"the number of points must be at most {_MOST:,}, but is {n}; draw them in parts")
+    if whole(n, "the number of points", 1) > _MOST_POINTS:
+        raise InputError(f"the number of points must be at most {_MOST_POINTS:,}, but is {n}; draw them in parts")
     return int(n), np.random.default_rng(rng)

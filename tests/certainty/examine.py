@@ -129,7 +129,10 @@ class Examiner:
 
     def run(self) -> None:
         # Transforms that would take long are not waited for: there are other ways, or a warning.
-        with patch.object(columns, "LONG", SOON), as_if_many() if self.cloud.as_if_many else contextlib.nullcontext():
+        with (
+            patch.object(columns, "SECONDS_OF_SECOND_WAY", SOON),
+            as_if_many() if self.cloud.as_if_many else contextlib.nullcontext(),
+        ):
             self.compare()
 
     def compare(self) -> None:

@@ -15,7 +15,7 @@ from .pool import on_threads, until_stopped
 
 T = TypeVar("T")
 
-ROWS = 65_536
+ROWS_OF_A_BLOCK = 65_536
 
 #: Threads that may be asked for.
 MOST_THREADS = 1024
@@ -55,13 +55,13 @@ def threads(count: int) -> Iterator[None]:
         _limit.reset(token)
 
 
-def slices(n: int, size: int = ROWS) -> Iterator[slice]:
+def slices(n: int, size: int = ROWS_OF_A_BLOCK) -> Iterator[slice]:
     """Consecutive slices that cover range(n)."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
 
-def map_rows(work: Callable[[slice], T], n: int, size: int = ROWS) -> list[T]:
+def map_rows(work: Callable[[slice], T], n: int, size: int = ROWS_OF_A_BLOCK) -> list[T]:
     """`work` on every slice of range(n), in order; each thread takes a contiguous run of slices."""
     parts = list(slices(n, size)) or [slice(0, 0)]
     threads = min(thread_count(), len(parts))
@@ -76,7 +76,7 @@ def span(values: Any) -> tuple[float, float]:
     """The least and the largest of some numbers (n,) or (n, d), both nan if any is; inf and -inf if there are none."""
     if not values.size:
         return math.inf, -math.inf
-    rows = max(ROWS // (values.size // len(values)), 1)
+    rows = max(ROWS_OF_A_BLOCK // (values.size // len(values)), 1)
     lows, highs = zip(*map_rows(lambda part: (values[part].min(), values[part].max()), len(values), rows), strict=True)
     if any(low != low for low in lows):
         return math.nan, math.nan

@@ -15,10 +15,10 @@ from .messages import shown
 from .quantities import has_unit, in_unit
 
 #: Angles whose vectors are made at a time, in the second-level cache.
-_ROWS = 16_384
+_ANGLES_AT_ONCE = 16_384
 
 #: Angles in radians may exceed their limits by this, because of rounding: pi/2 printed as 1.5708, 2 pi as 6.2832.
-SLACK = 1e-4
+SLACK_RADIANS = 1e-4
 
 #: The whole sphere in square degrees, 4 pi (180 / pi)^2, and the surface of the Earth in square kilometres.
 SKY_SQUARE_DEGREES, EARTH_SQUARE_KM = 129600 / math.pi, 510.1e6
@@ -193,15 +193,15 @@ def _wrapped(name: str, units: str | None) -> str:
 def _within(angles: _Angle, name: str, units: str | None, low: float, high: float, hint: str) -> None:
     """Refuse angles outside *low* to *high* turns."""
     turn = 2 * math.pi
-    if low * turn - SLACK <= angles.span[0] and angles.span[1] <= high * turn + SLACK:
+    if low * turn - SLACK_RADIANS <= angles.span[0] and angles.span[1] <= high * turn + SLACK_RADIANS:
         return
     angle = angles.radians()
-    bad = (angle < low * turn - SLACK) | (angle > high * turn + SLACK)
+    bad = (angle < low * turn - SLACK_RADIANS) | (angle > high * turn + SLACK_RADIANS)
     if bad.any():
         row, degrees = int(np.argmax(bad)), units != "rad"
         size, unit = (360, "degrees") if degrees else (turn, "radians")
         value = math.degrees(angle[row]) if degrees else angle[row]
-        far = not degrees and float(np.abs(angle).max()) > turn + SLACK
+        far = not degrees and float(np.abs(angle).max()) > turn + SLACK_RADIANS
         raise InputError(
             f"{name} must lie between {low * size:.5g} and {high * size:.5g} {unit}, but row {row} is {value:.6g} "
             f"({int(bad.sum())} of {len(bad)} rows); {hint}" + ("; are these degrees?" if far else ""),
@@ -224,5 +224,5 @@ def _vectors(around: _Angle, other: _Angle, *, from_pole: bool = False) -> Float
         found[rows, 1] = width * np.sin(azimuth)
         found[rows, 2] = height
 
-    map_rows(fill, len(found), _ROWS)
+    map_rows(fill, len(found), _ANGLES_AT_ONCE)
     return found

@@ -34,7 +34,7 @@ from .text import number
 SCHEMA = "heatess.redundancy/1"
 
 #: A redundancy below which a row is not listed, and characters of a name that are shown.
-LEAST, WIDEST = 0.01, 40
+LEAST_REDUNDANCY_LISTED, MOST_CHARACTERS_OF_NAME = 0.01, 40
 
 
 class Group(NamedTuple):
@@ -117,7 +117,7 @@ def _radius(space: Space, at: scales.Scales) -> float:
 
 def _groups(measure: Measure, values: FloatArray, radius: float, most: int) -> Iterator[Group]:
     """The most redundant atoms, of which no two are within the scale of each other."""
-    covered = (measure.weights == 0) | (values < LEAST)
+    covered = (measure.weights == 0) | (values < LEAST_REDUNDANCY_LISTED)
     known = measure.space.modes is None and measure.space.flow is None  # else distances are paths through the whole
     for atom in np.argsort(-np.round(values, 12), kind="stable"):
         if not most:
@@ -182,7 +182,7 @@ def _in_words(found: Found, place: Callable[[int], str]) -> str:
 
 def _called(found: Found, atom: int, place: Callable[[int], str]) -> list[str]:
     name = " ".join(found.name(atom).split())
-    shown = name if len(name) <= WIDEST else f"{name[: WIDEST - 3]}..."
+    shown = name if len(name) <= MOST_CHARACTERS_OF_NAME else f"{name[: MOST_CHARACTERS_OF_NAME - 3]}..."
     return [place(atom), *([] if found.measure.known.labels is None else [shown])]
 
 

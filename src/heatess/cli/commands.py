@@ -40,7 +40,7 @@ from .screen import warning
 from .text import column_table, known_in_words, shown_rows
 
 #: Rows of a shard read at a time.
-ROWS = 2**20
+ROWS_OF_A_SHARD = 2**20
 
 
 def profile(file: str, options: Options) -> None:
@@ -342,11 +342,11 @@ def _pieces(shard: Any, reading: Reading) -> Iterator[Taken]:
     files = {name: getattr(reading, name) for name in ("weights", "log_weights")}
     given = {name: array for name, file in files.items() if isinstance(array := from_file(file, name), np.ndarray)}
     if not given:
-        yield from take(open_table(shard), reading, ROWS)
+        yield from take(open_table(shard), reading, ROWS_OF_A_SHARD)
         return
     [(name, array)] = given.items()
     start = stop = 0
-    for taken in take(open_table(shard), replace(reading, weights="none", log_weights=None), ROWS):
+    for taken in take(open_table(shard), replace(reading, weights="none", log_weights=None), ROWS_OF_A_SHARD):
         stop = start + len(taken.points)
         if stop > len(array):
             break

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SEED = 7
-COUNT = 3000
+PARTICLES = 3000
 KAPPA = 20.0
 ANGLES = (5, 15, 45)
 SCHEMA = "heatess.demo/1"
@@ -66,11 +66,11 @@ def resampling() -> Demo:
     True
     """
     rng = np.random.default_rng(SEED)
-    points = samplers.uniform(COUNT, rng=rng)
+    points = samplers.uniform(PARTICLES, rng=rng)
     log_weights = KAPPA * points[:, 2]
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    copies = systematic(weights, COUNT, rng)
+    copies = systematic(weights, PARTICLES, rng)
     before = heat_profile(points, log_weights=log_weights)
     after = heat_profile(np.repeat(points, copies, axis=0), times=before.times)
     return Demo(points, weights, copies, before, after)
@@ -90,7 +90,7 @@ def systematic(weights: FloatArray, n: int, rng: np.random.Generator) -> IntArra
 def story(demo: Demo) -> str:
     """The text of the demo: what it shows, a table before and after resampling, and why."""
     rows = [["", "particles", "distinct", "ESS", *(f"gESS {angle} deg" for angle in ANGLES)]]
-    for name, profile, distinct in (("before", demo.before, COUNT), ("after", demo.after, demo.distinct)):
+    for name, profile, distinct in (("before", demo.before, PARTICLES), ("after", demo.after, demo.distinct)):
         gess = [plain(profile.at(angle=angle).gess) for angle in ANGLES]
         rows.append([name, f"{profile.n:,}", f"{distinct:,}", plain(profile.ess), *gess])
     before, after = (plain(profile.at(angle=ANGLES[0]).gess) for profile in (demo.before, demo.after))
@@ -99,9 +99,9 @@ def story(demo: Demo) -> str:
         f"{before} before, {after} after, at {ANGLES[0]} degrees."
     )
     reason = (
-        f"{COUNT:,} uniform draws on the sphere were weighted for a von Mises-Fisher({KAPPA:g}) target, then resampled;"
-        f" {demo.distinct} different ones are left. ESS sees weights, not positions; gESS counts particles that can be "
-        "told apart at a scale."
+        f"{PARTICLES:,} uniform draws on the sphere were weighted for a von Mises-Fisher({KAPPA:g}) target, then "
+        f"resampled; {demo.distinct} different ones are left. ESS sees weights, not positions; gESS counts particles "
+        "that can be told apart at a scale."
     )
     return "\n\n".join([point, columns(rows, left=1), reason])
 
@@ -145,10 +145,10 @@ def picture(demo: Demo) -> Any:
     figure = new_figure(12, 4.1)
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
     before, after, curves = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
-    before.set_title(f"before: {COUNT:,} weighted particles", fontsize=11)
+    before.set_title(f"before: {PARTICLES:,} weighted particles", fontsize=11)
     _draw_cap(before, demo.points, demo.weights, COLORS[0], "marker area = weight")
     after.set_title(f"after resampling: {demo.distinct} different ones", fontsize=11)
-    _draw_cap(after, demo.points, demo.copies / COUNT, COLORS[1], "marker area = number of copies")
+    _draw_cap(after, demo.points, demo.copies / PARTICLES, COLORS[1], "marker area = number of copies")
     _draw_curves(curves, demo)
     return figure
 
@@ -176,7 +176,9 @@ def _draw_curves(ax: Axes, demo: Demo) -> None:
     """Draw both gESS curves, both ESS levels, and the jump between them."""
     demo.after.plot(ax, label="gESS after", color=COLORS[1], linestyle=(0, (5, 3)), zorder=3)
     demo.before.plot(ax, label="gESS before", color=COLORS[0], linestyle="-", linewidth=5, alpha=0.45)
-    for level, text in zip(ax.texts, (f"ESS after = {COUNT:,}", f"ESS before = {plain(demo.before.ess)}"), strict=True):
+    for level, text in zip(
+        ax.texts, (f"ESS after = {PARTICLES:,}", f"ESS before = {plain(demo.before.ess)}"), strict=True
+    ):
         level.set_text(text)
     arrow = {"arrowstyle": "-|>", "color": GREY, "linewidth": 1.4, "shrinkA": 1, "shrinkB": 1}
     ax.annotate("", (3, demo.after.ess), (3, demo.before.ess), arrowprops=arrow)

@@ -17,8 +17,9 @@ from ..base.errors import FrameWarning, InputError, KindError
 from ..base.files import atomic_path
 from ..base.text import columns
 from ..drawing import axes
-from ..inference.comparison import Comparison, compare
+from ..inference.comparison import Comparison, affordable_draws, compare
 from ..inference.modes import modes as modes_of
+from ..inference.policy import SIGNIFICANT
 from ..inference.population import PopulationProfile, population_profile
 from ..inference.thinning import Thinned
 from ..inference.thinning import thin as thinned
@@ -36,12 +37,6 @@ from .options import STDOUT, refuse_together, scale_given, usage
 from .reading import measure_of, reading_of, shows_progress, warnings_printed
 from .screen import echo
 from .text import number, shown_rows
-
-#: Atoms up to which `compare` tests two files with 500 resamplings, with 99, and not at all unless asked to.
-QUICK, LONG = 200_000, 2_000_000
-
-#: A p-value up to which the answer is that there is a difference.
-SIGNIFICANT = 0.05
 
 
 def test(file: str, options: Options) -> None:
@@ -232,7 +227,7 @@ def compared(measures: Mapping[str, Measure], options: Options, scales: dict[str
     total = a.n + b.n
     draws = options["draws"]
     if draws is None:
-        draws = 500 if total <= QUICK else 99 if total <= LONG else 0
+        draws = affordable_draws(total)
         if not draws:
             note(options, f"{total:,} points are many to resample, so the two are not tested; --draws 99 does it")
     if not draws:

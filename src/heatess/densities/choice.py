@@ -31,10 +31,10 @@ from ..spaces.base import Space
 from .smoothing import Smoother, Sums
 
 #: Scales for each doubling of the time.
-STEPS = 4
+SCALES_PER_DOUBLING = 4
 
 #: Atoms at which the chance of the curve is looked at, and pairs that may take where there is no transform.
-WITNESSES, MOST_PAIRS = 1000, 2e7
+POINTS_FOR_CHANCE, MOST_PAIRS = 1000, 2e7
 
 #: Doublings of the time below and above the best one up to which its chance is looked at.
 DOUBLINGS = (3, 6)
@@ -106,7 +106,7 @@ def choose_of_parts(parts: Accumulator, sums: Sums, rtol: float) -> Choice:
     one = Measure.trusted(space, space.check(space.uniform(1, np.random.default_rng(0))), np.ones(1))
     times, cv = _curve(one, profile, own, rtol)
     best = int(np.argmin(cv))
-    points = space.check(space.uniform(WITNESSES * 10, np.random.default_rng(0)))
+    points = space.check(space.uniform(POINTS_FOR_CHANCE * 10, np.random.default_rng(0)))
     smoother = Smoother(sums, rtol)
     shares = smoother.at(float(times[best]), points)
     deviations = _deviations(smoother, points, shares / shares.sum(), np.full(len(points), own), times, best, own)
@@ -137,16 +137,16 @@ def _chosen(
 
 def _grid(finest: float, coarsest: float) -> FloatArray:
     """Times from *finest* on, so many for each doubling that half of one is another."""
-    count = max(math.ceil(STEPS * math.log2(coarsest / finest)), 2 * STEPS)
-    return np.asarray(finest * 2.0 ** (np.arange(count + 1) / STEPS))
+    count = max(math.ceil(SCALES_PER_DOUBLING * math.log2(coarsest / finest)), 2 * SCALES_PER_DOUBLING)
+    return np.asarray(finest * 2.0 ** (np.arange(count + 1) / SCALES_PER_DOUBLING))
 
 
 def _curve(atoms: Measure, profile: HeatProfile, own: float, rtol: float) -> tuple[FloatArray, FloatArray]:
     """Times and the curve: the estimated error less that of the uniform density, or of none in infinite volume."""
-    space, times = atoms.space, profile.times[STEPS:]
-    halves = profile.times[:-STEPS]
+    space, times = atoms.space, profile.times[SCALES_PER_DOUBLING:]
+    halves = profile.times[:-SCALES_PER_DOUBLING]
     if space.modes is not None:
-        power, smoother = profile.mmd2[STEPS:], profile.mmd2[:-STEPS]
+        power, smoother = profile.mmd2[SCALES_PER_DOUBLING:], profile.mmd2[:-SCALES_PER_DOUBLING]
         itself = atoms.weights**2 @ (own_kernels(space, atoms.points, halves) - 1)
     elif space.compact:
         logs = np.array([log_kernel_at_zero(space, 2 * half) for half in halves.tolist()])
@@ -156,12 +156,16 @@ def _curve(atoms: Measure, profile: HeatProfile, own: float, rtol: float) -> tup
             logs[coarse] = log_excess(atoms, halves[coarse], rtol)
         kept = logs < MOST_LOG
         times, logs = times[kept], logs[kept]
-        power, smoother = profile.mmd2[STEPS:][kept], profile.mmd2[:-STEPS][kept]
+        power, smoother = profile.mmd2[SCALES_PER_DOUBLING:][kept], profile.mmd2[:-SCALES_PER_DOUBLING][kept]
         itself = own * np.exp(logs)
     else:
         logs = space.log_own_density(profile.times)
         overlaps = np.exp(logs) / profile.gess
-        power, smoother, itself = overlaps[STEPS:], overlaps[:-STEPS], own * np.exp(logs[:-STEPS])
+        power, smoother, itself = (
+            overlaps[SCALES_PER_DOUBLING:],
+            overlaps[:-SCALES_PER_DOUBLING],
+            own * np.exp(logs[:-SCALES_PER_DOUBLING]),
+        )
     return times, np.asarray(power - 2 * (smoother - itself) / (1 - own))
 
 
@@ -172,7 +176,7 @@ def _refined(times: FloatArray, cv: FloatArray, best: int) -> float:
     left, middle, right = cv[best - 1 : best + 2].tolist()
     bend = left - 2 * middle + right
     shift = 0.5 * (left - right) / bend if bend > 0 else 0.0
-    return float(times[best] * 2.0 ** (min(max(shift, -1.0), 1.0) / STEPS))
+    return float(times[best] * 2.0 ** (min(max(shift, -1.0), 1.0) / SCALES_PER_DOUBLING))
 
 
 class Deviations(NamedTuple):
@@ -202,8 +206,10 @@ def _deviations(
     Some atoms stand for all, or, of sums over parts, places that count by the density there; and scales a doubling
     apart for those between them.
     """
-    some = np.arange(max(best % STEPS, best - DOUBLINGS[0] * STEPS), len(times), STEPS)
-    some = some[some <= best + DOUBLINGS[1] * STEPS]
+    some = np.arange(
+        max(best % SCALES_PER_DOUBLING, best - DOUBLINGS[0] * SCALES_PER_DOUBLING), len(times), SCALES_PER_DOUBLING
+    )
+    some = some[some <= best + DOUBLINGS[1] * SCALES_PER_DOUBLING]
     values = [smoother.at(float(time), points) for time in (*times[some], 2 * times[some[-1]])]
     itself = np.zeros((len(some), len(points)))
     if not isinstance(smoother.measure, Sums):
@@ -218,7 +224,7 @@ def _deviations(
     return Deviations(deviation(found[reference]), np.interp(np.log(times), np.log(times[some]), apart))
 
 
-def witnesses(atoms: Measure, many: int = WITNESSES) -> IntArray:
+def witnesses(atoms: Measure, many: int = POINTS_FOR_CHANCE) -> IntArray:
     """Rows drawn evenly by weight, so that a mean over them is a mean by weight."""
     if atoms.space.transform is None and atoms.space.modes is None:
         many = int(min(many, max(MOST_PAIRS / atoms.n, 50)))

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from .result import Density
 
 #: Cells of a picture for each scale sqrt(8 t), and degrees between the values that contours on a map are drawn from.
-CELLS, STEP = 6.0, 1.0
+CELLS_PER_SCALE_DRAWN, STEP = 6.0, 1.0
 
 #: Rows of a map, at least and at most; cells across a globe, and places that say where its middle is; atoms drawn.
-ROWS, MOST_ROWS, ACROSS, VIEW, MOST_ATOMS = 180, 720, 400, 20_000, 5000
+FEWEST_ROWS_OF_MAP, MOST_ROWS_OF_MAP, ACROSS, VIEW, MOST_POINTS_DRAWN = 180, 720, 400, 20_000, 5000
 
 
 def draw(
@@ -54,7 +54,7 @@ def draw(
             f"is on {space!r}; look at points of your own, or at a report, which shows yours"
         )
     else:
-        cells = drawing.cells(math.sqrt(8 * density.time) / CELLS, _frame(density, drawing))
+        cells = drawing.cells(math.sqrt(8 * density.time) / CELLS_PER_SCALE_DRAWN, _frame(density, drawing))
         ax = (_curve if drawing.layout == "circle" else _square)(density, drawing, cells, ax, edges, atoms)
     unit = "°" if space.angular else ""
     words = f"{density.n:,} points, smoothed at {density.angle:.3g}{unit}"
@@ -75,7 +75,7 @@ def _frame(density: Density, drawing: Drawing) -> Frame:
 def _some(density: Density) -> FloatArray:
     """Atoms that are drawn, evenly spread over the rows."""
     points = density.atoms("a picture with points").points
-    return np.asarray(points[:: math.ceil(len(points) / MOST_ATOMS)])
+    return np.asarray(points[:: math.ceil(len(points) / MOST_POINTS_DRAWN)])
 
 
 def _dots(ax: Axes, x: FloatArray, y: FloatArray) -> None:
@@ -126,7 +126,7 @@ class _Edges:
 
 def _map(density: Density, ax: Axes | None, edges: _Edges, atoms: bool) -> Axes:
     measure = density.measure
-    rows = int(np.clip(math.ceil(180 * CELLS / density.angle), ROWS, MOST_ROWS))
+    rows = int(np.clip(math.ceil(180 * CELLS_PER_SCALE_DRAWN / density.angle), FEWEST_ROWS_OF_MAP, MOST_ROWS_OF_MAP))
     ax = draw_map(density.at_checked, ax, measure.about, measure.known.frame, rows)
     if edges.names:
         lon, lat, values = edges.density.grid(180 / rows)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 GROUPS = 10
 
 #: Places of atoms at which a density is looked at without them, at most.
-WITNESSES = 4000
+PLACES_LOOKED_AT = 4000
 
 
 class LeftOut(NamedTuple):
@@ -44,11 +44,11 @@ def left_out(density: Density, measure: Measure) -> LeftOut:
     space, time = measure.space, density.time
     if measure.known.kind not in ("chains", "trajectory"):
         measure = measure.coalesced()
-        rows = witnesses(measure, WITNESSES)
+        rows = witnesses(measure, PLACES_LOOKED_AT)
         points, shares = measure.points[rows], measure.weights[rows]
         own = shares * own_kernels(space, points, np.array([time / 2]))[:, 0]
     else:
-        rows = witnesses(measure, WITNESSES)
+        rows = witnesses(measure, PLACES_LOOKED_AT)
         points, shares, own = measure.points[rows], np.zeros(len(rows)), np.zeros(len(rows))
         for group in groups_of(measure):
             mine = np.isin(rows, group)

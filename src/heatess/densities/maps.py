@@ -33,10 +33,10 @@ FIRST_ORDER, DEEPEST, MOST_PIXELS, EMPTY = 3, 20, 4_000_000, 1e-8
 FINE = 16.0
 
 #: How many scales a box reaches beyond the atoms, and its cells at most.
-REACH, BOX = 2.5, 1_000_000
+SCALES_BEYOND_POINTS, BOX = 2.5, 1_000_000
 
 #: Cells that a grid may have, and the largest nside.
-MOST_CELLS, LARGEST_NSIDE = 2**25, 2048
+MOST_CELLS_OF_MAP, LARGEST_NSIDE = 2**25, 2048
 
 #: What the frames are called in the header of a HEALPix map.
 COORDSYS = {"icrs": "C", "galactic": "G", "ecliptic": "E"}
@@ -96,7 +96,7 @@ def grid(density: Density, step: float | None) -> Grid:
     rows = round(180 / wanted) if wanted < 180 else 0
     if rows < 2 or abs(rows * wanted - 180) > 1e-6 * 180:
         raise InputError(f"step must divide 180 degrees into two rows or more, such as 1 or 0.25, but is {wanted:g}")
-    if 2 * rows**2 > MOST_CELLS:
+    if 2 * rows**2 > MOST_CELLS_OF_MAP:
         raise InputError(f"`step={wanted:g}` makes {2 * rows**2:,} cells; give a step of 0.05 degrees or more")
     lat, lon = (np.asarray((np.arange(n) + 0.5) * wanted - n * wanted / 2) for n in (rows, 2 * rows))
     return Grid(lon, lat, _on_mesh(density, lon, lat))
@@ -149,7 +149,7 @@ def _lines(density: Density) -> tuple[FloatArray, FloatArray]:
     step = _step(density, FINE)
     if step > density.angle / FINE and not density.in_parts:
         x, y, z = density.atoms("contours").support().points.T
-        reach = REACH * density.angle
+        reach = SCALES_BEYOND_POINTS * density.angle
         lat = np.degrees(np.arcsin(np.clip([z.min(), z.max()], -1, 1))) + np.array([-reach, reach])
         wide = reach / max(math.cos(math.radians(min(float(np.abs(lat).max()), 89.0))), 1e-3)
         lon = np.degrees(np.arctan2(y, x))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PER_SCALE, LEAST_POINTS, MOST_POINTS = 130.0, 60_000, 1_100_000
 
 #: Draws from the density where there is no grid, at most, at least, and pairs of them with atoms.
-DRAWS, FEWEST, MOST_PAIRS = 20_000, 2_000, 2e8
+DRAWS, FEWEST_DRAWS, MOST_PAIRS = 20_000, 2_000, 2e8
 
 #: How much less of the distribution than of its density a region may hold before that is said.
 SHORT = 0.1
@@ -39,7 +39,7 @@ TAILS = 4.0
 UNIFORM = 100_000
 
 #: Parts of the places whose areas tell the accuracy.
-PARTS = 7
+PARTS_OF_PLACES = 7
 
 #: How many times its numerical error the density at an atom must be, without it, for a region to reach there.
 SEEN = 100.0
@@ -249,9 +249,12 @@ def region(density: Density, level: ArrayLike, calibrated: bool) -> Region:
     whole = _level_set(places.values, places.volumes, levels, others)
     accuracy = np.zeros(levels.shape)
     if not places.exact:
-        parts = [slice(k, None, PARTS) for k in range(PARTS)]
-        areas = [_level_set(places.values[part], PARTS * places.volumes[part], levels, others).area for part in parts]
-        accuracy = np.std(areas, axis=0, ddof=1) / math.sqrt(PARTS)
+        parts = [slice(k, None, PARTS_OF_PLACES) for k in range(PARTS_OF_PLACES)]
+        areas = [
+            _level_set(places.values[part], PARTS_OF_PLACES * places.volumes[part], levels, others).area
+            for part in parts
+        ]
+        accuracy = np.std(areas, axis=0, ddof=1) / math.sqrt(PARTS_OF_PLACES)
     shares, threshold, area, spread = (_shaped(values) for values in (levels, *whole, accuracy))
     return Region(shares, threshold, area, spread, bool(calibrated), density, places)
 
@@ -288,7 +291,7 @@ def places_of(density: Density, wide: bool = False) -> Places:
         return Places(points, np.full(len(points), 1 / len(points)), density.at_checked(points), exact=False)
     count = DRAWS
     if space.transform is None:
-        count = int(np.clip(MOST_PAIRS / density.n, FEWEST, DRAWS))
+        count = int(np.clip(MOST_PAIRS / density.n, FEWEST_DRAWS, DRAWS))
     if wide:
         wider = replace(density, time=WIDER * density.time)
         points = np.concatenate([one.sample(count // 2, rng=k) for k, one in enumerate((density, wider))])

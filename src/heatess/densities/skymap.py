@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Rows of the map, atoms drawn at most, and how far below the largest density colours go.
-ROWS, MOST_ATOMS, DECADES = 180, 5000, 2.5
+ROWS_OF_MAP, MOST_POINTS_DRAWN, DECADES = 180, 5000, 2.5
 
 
 #: The density at unit vectors.
@@ -46,7 +46,7 @@ def draw_sky(measure: Measure, scale: Scales, ax: Axes | None, *, atoms: bool) -
     return ax
 
 
-def draw_map(density: DensityAt, ax: Axes | None, about: str, frame: str | None, rows: int = ROWS) -> Axes:
+def draw_map(density: DensityAt, ax: Axes | None, about: str, frame: str | None, rows: int = ROWS_OF_MAP) -> Axes:
     """Shades of a density on a map of the whole sphere, with lines of longitude and latitude."""
     ax = _map(ax)
     _shade(ax, density, -1.0 if about == "sky" else 1.0, rows)
@@ -101,7 +101,7 @@ def shade_bar(ax: Axes, picture: Any, unit: str, **where: Any) -> None:
 def dots(ax: Axes, measure: Measure) -> None:
     """Atoms on a map, larger if they are heavier."""
     mirror = -1.0 if measure.about == "sky" else 1.0
-    rows = np.arange(min(measure.n, MOST_ATOMS)) * measure.n // min(measure.n, MOST_ATOMS)
+    rows = np.arange(min(measure.n, MOST_POINTS_DRAWN)) * measure.n // min(measure.n, MOST_POINTS_DRAWN)
     x, y, z = np.asarray(measure.points[rows], dtype=np.float64).T
     shares = measure.weights[rows] / measure.weights[rows].max()
     longitude, latitude = mirror * np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))

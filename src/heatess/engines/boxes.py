@@ -73,7 +73,7 @@ def _corners(points: FloatArray) -> FloatArray:
 
 
 #: Rows that tell whether a coordinate may have gaps, the share of the extent of a wide one, and gaps that are kept.
-_ROWS, _WIDE, _MOST_GAPS = 1000, 0.05, 4096
+_ROWS_LOOKED_AT, _WIDE, _MOST_GAPS = 1000, 0.05, 4096
 
 
 class Gaps(NamedTuple):
@@ -88,7 +88,7 @@ class Gaps(NamedTuple):
 
         A few rows have wider gaps than all of them, so that they tell most clouds without sorting.
         """
-        gaps = np.diff(np.sort(np.append(x[:: max(1, len(x) // _ROWS)], [low, high])))
+        gaps = np.diff(np.sort(np.append(x[:: max(1, len(x) // _ROWS_LOOKED_AT)], [low, high])))
         if not math.isfinite(high - low) or gaps[gaps > _WIDE * (high - low)].sum() < 0.5 * (high - low):
             return None
         ordered = np.sort(np.diff(np.sort(x)))

@@ -33,16 +33,16 @@ from .base import (
     Question,
     SlopesQuestion,
 )
-from .differences import QUICK
+from .differences import SECONDS_NOT_COMPARED
 
 #: Makes so many more columns of signed weights, shape (places, columns).
 Draw = Callable[[int], FloatArray]
 
 #: Signed weights held at once, 512 MB of them, and most columns of a block.
-ENTRIES, MOST = 2**26, 4096
+ENTRIES, MOST_COLUMNS_OF_BLOCK = 2**26, 4096
 
 #: Seconds that a second way to MMD^2, which keeps more digits, may take.
-LONG = 60.0
+SECONDS_OF_SECOND_WAY = 60.0
 
 
 C = TypeVar("C", bound=Costed)
@@ -99,7 +99,7 @@ def level_forms(
 def _drawn(question: FormsQuestion, steps: list[plan.Step[FormsOffer]], draw: Draw, progress: Progress) -> FloatArray:
     """Blocks of columns through all steps."""
     rows = []
-    for block in slices(question.columns, min(max(ENTRIES // question.measure.n, 16), MOST)):
+    for block in slices(question.columns, min(max(ENTRIES // question.measure.n, 16), MOST_COLUMNS_OF_BLOCK)):
         columns = draw(block.stop - block.start)
         found = [offer.run(part, columns, progress) for offer, part in steps]
         rows.append(np.maximum(np.concatenate(found, axis=1), 0.0))
@@ -138,7 +138,7 @@ def potentials(
 
 def differences(question: DifferenceQuestion, enough: float, engines: tuple[Engine, ...] | None = None) -> Difference:
     """MMD^2 by the cheapest offers; where their error is not *enough*, by others that can do better, if they do."""
-    offers = _offers(question, lambda engine: engine.differences(question), engines, QUICK)
+    offers = _offers(question, lambda engine: engine.differences(question), engines, SECONDS_NOT_COMPARED)
     steps, _ = _cheapest(question, offers, None)
     count = len(question.times)
     answer, rank = Difference(*np.empty((2, count))), np.zeros(count, dtype=np.int64)
@@ -147,7 +147,7 @@ def differences(question: DifferenceQuestion, enough: float, engines: tuple[Engi
         rank[part] = offer.rank
     for offer in sorted(offers, key=lambda offer: offer.rank):
         for first, last in _runs((answer.error > enough) & (rank < offer.rank)):
-            if offer.seconds(first, last) <= LONG:
+            if offer.seconds(first, last) <= SECONDS_OF_SECOND_WAY:
                 again, part = offer.run(slice(first, last), Progress(False)), slice(first, last)
                 better = again.error < answer.error[part]
                 for column, other in zip(answer, again, strict=True):

@@ -13,7 +13,7 @@ from ..measures.measure import Measure
 from ..spaces.capabilities import Embedding
 
 #: Sampled rows on each side: so few of a small cloud that the estimate costs less than what it saves.
-_ROWS, _ROWS_OF_LARGE, _LARGE = 100, 400, 50_000
+_SAMPLED_ROWS, _ROWS_OF_LARGE, _LARGE = 100, 400, 50_000
 
 #: Sampled pairs from which their number is trusted.
 _ENOUGH = 100
@@ -89,6 +89,6 @@ def _by_axes(
 
 def sampled_rows(n: int) -> tuple[IntArray, NDArray[np.int64]]:
     """Two disjoint sets of evenly spread rows."""
-    most = _ROWS if n < _LARGE else _ROWS_OF_LARGE
+    most = _SAMPLED_ROWS if n < _LARGE else _ROWS_OF_LARGE
     rows = np.unique(np.linspace(0, n - 1, min(n, 2 * most)).astype(int))
     return rows[::2], rows[1::2] if len(rows) > 1 else rows

@@ -24,7 +24,7 @@ from .base import Question
 SOON = 2.0
 
 #: Where there are runs, eigenpairs that take more seconds, or of more nodes, are not waited for.
-LONG, FEW_NODES = 120.0, 300_000
+SECONDS_FOR_EIGENPAIRS, FEW_NODES = 120.0, 300_000
 
 #: Seconds of one entry of a sparse matrix in a product, and of one entry of the vectors in a step.
 PER_ENTRY, PER_NODE = 0.8e-9, 4e-9
@@ -40,7 +40,7 @@ PER_RULES, LOOKS = 5e-8, 3.0
 MOST_STEPS = 6000
 
 #: Hops of the ball per step of the run, on spaces where a multiplication reaches two.
-_SLACK = 0.75
+_HOPS_PER_STEP = 0.75
 
 #: Atoms at which a smaller ball is compared with one of so many times its hops.
 _WITNESSES, _WIDER = 4, 1.5
@@ -52,7 +52,7 @@ _COUNTED = 200
 _LONGER = 1.3
 
 #: An argument beyond which Bessel functions are as Gauss's.
-_MANY = 1e5
+_ARGUMENT_OF_GAUSS = 1e5
 
 #: Numbers held at once.
 _ENTRIES = 2**22
@@ -67,7 +67,7 @@ def steps_for(top: float, time: float, accuracy: float) -> int:
     from scipy.special import ive
 
     u = top * time
-    if u > _MANY:  # I_k(u) exp(-u) falls as exp(-k^2 / 2u)
+    if u > _ARGUMENT_OF_GAUSS:  # I_k(u) exp(-u) falls as exp(-k^2 / 2u)
         return math.ceil(math.sqrt(2 * min(u, 1e300) * math.log(8 / accuracy)) / 2)
     most = int(math.sqrt(2 * u * 100) + 120)
     tails = np.cumsum((4 * ive(np.arange(most), u))[::-1])[::-1]
@@ -179,7 +179,7 @@ class Plan:
 
     def hops(self, steps: int) -> int:
         """The ball for so many steps."""
-        return steps if self.flow.reach == 1 else math.ceil(_SLACK * steps) + 3
+        return steps if self.flow.reach == 1 else math.ceil(_HOPS_PER_STEP * steps) + 3
 
     def seconds(self, steps: int) -> float:
         """Of runs of so many steps from all atoms, on the cores there are."""
@@ -247,7 +247,7 @@ def eigenpair_seconds(modes: Modes, time: float) -> float:
     if modes.node_count > FEW_NODES or not modes.serves(time):
         return math.inf
     seconds = modes.seconds(time)
-    return seconds if seconds <= LONG else math.inf
+    return seconds if seconds <= SECONDS_FOR_EIGENPAIRS else math.inf
 
 
 def runs_are_sooner(question: Question, at: NDArray[Any]) -> bool:

@@ -34,7 +34,7 @@ UNDERFLOW = -745.0
 
 #: Transforms of so few seconds are taken; heat sums that take no more are tried before longer ones, and others if they
 #: are so many times quicker.
-QUICK, TIMES = 0.05, 20.0
+SECONDS_NOT_COMPARED, TIMES_QUICKER = 0.05, 20.0
 
 
 class Powers(DifferenceOffer):
@@ -63,7 +63,7 @@ class Powers(DifferenceOffer):
     def cost(self, first: int, end: int) -> float:
         """More than the seconds: digits are lost."""
         seconds = self.seconds(first, end)
-        return QUICK if seconds < QUICK else TIMES * seconds
+        return SECONDS_NOT_COMPARED if seconds < SECONDS_NOT_COMPARED else TIMES_QUICKER * seconds
 
     def run(self, part: slice, progress: Progress) -> Difference:
         """In units of the largest of the three."""

@@ -12,7 +12,7 @@ from ..heat.sums import log_sum
 from ..spaces.capabilities import Rounding
 
 #: Error of MMD^2 that need not be known better.
-NEGLIGIBLE = 1e-6
+NEGLIGIBLE_MMD2_ERROR = 1e-6
 
 #: Entries of a matrix that is made at once.
 ENTRIES = 2**22
@@ -67,7 +67,7 @@ class Energies:
         first += rounding.relative
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             moved = blur @ self.coefficients**2 * np.exp(-log_mmd2)  # quick, and too much at large times
-        for place in np.flatnonzero(~(moved < NEGLIGIBLE)) if rounding.noise else ():
+        for place in np.flatnonzero(~(moved < NEGLIGIBLE_MMD2_ERROR)) if rounding.noise else ():
             moved[place] = self._moved(float(times[place]), rounding)
         first += moved if rounding.noise else 0.0
         return np.where(log_mmd2 < -745.0, 0.0, first)

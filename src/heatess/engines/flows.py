@@ -29,7 +29,7 @@ from ..base.progress import Progress
 from ..heat.sums import HeatSums
 from ..measures.measure import Measure
 from ..spaces.capabilities import Modes
-from ..spaces.flow import ROWS, Flow
+from ..spaces.flow import ROWS_OF_A_THREAD, Flow
 from .base import (
     Answer,
     DifferenceOffer,
@@ -74,7 +74,7 @@ BUDGET, BUDGET_ALONE = 60.0, 8.0
 VAGUE = 600.0
 
 #: Error of gESS, beyond that of the mesh, from which there is a warning.
-DOUBT = 1e-3
+GESS_ERROR_TO_WARN_OF = 1e-3
 
 #: Seconds of a step of a run however few the nodes.
 PER_STEP = 1e-5
@@ -166,7 +166,7 @@ class FlowOffer(Offer):
 
     def seconds(self, first: int, end: int) -> float:
         """The run for MMD^2, the self-overlaps, and a run for each scale."""
-        threads = max(1, min(thread_count(), self.flow.size // ROWS))
+        threads = max(1, min(thread_count(), self.flow.size // ROWS_OF_A_THREAD))
         step = (PER_ENTRY * self.flow.entries + PER_NODE * self.flow.size) / threads + PER_STEP
         steps = [self._steps[end - 1], *self._steps[first:end]]
         runs = sum(step * count + LOOKS * PER_RULES * count**2 for count in steps)
@@ -255,7 +255,7 @@ class FlowOffer(Offer):
         self, times: FloatArray, error: FloatArray, doubts: FloatArray, discretised: FloatArray
     ) -> None:
         """A warning where gESS is not well known, with the cause: self-overlaps (their *doubts*), or rounding."""
-        vague = error > np.maximum(DOUBT, discretised)
+        vague = error > np.maximum(GESS_ERROR_TO_WARN_OF, discretised)
         if not vague.any():
             return
         worst, good = int(np.argmax(error)), times[~vague]

@@ -19,7 +19,7 @@ from .pairs import level_seconds, pair_moments
 from .spectral import accuracy, column_forms, threads_for
 
 #: Transforms of at most so many seconds are not compared with pairs, which must be so many times quicker than others.
-QUICK, TIMES = 5e-3, 4.0
+SECONDS_WITHOUT_PAIRS, TIMES_QUICKER_THAN_LEVELS = 5e-3, 4.0
 
 #: Accuracy of transforms of signed weights, per unit of weight.
 EPSILON = 1e-11
@@ -87,7 +87,7 @@ class PairLevels(LevelsOffer):
 
     def cost(self, first: int, end: int) -> float:
         """More than the seconds, since a transform keeps more digits."""
-        return max(TIMES * self.seconds(first, end), QUICK)
+        return max(TIMES_QUICKER_THAN_LEVELS * self.seconds(first, end), SECONDS_WITHOUT_PAIRS)
 
     def run(self, part: slice, progress: Progress) -> Levels:
         """Of at least three levels."""

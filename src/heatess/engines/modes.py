@@ -42,7 +42,7 @@ from .runs import Power
 BLOCK_ENTRIES = 2**24
 
 #: Rounding of gESS from which there is a warning, and from which there is no number.
-DOUBT, TOO_VAGUE = 1e-4, 0.1
+ROUNDING_TO_WARN_OF, TOO_VAGUE = 1e-4, 0.1
 
 #: Rounding of a sum over atoms, relative to the sum of absolute values.
 SUM_ROUNDING = 4 * EPS
@@ -229,7 +229,7 @@ class ModesOffer(OfModes, Offer):
 
     def _surer(self, sums: HeatSums, times: FloatArray, atoms: Measure) -> HeatSums:
         """With MMD^2 from a Lanczos run where too little of it is in the eigenpairs that gESS needs."""
-        flow, wanted = atoms.space.flow, max(self.question.rtol, DOUBT)
+        flow, wanted = atoms.space.flow, max(self.question.rtol, ROUNDING_TO_WARN_OF)
         bad = sums.missing > np.maximum(wanted, self.modes.discretisation_error(times))
         if flow is None or not bad.any():
             return sums
@@ -249,7 +249,7 @@ def _refuse_vague(measure: Measure, times: FloatArray, rounded: FloatArray, disc
     """Refuse or warn where gESS is lost in the rounding of a Laplacian with too large a range of links."""
     worst = int(np.argmax(rounded))
     lost = float(rounded[worst])
-    if lost <= max(DOUBT, float(discretised[worst])):
+    if lost <= max(ROUNDING_TO_WARN_OF, float(discretised[worst])):
         return
     message = (
         f"links or sizes on {measure.space!r} differ so much that rounding may move gESS by {min(lost, 1.0):.0e} "

@@ -42,7 +42,7 @@ from .centred import diagonal_of, log_excess
 AGAIN = 1.0
 
 #: A transform of `gess` that is estimated at so few seconds is run without asking for other offers.
-QUICK = 8e-4
+SECONDS_WITHOUT_ASKING = 8e-4
 
 
 #: Columns of signed weights are transformed in at least so many parts, and up to so many times what goes together.
@@ -313,7 +313,7 @@ def quick_overlap(measure: Measure, time: float, rtol: float) -> float | None:
     if transform is None:
         return None
     degree = transform.degree_for(time, measure.ess, rtol, mmd2=False)
-    if degree is None or transform.seconds(measure.n, degree) > QUICK + 6e-8 * measure.n:
+    if degree is None or transform.seconds(measure.n, degree) > SECONDS_WITHOUT_ASKING + 6e-8 * measure.n:
         return None
     found = coefficients_of(measure, transform, degree, rtol)
     return float(level_probabilities(transform.series, time, int(degree) + 1) @ transform.moments(found))

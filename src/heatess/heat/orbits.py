@@ -20,7 +20,7 @@ from .spherical import SphereSeries
 ROTATIONS = SphereSeries(3, step=2, radius=2.0)
 
 #: Share of the least angle of the group up to which the small-time expansion of one geodesic is used.
-_REACH = 0.4
+_SHARE_OF_LEAST_ANGLE = 0.4
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class OrbitSeries(LevelSeries):
     def small_time(self, time: float) -> SmallTime:
         """That of the rotations, as far as one of the points x g is much the nearest; the others are in the error."""
         small = ROTATIONS.small_time(time)
-        reach, least = min(small.reach, _REACH * self.least), self.least
+        reach, least = min(small.reach, _SHARE_OF_LEAST_ANGLE * self.least), self.least
         # Heat falls with the distance, and other images are at least as far as the least angle less the reach.
         image = -((least - reach) ** 2 - reach**2) / (8 * time)
         factor = (least / 2 - reach / 2) / math.sin((least - reach) / 2)  # of the kernel over that of flat space

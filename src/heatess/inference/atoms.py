@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Uncertainty of a redundancy that is worth a warning.
-DOUBT = 1e-4
+REDUNDANCY_ERROR_TO_WARN_OF = 1e-4
 
 #: The same where triangles or samples stand for a surface, and overlaps are estimates.
 MESHED = 0.01
@@ -134,7 +134,7 @@ def redundancy(
     """
     measure, t = _checked(points, weights, log_weights, space, (angle, time, resolution), rtol)
     own, sums = measure.weights, _potential(measure, t, rtol)
-    mean, most = float(own @ np.maximum(sums, own)), max(DOUBT, rtol)
+    mean, most = float(own @ np.maximum(sums, own)), max(REDUNDANCY_ERROR_TO_WARN_OF, rtol)
     bad = _doubt(own, sums, rtol * mean) > most
     better = _by_rows(measure, t, rtol, bad) if bad.any() else None
     accuracies = np.full(measure.n, rtol)
@@ -148,9 +148,10 @@ def redundancy(
         row = int(np.argmax(np.where(bad, np.maximum(doubt, meshing), 0.0)))
         meshed, doubt = bool(meshing[row] > doubt[row]), np.maximum(doubt, meshing)
         warn(
-            f"the redundancy of {int(bad.sum())} of {measure.n} points may be off by more than {DOUBT:g}, that of row "
-            f"{row} by {min(float(doubt[row]), 1.0):.0e}: their weights, {own[row]:.0e} there, are too small beside "
-            f"the accuracy {max(accuracies[row], short[row]):.0e} of the sum"
+            f"the redundancy of {int(bad.sum())} of {measure.n} points may be off by more than "
+            f"{REDUNDANCY_ERROR_TO_WARN_OF:g}, that of row {row} by {min(float(doubt[row]), 1.0):.0e}: "
+            f"their weights, {own[row]:.0e} there, are too small beside the accuracy "
+            f"{max(accuracies[row], short[row]):.0e} of the sum"
             + (" on these nodes; leave such points out" if meshed else "; give a smaller `rtol`, or leave them out"),
             PrecisionWarning,
         )

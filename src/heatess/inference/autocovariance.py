@@ -18,13 +18,13 @@ from ..measures.measure import Measure
 FIRST_LAGS, MOST_LAGS = 8, 256
 
 #: Pairs of draws held at once.
-BLOCK = 2**16
+PAIRS_OF_DRAWS_AT_ONCE = 2**16
 
 #: Seconds on two cores of one overlap at one lag.
-SECONDS = 2e-8
+SECONDS_PER_OVERLAP = 2e-8
 
 #: Accuracy of sums where it costs little, and number of draws up to which it does.
-SHARP, LESS_SHARP, FEW = 1e-11, 1e-9, 20_000
+SHARP, LESS_SHARP, DRAWS_THAT_COST_LITTLE = 1e-11, 1e-9, 20_000
 
 
 class Autocovariances:
@@ -96,7 +96,7 @@ class Autocovariances:
     def _products(self, lags: IntArray, running: IntArray) -> FloatArray:
         """sum_i s_t(x_i, x_{i+k}), the mean over chains, shape (lags, running)."""
         total = np.zeros((len(lags), len(running)))
-        size = max(1, BLOCK // self._chains.size)
+        size = max(1, PAIRS_OF_DRAWS_AT_ONCE // self._chains.size)
         for part in slices(len(lags), size):
             left = [self._chains[:, :-lag].ravel() for lag in lags[part]]
             right = [self._chains[:, lag:].ravel() for lag in lags[part]]
@@ -138,7 +138,7 @@ class Autocovariances:
 
     def _refuse_cost(self, spent: float, lags: int) -> None:
         plan.afford(
-            SECONDS * spent,
+            SECONDS_PER_OVERLAP * spent,
             lambda wait: (
                 f"autocorrelations of {self._chains.size:,} draws have not vanished after {lags:,} lags, and to go on "
                 f"would take {wait}; draws next to each other are then almost the same, so give every tenth of them, "
@@ -160,4 +160,4 @@ def equally_weighted(measure: Measure, rows: IntArray) -> Measure:
 def _sharp(measure: Measure, rtol: float) -> float:
     """More digits than asked for, where they cost little: at coarse scales 1 - 1 / gESS is a small difference."""
     exact = measure.space.transform is not None or measure.space.zonal is not None
-    return min(rtol, SHARP if exact and measure.n <= FEW else LESS_SHARP)
+    return min(rtol, SHARP if exact and measure.n <= DRAWS_THAT_COST_LITTLE else LESS_SHARP)

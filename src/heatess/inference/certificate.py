@@ -27,13 +27,13 @@ from ..spaces.base import Space
 from .mmd import apart, differences, log_mmd2_of
 
 #: What lines in place of curves may add to the logarithm of the ratio, about, and most and fewest times of the grid.
-SLACK, MOST_TIMES, FEW_TIMES = 0.02, 1500, 6
+SLACK_OF_LOG_RATIO, MOST_TIMES, FEW_TIMES = 0.02, 1500, 6
 
 #: Seconds for all times where every scale costs as much as every other.
-SECONDS = 5.0
+SECONDS_FOR_ALL_TIMES = 5.0
 
 #: The same for the curves where the bound is for one scale alone, and how far they reach in units of its time.
-CURVE, REACH = 12, 400.0
+CURVE, REACH_IN_TIMES = 12, 400.0
 
 #: Atoms up to which more digits than asked for cost little.
 FEW_ATOMS = 20_000
@@ -72,9 +72,9 @@ def _grid(measure: Measure, time: float) -> FloatArray:
     """
     space = measure.space
     last = max(2 * space.diameter**2, 4 * time)
-    count = float(np.clip(math.log(last / time) * math.sqrt(space.dim / (4 * SLACK)), 16, MOST_TIMES))
+    count = float(np.clip(math.log(last / time) * math.sqrt(space.dim / (4 * SLACK_OF_LOG_RATIO)), 16, MOST_TIMES))
     if space.pair_kernel is not None and not _scales_are_free(space):
-        count = min(count, max(SECONDS / space.pair_kernel.seconds(float(measure.n) ** 2, 1), FEW_TIMES))
+        count = min(count, max(SECONDS_FOR_ALL_TIMES / space.pair_kernel.seconds(float(measure.n) ** 2, 1), FEW_TIMES))
     return np.geomspace(time, last, int(count))
 
 
@@ -160,7 +160,7 @@ def _crossings(lines: list[tuple[float, float, float]], start: float, end: float
 
 def _at_one_scale(one: Measure, other: Measure, time: float, rtol: float, square: float | None) -> Certificate:
     """The certificate in units of the overlap: MMD^2 / k_2t(x, x), whose norm squared is 1 / gESS."""
-    times = time * np.geomspace(1.0, REACH, CURVE)
+    times = time * np.geomspace(1.0, REACH_IN_TIMES, CURVE)
     curves = [_sums(measure, times, rtol) for measure in (one, other)]
     sharp = rtol if one.n > FEW_ATOMS else min(rtol, 1e-9)
     first = [_sums(measure, times[:1], sharp) for measure in (one, other)]

@@ -18,20 +18,20 @@ from ..profiles.default_scales import scales_for
 from ..spaces.base import Space
 from .autocovariance import Autocovariances, equally_weighted
 from .contrasts import Groups, permuted_forms, share_beyond, standardised
-from .draws import LEAST, arranged, step_of
+from .draws import FEWEST_DRAWS_OF_CHAIN, arranged, step_of
 
 if TYPE_CHECKING:
     pass
 
 #: R-hat above which, and effective draws below which, there is a warning.
-MOST_RHAT, FEWEST = 1.01, 50
+MOST_RHAT, FEWEST_EFFECTIVE_DRAWS = 1.01, 50
 
 #: Draws of all chains, and scales, at which each chain is compared with the others; permutations, and the p-value up to
 #: which it is unlike them.
 MOST_DRAWS, MOST_SCALES, PERMUTATIONS, UNLIKE = 1200, 6, 299, 0.01
 
 #: Uncertainty of the number of draws from which there is a warning, and from which there is no number.
-DOUBT, TOO_VAGUE = 1e-3, 0.1
+DRAWS_ERROR_TO_WARN_OF, TOO_VAGUE = 1e-3, 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -213,7 +213,7 @@ def _suspects(
     count = len(places)
     step = max(step_of(within), math.ceil(places.size / MOST_DRAWS))
     kept = places[:, ::step]
-    if count == 1 or kept.shape[1] < LEAST:
+    if count == 1 or kept.shape[1] < FEWEST_DRAWS_OF_CHAIN:
         return ()
     groups = Groups.of([equally_weighted(measure, rows) for rows in kept])
     order = np.argsort(times)
@@ -232,9 +232,10 @@ def _warn_of_mixing(found: ChainEss) -> None:
     if found.rhat[row] > MOST_RHAT:
         where = found.scale_in_words(row)
         reasons.append(f"R-hat is {found.rhat[row]:.3g} at {where}, above {MOST_RHAT:g}")
-    if found.worst < FEWEST:
+    if found.worst < FEWEST_EFFECTIVE_DRAWS:
         reasons.append(
-            f"they are worth {found.worst:.3g} independent draws, and below {FEWEST} that is itself uncertain"
+            f"they are worth {found.worst:.3g} independent draws, and below {FEWEST_EFFECTIVE_DRAWS} that is "
+            "itself uncertain"
         )
     if found.suspects:
         names = " and ".join(map(str, found.suspects))
@@ -288,7 +289,7 @@ def _refuse_still(found: Autocovariances) -> None:
 
 
 def _warn_of_doubt(space: Space, times: FloatArray, doubt: FloatArray) -> None:
-    bad = doubt > DOUBT
+    bad = doubt > DRAWS_ERROR_TO_WARN_OF
     if bad.any():
         worst = int(np.argmax(np.where(bad, doubt, 0.0)))
         warn(

@@ -18,7 +18,7 @@ POINTS = 2**14
 SINGLE, BANDS = 16, 6
 
 #: p-values above this count as this: one that is nearly one would hide all the others. Those below underflow.
-LARGEST, LEAST = 0.9, 1e-300
+LARGEST_PVALUE, LEAST_PVALUE = 0.9, 1e-300
 
 #: Where fewer points than this lie beyond, the combination's own tail, which is right for small p-values, takes over.
 FEW_BEYOND = 64
@@ -32,7 +32,7 @@ TIE = 1e-9
 
 def cauchy(pvalues: FloatArray) -> FloatArray:
     """The mean of cot(pi p) over the last axis: large where some p-value is small."""
-    return np.asarray((1 / np.tan(np.pi * np.clip(pvalues, LEAST, LARGEST))).mean(axis=-1))
+    return np.asarray((1 / np.tan(np.pi * np.clip(pvalues, LEAST_PVALUE, LARGEST_PVALUE))).mean(axis=-1))
 
 
 class LimitLaw:
@@ -73,7 +73,7 @@ class LimitLaw:
         if beyond >= FEW_BEYOND:
             return (beyond + 0.5) / (len(sums) + 1)
         ratio = (FEW_BEYOND + 0.5) / (len(sums) + 1) / _cauchy_tail(float(sums[-FEW_BEYOND]))
-        return min(1.0, max(ratio * _cauchy_tail(observed), LEAST))
+        return min(1.0, max(ratio * _cauchy_tail(observed), LEAST_PVALUE))
 
 
 def _cauchy_tail(value: float) -> float:

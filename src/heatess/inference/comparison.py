@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,13 +20,11 @@ from ..profiles.default_scales import common_scales
 from ..profiles.heat_profile import HeatProfile
 from ..spaces.base import Space
 from .mmd import measures_of, mmd2_of
+from .policy import SIGNIFICANT
 from .two_sample import TwoSampleTest, tested
 
-if TYPE_CHECKING:
-    pass
-
-#: The p-value up to which the verdict is that two samples differ.
-SIGNIFICANT = 0.05
+#: Points of two samples together up to which they are resampled 500 times, and 99 times, without being asked.
+MOST_POINTS_FOR_500_DRAWS, MOST_POINTS_FOR_99_DRAWS = 200_000, 2_000_000
 
 #: What two measures may have apart and are called the same.
 SAME = 1e-9
@@ -216,6 +214,15 @@ def compare(
         apart = mmd2_of(one, other, at, rtol) if one.space.compact else np.full(len(at), np.nan)
     shared = 1 - apart / (2 + first.mmd2 + second.mmd2) if one.space.compact else _shared(one, other, first, second)
     return Comparison((first, second), apart, shared, test, called, reason)
+
+
+def affordable_draws(points: int) -> int:
+    """Resamplings of two samples of so many *points* together that nobody asked for; 0 where they take too long.
+
+    >>> [affordable_draws(points) for points in (1000, 1_000_000, 10_000_000)]
+    [500, 99, 0]
+    """
+    return 500 if points <= MOST_POINTS_FOR_500_DRAWS else 99 if points <= MOST_POINTS_FOR_99_DRAWS else 0
 
 
 def _shared(one: Measure, other: Measure, first: HeatProfile, second: HeatProfile) -> FloatArray:

@@ -15,7 +15,7 @@ from .families import LevelFamily
 from .forms import forms
 
 #: Relative spread of roots that is rounding, and differences of standardised numbers that are.
-ROUNDING = 1e-5
+SPREAD_OF_ROUNDING = 1e-5
 
 
 class ByDraws(OverScales):
@@ -102,7 +102,7 @@ def standardised(found: FloatArray) -> FloatArray:
     peak = found.max(axis=0)
     roots = np.sqrt(np.maximum(found, 0.0) / np.where(peak > 0, peak, 1.0))
     spread = roots.std(axis=0)
-    same = spread <= ROUNDING * roots.mean(axis=0)
+    same = spread <= SPREAD_OF_ROUNDING * roots.mean(axis=0)
     return np.asarray(np.where(same, 0.0, (roots - roots.mean(axis=0)) / np.where(same, 1.0, spread)))
 
 
@@ -112,4 +112,4 @@ def share_beyond(statistics: FloatArray) -> FloatArray:
     >>> share_beyond(np.array([[2.0, 0.0], [1.0, 1.0], [3.0, 0.0], [0.0, 2.0]]))
     array([0.5, 1. ])
     """
-    return np.asarray((statistics >= statistics[0] - ROUNDING).mean(axis=0))
+    return np.asarray((statistics >= statistics[0] - SPREAD_OF_ROUNDING).mean(axis=0))

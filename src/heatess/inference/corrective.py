@@ -23,7 +23,7 @@ EXCHANGED = 0.1
 RIDGE = 4e-14
 
 #: Atoms from which on several threads solve for their weights.
-MANY = 3000
+POINTS_WORTH_THREADS = 3000
 
 
 class Candidates(NamedTuple):
@@ -80,7 +80,9 @@ def choose(candidates: Candidates, size: int) -> Chosen:
     import scipy.linalg  # noqa: F401  brings a BLAS of its own, which is to be limited too
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, user_api="blas") if size < MANY else nullcontext():  # else they wait for each other
+    with (
+        threadpool_limits(1, user_api="blas") if size < POINTS_WORTH_THREADS else nullcontext()
+    ):  # else they wait for each other
         return _choose(candidates, size)
 
 

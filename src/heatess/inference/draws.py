@@ -15,7 +15,7 @@ from ..measures.measure import Measure
 from ..spaces.base import Space, check_space
 
 #: Fewest draws of a chain, and the share of draws that may be left out for chains of one length.
-LEAST, SPARED = 8, 0.1
+FEWEST_DRAWS_OF_CHAIN, SPARED = 8, 0.1
 
 #: Chains are thinned to one draw in so many autocorrelation times, at which a test at 5 % rejects in at most 5 %. Those
 #: that nearly are independent draws, with shorter times than this, so that neighbours are correlated by less than that.
@@ -23,11 +23,11 @@ APART, SHORT, LEFT = 3.0, 2.0, 0.02
 
 #: Steps from row to row that are taken, the least number of rows, and standard errors by which steps must be shorter
 #: than at random. A row that many rows on is compared with the next one, which must be nearer than this share.
-STEPS, FEWEST, CERTAIN = 10_000, 30, 6.0
+MOST_STEPS, FEWEST_STEPS, CERTAIN = 10_000, 30, 6.0
 ON, NEARER = 10, 0.75
 
 #: Rows further on that are looked at, and steps to each of them.
-LAGS, FEW = 257, 1000
+LAGS, ROWS_FURTHER_ON = 257, 1000
 
 
 def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tuple[Measure, IntArray]:
@@ -58,10 +58,10 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
             "draws, as in emcee, exchange the first two: `points.swapaxes(0, 1)`; if there are more chains than draws, "
             f"give them as rows with `chains={stacked}`"
         )
-    if places.shape[1] < LEAST:
+    if places.shape[1] < FEWEST_DRAWS_OF_CHAIN:
         raise InputError(
-            f"a chain needs at least {LEAST} draws for its autocorrelation, but there are {places.shape[1]} in each; "
-            "give longer chains"
+            f"a chain needs at least {FEWEST_DRAWS_OF_CHAIN} draws for its autocorrelation, but there are "
+            f"{places.shape[1]} in each; give longer chains"
         )
     return measure, places
 
@@ -182,7 +182,7 @@ def order_of_rows(measure: Measure) -> Order:
     Order(share=0, lag=1, runs_on=True)
     """
     n, space, points = measure.n, measure.space, measure.points
-    if n < FEWEST or space.modes is not None:
+    if n < FEWEST_STEPS or space.modes is not None:
         return Order(1.0)
     rng = np.random.default_rng(0)
 
@@ -192,11 +192,11 @@ def order_of_rows(measure: Measure) -> Order:
         certain = chance.mean() - steps.mean() > CERTAIN * chance.std() / math.sqrt(len(rows))
         return float(steps.mean() / chance.mean()) if certain else 1.0, steps
 
-    others = rng.integers(0, n, (2, min(n, STEPS)))
+    others = rng.integers(0, n, (2, min(n, MOST_STEPS)))
     others = others[:, others[0] != others[1]]
     chance = space.distance(points[others[0]], points[others[1]])
-    share, steps = near(1, STEPS)
+    share, steps = near(1, MOST_STEPS)
     if share < 1:
-        return Order(share, 1, float(np.median(steps)) < NEARER * float(np.median(near(ON, STEPS)[1])))
-    found, lag = min((near(lag, FEW)[0], lag) for lag in range(2, min(LAGS, n // 4)))
+        return Order(share, 1, float(np.median(steps)) < NEARER * float(np.median(near(ON, MOST_STEPS)[1])))
+    found, lag = min((near(lag, ROWS_FURTHER_ON)[0], lag) for lag in range(2, min(LAGS, n // 4)))
     return Order(found, lag)

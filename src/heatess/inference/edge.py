@@ -20,7 +20,7 @@ from ..profiles.default_scales import spread
 from .pareto import LEAST_TAIL, tail_size
 
 #: Atoms whose depth is worked out, at most, and atoms from which it is.
-MOST, FIELD = 20_000, 256
+MOST_POINTS_WITH_DEPTH, FIELD = 20_000, 256
 
 #: Share of the atoms, the outermost, whose depths say how draws become rare.
 OUTER = 1 / 3
@@ -36,11 +36,11 @@ ONE_PART = 0.9
 RATES = np.linspace(0.05, 2.0, 40)
 
 #: Dimensions of a cloud at most: real clouds fill fewer than their space has.
-MOST_DIMENSIONS = 10
+MOST_DIMENSIONS_OF_CLOUD = 10
 
 #: Places of a compact space that are looked at for room beyond the edge, and how much deeper one must be than all
 #: atoms, in units of 1 / b.
-PLACES, ROOM = 200, 0.5
+PLACES, ROOM_AT_EDGE = 200, 0.5
 
 #: Coordinates of pairs that are held at once, and that are looked at in all.
 HELD, ALL = 2**22, 2**28
@@ -68,7 +68,7 @@ def edge_index(measure: Measure) -> float:
     0.3
     """
     space = measure.space
-    stride = -(-measure.n // min(MOST, max(ALL // (FIELD * measure.points[0].size), FIELD)))
+    stride = -(-measure.n // min(MOST_POINTS_WITH_DEPTH, max(ALL // (FIELD * measure.points[0].size), FIELD)))
     points, weights = measure.points[::stride], measure.weights[::stride]
     n = len(points)
     size = tail_size(n)
@@ -82,11 +82,11 @@ def edge_index(measure: Measure) -> float:
     excess = float(np.mean(outer - outer[-1]))
     if not excess > 0 or not _like(outer, closer[rows]) > ONE_PART:
         return math.nan
-    if not _has_room(even, float(outer[0]) + ROOM * excess):
+    if not _has_room(even, float(outer[0]) + ROOM_AT_EDGE * excess):
         return math.nan
     depth, own = depths[order[:size]] / excess, weights[order[:size]] / weights.mean()
     found = max(_line(depth, own), _growth(depth, own))
-    ratio = _mean_excess(min(max(space.dim, 1), MOST_DIMENSIONS) / 2)
+    ratio = _mean_excess(min(max(space.dim, 1), MOST_DIMENSIONS_OF_CLOUD) / 2)
     return found / ratio * (1 + math.sqrt(3 / n)) if found > 0 else math.nan
 
 
@@ -146,7 +146,7 @@ def _growth(depth: FloatArray, weights: FloatArray) -> float:
     return float(RATES[best]) if growth >= GROWTH else 0.0
 
 
-@lru_cache(maxsize=2 * MOST_DIMENSIONS)
+@lru_cache(maxsize=2 * MOST_DIMENSIONS_OF_CLOUD)
 def _mean_excess(shape: float) -> float:
     """Mean of z - q over the outer third of a gamma law, q its lower end: the depth of a normal cloud; 1 for shape 1.
 

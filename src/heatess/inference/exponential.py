@@ -12,15 +12,15 @@ from ..base.arrays import FloatArray
 from ..transforms.harmonics import Harmonics, circular, multiplicity, spherical
 
 #: Newton steps for one degree at most, halvings of one of them, and steps without gain after which they end.
-STEPS, HALVINGS, MOST_IDLE = 120, 40, 4
+NEWTON_STEPS, HALVINGS, MOST_IDLE = 120, 40, 4
 #: Half of Newton's decrement is how far the divergence is from its limit. Steps end when it, or the residual, is tiny.
 DECREMENT, RESIDUAL = 1e-16, 3e-15
 #: What the residual may be, on a finer grid as well, for a law to be taken.
 MATCHED = 1e-8
 #: A step that gains no more than this part of the objective gains rounding errors; and one that hardly gains.
-ROUNDING, IDLE = 1e-15, 1e-13
+GAIN_OF_ROUNDING, IDLE = 1e-15, 1e-13
 #: Weight of a node that covariances can do without; and what is added to their eigenvalues, beside the largest.
-NEGLIGIBLE, DAMPING = 1e-18, 1e-16
+NEGLIGIBLE_NODE_WEIGHT, DAMPING = 1e-18, 1e-16
 
 
 class Grid(NamedTuple):
@@ -75,7 +75,7 @@ def fit(
     theta = np.concatenate([start, np.zeros(len(moments) - len(start))])
     psi, law = _law(functions, weights, theta)
     residual, decrement, idle = functions @ law - moments, math.inf, 0
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         step = _newton_step(functions, law, residual)
         decrement = -float(step @ residual)
         if not decrement > enough or np.max(np.abs(residual)) <= RESIDUAL:
@@ -85,7 +85,7 @@ def fit(
             trial = theta + step / 2**halving
             psi_there, law_there = _law(functions, weights, trial)
             objective = psi_there - float(trial @ moments)
-            if objective <= best - 1e-4 * decrement / 2**halving + ROUNDING * (1 + abs(psi_there)):
+            if objective <= best - 1e-4 * decrement / 2**halving + GAIN_OF_ROUNDING * (1 + abs(psi_there)):
                 break
         else:
             break
@@ -110,7 +110,7 @@ def _law(functions: FloatArray, weights: FloatArray, theta: FloatArray) -> tuple
 
 def _newton_step(functions: FloatArray, law: FloatArray, residual: FloatArray) -> FloatArray:
     """- H^-1 residual, with H the covariance of the functions, and a little added where they are nearly dependent."""
-    kept = law > NEGLIGIBLE
+    kept = law > NEGLIGIBLE_NODE_WEIGHT
     centred = functions[:, kept] - (functions @ law)[:, None]
     centred *= np.sqrt(law[kept])
     values, vectors = np.linalg.eigh(centred @ centred.T)

@@ -29,11 +29,11 @@ from .uniformity_statistics import Psi, Sobolev
 #: Single degrees that are tested besides the scales.
 LOW_DEGREES = 4
 
-#: Terms of a limit law with a share of the largest below exp(-NEGLIGIBLE) are left out.
-NEGLIGIBLE = 45.0
+#: Terms of a limit law with a share of the largest below exp(-NEGLIGIBLE_LOG_SHARE) are left out.
+NEGLIGIBLE_LOG_SHARE = 45.0
 
 #: Most distinct levels of a limit law, and of one factor of a space.
-MOST_LEVELS, MOST_SERIES = 200_000, 2**15
+MOST_LEVELS_OF_LIMIT, MOST_SERIES = 200_000, 2**15
 
 #: Levels that a statistic may need where the transform is fast: on circles.
 FAST_LEVELS = 2**13
@@ -42,7 +42,7 @@ FAST_LEVELS = 2**13
 PAIR_ATOMS, KEPT_LEVELS = 4000, 1024
 
 #: Accuracy of signed sums at all scales.
-RTOL = 1e-8
+RTOL_OF_SIGNED_SUMS = 1e-8
 
 #: Seconds on two cores of one zonal function of one pair.
 _ZONAL = 5e-9
@@ -131,12 +131,14 @@ class LevelFamily(Family):
 
     def seconds(self, measure: Measure) -> float:
         """As the plan says."""
-        return columns.level_seconds(self._question(measure, RTOL))
+        return columns.level_seconds(self._question(measure, RTOL_OF_SIGNED_SUMS))
 
     def signed(self, measure: Measure, draw: Draw, count: int) -> FloatArray:
         """By whatever engine is cheapest, with the same kernels for all v."""
         exact = self._exact and measure.n <= PAIR_ATOMS
-        question = LevelFormsQuestion(measure, np.zeros(1), RTOL, columns=count, kernels=self._kernels(), exact=exact)
+        question = LevelFormsQuestion(
+            measure, np.zeros(1), RTOL_OF_SIGNED_SUMS, columns=count, kernels=self._kernels(), exact=exact
+        )
         return columns.level_forms(question, draw, partial(too_long, measure, count - 1))
 
     def _kernels(self) -> ZonalKernels:
@@ -233,9 +235,9 @@ class HeatFamily(Family):
         """v' (K_t - 1) v, by whatever engine is cheapest."""
         order = np.argsort(self._times)
         times = self._times[order]
-        question = FormsQuestion(measure, times, RTOL, columns=count)
+        question = FormsQuestion(measure, times, RTOL_OF_SIGNED_SUMS, columns=count)
         found = columns.forms(question, draw, Progress(False), partial(too_long, measure, count - 1))
-        found *= np.exp(log_excess(measure, times, RTOL))
+        found *= np.exp(log_excess(measure, times, RTOL_OF_SIGNED_SUMS))
         return np.asarray(found[:, np.argsort(order)])
 
 
@@ -267,16 +269,16 @@ def space_levels(space: Space, time: float) -> tuple[FloatArray, FloatArray] | N
     eigenvalues, logs = np.zeros(1), np.zeros(1)
     for series, scale in space.factor_series:
         count = level_count(series, time / scale**2, 1.0, 1e-14, MOST_SERIES)
-        if count is None or count * len(logs) > 10 * MOST_LEVELS:
+        if count is None or count * len(logs) > 10 * MOST_LEVELS_OF_LIMIT:
             return None
         own, multiplicities = series.levels(count)
         present = np.isfinite(multiplicities)
         sums = np.add.outer(eigenvalues, own[present] / scale**2).ravel()
         both = np.add.outer(logs, multiplicities[present]).ravel()
         terms = both - 2 * time * sums
-        kept = (terms > terms.max() - NEGLIGIBLE) | (sums <= np.partition(sums, min(1, len(sums) - 1))[1])
+        kept = (terms > terms.max() - NEGLIGIBLE_LOG_SHARE) | (sums <= np.partition(sums, min(1, len(sums) - 1))[1])
         eigenvalues, logs = _merged(sums[kept], both[kept])
-    if len(logs) > MOST_LEVELS:
+    if len(logs) > MOST_LEVELS_OF_LIMIT:
         return None
     return eigenvalues[1:], logs[1:]
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Law = Callable[[int, np.random.Generator], Any]
 
 #: Draws of the distribution that stand for it, as a multiple of the sample, and at least.
-TIMES, LEAST = 4, 1000
+DRAWS_PER_POINT, FEWEST_DRAWS_OF_REFERENCE = 4, 1000
 
 #: Distributions that have a name.
 NAMES = ("uniform", "von_mises_fisher")
@@ -188,7 +188,7 @@ def _tested(
     bar: Progress,
 ) -> GoodnessOfFit:
     own_law = _named(law, sample.space) if fitting is None else fitting(sample.points)
-    size = max(TIMES * sample.n, LEAST)
+    size = max(DRAWS_PER_POINT * sample.n, FEWEST_DRAWS_OF_REFERENCE)
     standing = _drawn(own_law, size, rng, sample.space)
     at = scales_of_places(_equal(standing[: sample.n], sample.space), given)
     refuse_one_footprint(sample, at.times)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Finest grids: their degree on circles and spheres.
 MOST_DEGREE = {1: 2**18, 2: 2**11}
 #: Accuracy of the divergence of the smoothed cloud, for which grids are refined; and where it is nothing but rounding.
-ACCURACY, NOTHING = 1e-9, 1e-12
+ACCURACY, ROUNDING_OF_DIVERGENCE = 1e-9, 1e-12
 #: Largest max_degree: coefficients of higher harmonics are not determined in double precision.
 MOST_MAX_DEGREE = 16
 #: How often a grid may be refined for the laws, and functions times nodes of the largest.
@@ -195,8 +195,8 @@ def maximum_entropy(
     total = _divergence(measure, harmonics, t)
     fits = _smoothed_fits(cloud, t)
     kl = np.maximum.accumulate([max(fit.divergence, 0.0) for fit in fits])
-    shares = np.diff(kl, prepend=0.0) / total if total > NOTHING else np.full(degrees, math.nan)
-    beyond = max(1 - float(kl[-1]) / total, 0.0) if total > NOTHING else math.nan
+    shares = np.diff(kl, prepend=0.0) / total if total > ROUNDING_OF_DIVERGENCE else np.full(degrees, math.nan)
+    beyond = max(1 - float(kl[-1]) / total, 0.0) if total > ROUNDING_OF_DIVERGENCE else math.nan
     bic = _bic(cloud)
     order = None if np.isnan(bic).all() else int(np.nanargmin(np.concatenate([[0.0], bic])))
     facts = (total, beyond, order, t, measure.ess, measure.n, measure.space)

@@ -20,18 +20,18 @@ STEPS = (0.2, 0.1, 0.05, 0.025, 0.0125)
 AGREED = 1e-9
 
 #: Parts of the integrand below this share of its peak are left out.
-NOTHING = 1e-18
+SHARE_LEFT_OUT = 1e-18
 
 #: Paths bend by these shares of what the third derivative asks for; the first along which the integrand stays below
-#: LARGEST times its peak at the points TRIED is taken.
-BENDS, LARGEST = (1.0, 0.25, 1 / 16, 1 / 64, 1 / 512, 0.0), 4.0
+#: PEAKS_TAKEN times its peak at the points TRIED is taken.
+BENDS, PEAKS_TAKEN = (1.0, 0.25, 1 / 16, 1 / 64, 1 / 512, 0.0), 4.0
 TRIED = (np.arange(0.0, 8.0, 0.25), *np.split(8.0 * 1.1 ** np.arange(91), 13))
 
 #: Logarithms worked out at once.
-BLOCK = 2**16
+LOGARITHMS_AT_ONCE = 2**16
 
 #: Where |2 c s| is below this on the whole contour, log(1 - 2 c s) is a power series, summed for many terms at once.
-SMALL, POWERS = 0.05, 16
+SMALL_ARGUMENT, POWERS = 0.05, 16
 
 
 class Tail(NamedTuple):
@@ -182,7 +182,7 @@ class ChiSquareMixture:
 
     def _split(self, reach: float) -> int:
         """How many terms, the largest first, are not small where |s| is at most *reach*."""
-        return int(np.searchsorted(-self._c, -SMALL / (2 * reach), side="left"))
+        return int(np.searchsorted(-self._c, -SMALL_ARGUMENT / (2 * reach), side="left"))
 
     def _derivatives(self, s: float) -> tuple[float, float, float]:
         """K' less the mean, K'' and K''' at a real s."""
@@ -205,7 +205,7 @@ class ChiSquareMixture:
         """K(s) less s times the mean."""
         cut = self._split(float(np.abs(s).max()))
         total = np.zeros(len(s), dtype=np.complex128)
-        for part in slices(cut, max(1, BLOCK // len(s))):
+        for part in slices(cut, max(1, LOGARITHMS_AT_ONCE // len(s))):
             total -= 0.5 * np.exp(self._log_n[part]) @ _log_less_linear(2 * np.multiply.outer(self._c[part], s))
         if cut < len(self._c):
             factors = np.exp(self._powers[1:, cut]) * 2.0 ** np.arange(1, POWERS) / np.arange(2, POWERS + 1)
@@ -240,12 +240,12 @@ class _Path(NamedTuple):
             bent = path._replace(bend=bend * share)
             for part in TRIED:
                 sizes = np.abs(bent._integrand(part))
-                small = sizes < NOTHING
+                small = sizes < SHARE_LEFT_OUT
                 last = int(np.argmax(small)) if small.any() else len(sizes) - 1
                 path = bent._replace(end=float(part[last]))
-                if small.any() or sizes.max() > LARGEST:
+                if small.any() or sizes.max() > PEAKS_TAKEN:
                     break
-            if small.any() and sizes[:last].max(initial=0.0) <= LARGEST:
+            if small.any() and sizes[:last].max(initial=0.0) <= PEAKS_TAKEN:
                 return path
         return path
 
@@ -266,7 +266,7 @@ class _Path(NamedTuple):
 
 def _log_less_linear(z: Any) -> Any:
     """log(1 - z) + z of complex z with all digits where z is small."""
-    small = np.abs(z) < SMALL
+    small = np.abs(z) < SMALL_ARGUMENT
     found = np.log(np.where(small, 0.5, 1 - z)) + z
     if small.any():
         few = z[small]

@@ -14,7 +14,7 @@ from ..spaces.base import Space
 from ..spaces.capabilities import Embedding
 
 #: Vertices at most; where neighbours are found among all pairs; and neighbours of each.
-MOST, MOST_BY_PAIRS, NEIGHBOURS = 2**13, 2**11, 8
+MOST_VERTICES, MOST_BY_PAIRS, NEIGHBOURS = 2**13, 2**11, 8
 
 
 class Ground(NamedTuple):
@@ -34,7 +34,7 @@ def ground_of(atoms: Measure) -> Ground:
         edges = space.modes.node_edges
         nodes = space.check(np.arange(space.modes.node_count))
         return Ground(nodes, len(nodes), edges, np.full(len(edges), -1), space.modes.nearest_nodes(atoms.points))
-    chosen = _chosen(atoms, MOST if space.embedding is not None else MOST_BY_PAIRS)
+    chosen = _chosen(atoms, MOST_VERTICES if space.embedding is not None else MOST_BY_PAIRS)
     points = atoms.points[chosen]
     edges = _edges(space, points)
     middle = space.midpoints(points[edges[:, 0]], points[edges[:, 1]])

@@ -33,7 +33,7 @@ DIMENSIONS, MARGINS = (1.65, 1.9), (2.4, -0.1)
 LEAST_SHARE, LEAST_DRAWS, LEAST_RATIO = 0.012, 3.999, 1.1
 
 #: Accuracy of densities: much better than their standard errors.
-RTOL = 1e-5
+RTOL_OF_DENSITIES = 1e-5
 
 
 class Split(NamedTuple):
@@ -79,13 +79,13 @@ class Landscape:
         space = self.atoms.space
         if space.modes is not None:
             return np.zeros(len(self.times))
-        return space.log_diagonal(self.times, RTOL) if space.compact else -space.dim / 2 * np.log(self.times)
+        return space.log_diagonal(self.times, RTOL_OF_DENSITIES) if space.compact else -space.dim / 2 * np.log(self.times)
 
     def _counts_at(self, place: int) -> FloatArray:
         """log of the draws within the footprint of each atom at a time."""
         while len(self._log_counts) <= place:
             time = float(self.times[len(self._log_counts)])
-            found = columns.potential(self.atoms, time, RTOL, self.atoms.points, Progress(False))
+            found = columns.potential(self.atoms, time, RTOL_OF_DENSITIES, self.atoms.points, Progress(False))
             known = np.maximum(found, self.atoms.weights) * self.draws
             self._log_counts.append(np.log(np.maximum(known, 1e-300)))
         return self._log_counts[place]
@@ -132,7 +132,7 @@ class Landscape:
             if space.modes is not None:
                 found = density(part, space.modes, 2 * float(time), self.ground.places)
             else:
-                found = columns.potential(part, float(time), RTOL, self.ground.places, Progress(False))
+                found = columns.potential(part, float(time), RTOL_OF_DENSITIES, self.ground.places, Progress(False))
             total += weights.sum() * math.exp(self._log_diagonals[place] - most) * np.maximum(found, 0.0)
         return total
 
@@ -152,7 +152,7 @@ class Landscape:
                     one = [Measure.trusted(space, target[None], np.ones(1)) for target in targets]
                     overlaps = np.array([density(each, known, 2 * time, points[own]) for each in one])
                 else:
-                    overlaps = overlaps_between(known, targets, points[own], time, RTOL)
+                    overlaps = overlaps_between(known, targets, points[own], time, RTOL_OF_DENSITIES)
                 rows[:, own] += share * math.exp(self._log_diagonals[place] - most) * overlaps
             rows -= (rows @ self.atoms.weights)[:, None]
             found[start : start + block] = np.square(rows) @ self.squares

@@ -22,7 +22,7 @@ from .weights import WeightsAre
 
 #: Steps from row to row, as a share of the distance of rows at random, below which rows of a file are in an order: that
 #: of a chain with an autocorrelation of 0.75, whose time is 7 draws; and below which there is a warning.
-NEAR, NEARER = 0.5, 0.9
+SHORT_OF_DRAWS_AT_RANDOM, NEARER = 0.5, 0.9
 
 #: Effective number of atoms that carry the variance of importance weights, (sum w^2)^2 / sum w^4: below the first there
 #: is no p-value and no band, below the second a warning. It stays small, whatever n is, from a tail index of 1/2 on.
@@ -36,6 +36,13 @@ MOST_EDGE, HIGH_EDGE = 0.55, 0.45
 
 #: ESS of fixed weights below which bands are withheld, and below which there is a warning. Tests are exact for them.
 LEAST_ESS, LOW_ESS = 10.0, 25.0
+
+#: Share of the points that may be copies of others: above the first a report mentions it, above the second bands are
+#: warned of.
+COPIES_TO_MENTION, COPIES_TO_WARN_OF = 0.01, 0.05
+
+#: The p-value up to which two samples differ, or points are not uniform.
+SIGNIFICANT = 0.05
 
 #: What helps where the weights do not.
 _REMEDY = (
@@ -118,7 +125,7 @@ def _refuse_order(measure: Measure, source: str, what: str) -> None:
     like, unlike = "a trajectory, a Markov chain", "`kind='draws'` if they are independent draws that were sorted"
     if lag > 1:
         like = f"{lag} Markov chains whose draws stand in turn (a column chain tells which is of which)"
-    if share < NEAR and (runs_on or lag > 1):
+    if share < SHORT_OF_DRAWS_AT_RANDOM and (runs_on or lag > 1):
         raise KindError(
             f"{source}: its rows are in an order: {order}, as in {like} or a sorted table; say {unlike}, or "
             f"`kind='trajectory'` or `kind='chains'`; draws alone have a {what}"

@@ -24,17 +24,14 @@ from .band import ENDS, QUANTITIES, Band, bands_of
 from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_of, quantiles, score_interval
 from .jackknife import excesses, refuse_cost, refuse_one_footprint
 from .limit import resolution_limit
-from .policy import independent, standing
+from .policy import COPIES_TO_WARN_OF, independent, standing
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Share of the atoms that may coincide with others before there is a warning.
-COPIES = 0.05
-
 #: Errors of sums, as a share of 1 / ESS, from which there is a warning.
-DOUBT = 1e-3
+SUM_ERROR_TO_WARN_OF = 1e-3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -337,7 +334,7 @@ def _check(measure: Measure, level: float) -> None:
 def _warn_of_copies(atoms: Measure) -> None:
     """Atoms at exactly one place, as after resampling: each pair of copies counts as an overlap of the law."""
     copies = atoms.n - atoms.coalesced().n
-    if copies > COPIES * atoms.n:
+    if copies > COPIES_TO_WARN_OF * atoms.n:
         warn(
             f"{copies:,} of {atoms.n:,} points are exact copies of others; estimates and bands assume independent "
             "draws. If the points were resampled, give them and their weights as they were before; if coordinates were "
@@ -349,7 +346,7 @@ def _warn_of_copies(atoms: Measure) -> None:
 def _warn_of_doubt(outcome: Outcome, moments: Moments, excess: FloatArray, ess: float) -> None:
     """Sums of the sample that are not certain beside 1 / ESS, or variances that splines do not follow."""
     error = float((outcome.sums.error * (np.abs(excess) + outcome.sums.overlap)).max()) * ess
-    if error > DOUBT:
+    if error > SUM_ERROR_TO_WARN_OF:
         warn(f"sums over pairs are certain only to {error:.1e} of 1 / ESS; estimates may be off", PrecisionWarning)
     if moments.interpolated > 0.1:
         warn(

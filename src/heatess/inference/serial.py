@@ -17,19 +17,19 @@ from .chains import Mixing, falling_pairs, mixing
 from .draws import APART, step_of
 
 #: Scales at which the autocorrelation time is looked at; draws that thinning must leave, and that chains must be worth.
-SCALES, LEAST, WORTH = 8, 8, 20
+SCALES, FEWEST_DRAWS_LEFT, WORTH = 8, 8, 20
 
 #: Blocks are as long as chains are thinned by, or shorter, down to so many autocorrelation times, for so many of them.
 SHORTEST, BLOCKS = 1.5, 16
 
 #: Accuracy of its sums.
-RTOL = 1e-8
+RTOL_OF_TIMES = 1e-8
 
 #: R-hat from which on chains, or their halves, disagree by more than chance.
 DISAGREE = 1.1
 
 #: Draws above which neighbours are left out, as long as they are not independent.
-MANY = 20_000
+DRAWS_TO_THIN = 20_000
 
 #: The most by which a sum over blocks is enlarged.
 MOST_LACK = 2.0
@@ -87,7 +87,7 @@ def in_blocks(subject: str, measure: Measure, places: IntArray) -> Serial:
     if step_of(tau) == 1:
         _warn_if_apart(subject, found)
         return Serial.independent(_as_draws(measure, places))
-    step = min(math.ceil(places.size / MANY), step_of(tau))
+    step = min(math.ceil(places.size / DRAWS_TO_THIN), step_of(tau))
     kept = places[:, ::step]
     falling = [falling_pairs(rho[::step]) if known else np.ones(1) for rho, known in zip(*found[2:], strict=True)]
     taus = np.array([max(2 * float(own.sum()) - 1, 1.0) for own in falling])
@@ -117,8 +117,8 @@ def thinned(subject: str, measure: Measure, places: IntArray) -> Measure:
     found, worst = _looked(measure, places)
     step = step_of(float(found.taus[worst]))
     kept = places[:, ::step]
-    if kept.size < LEAST:
-        raise InputError(_too_few(subject, found, worst, str(kept.size), LEAST))
+    if kept.size < FEWEST_DRAWS_LEFT:
+        raise InputError(_too_few(subject, found, worst, str(kept.size), FEWEST_DRAWS_LEFT))
     if step > 1:
         warn(
             f"{subject} {_chains(found)}, with an autocorrelation time of up to {found.taus[worst]:.3g} draws (at "
@@ -134,7 +134,7 @@ def _looked(measure: Measure, places: IntArray) -> tuple[Mixing, int]:
     """How chains mix at some scales, and the row of the longest autocorrelation time."""
     fitting = fitting_scales(measure).times
     times = np.geomspace(float(fitting.min()), float(fitting.max()), SCALES)
-    found = mixing(measure, places, resolve(measure.space, times=times), RTOL)
+    found = mixing(measure, places, resolve(measure.space, times=times), RTOL_OF_TIMES)
     return found, int(np.argmax(found.taus))
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     pass
 
 #: Atoms to choose from, at least, and for each that is kept; overlaps of both held at once; and most atoms kept.
-CANDIDATES, PER_ATOM, TABLE, MOST = 2**13, 8, 2**27, 6000
+CANDIDATES, PER_ATOM, TABLE, MOST_POINTS_KEPT = 2**13, 8, 2**27, 6000
 
 #: Accuracy of the potential where it costs little.
 SHARP = 1e-11
@@ -36,7 +36,7 @@ SHARP = 1e-11
 LITTLE, LITTLE_ATOM = 0.1, 2e-6
 
 #: How close to the least size that meets an error the search comes, and how often it may still raise it.
-CLOSE, RAISES = 1.05, 20
+CLOSE_TO_LEAST_SIZE, RAISES = 1.05, 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -232,7 +232,7 @@ class _Task:
         size, low = 1, 0
         while size < self.atoms.n and self._estimate(size, tried) > most:
             size, low = min(2 * size, self.atoms.n), size
-        while size - low > max(1, (CLOSE - 1) * size):
+        while size - low > max(1, (CLOSE_TO_LEAST_SIZE - 1) * size):
             middle = (size + low) // 2
             size, low = (middle, low) if self._estimate(middle, tried) <= most else (size, middle)
         for _ in range(RAISES):
@@ -272,9 +272,9 @@ class _Task:
 
     def _candidates(self, size: int) -> tuple[IntArray, Candidates]:
         """Atoms to choose from: all, or some that are evenly spaced by weight."""
-        if size > MOST:
+        if size > MOST_POINTS_KEPT:
             plan.refuse(
-                f"thinning keeps at most {MOST:,} points, but {size:,} are asked for or needed at "
+                f"thinning keeps at most {MOST_POINTS_KEPT:,} points, but {size:,} are asked for or needed at "
                 f"{scales.in_words(self.atoms.space, self.time)}; give a smaller size, a larger error or a coarser "
                 "scale, or thin parts of the rows on their own and join them, each with its share of the weight"
             )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     pass
 
 #: How many scales, where the user gives none.
-COUNT = 8
+SCALES_OF_TEST = 8
 
 #: Draws that may be asked for.
 MOST_DRAWS = 10**6
@@ -296,4 +296,4 @@ def _geometric(values: FloatArray, finer: float, least: float = 4.0) -> FloatArr
     The last is *least* times as large as the first of them, or more.
     """
     first, last = float(values[0]), float(values[-1])
-    return np.geomspace(max(min(finer * first, last / least), first), last, COUNT)
+    return np.geomspace(max(min(finer * first, last / least), first), last, SCALES_OF_TEST)

@@ -13,7 +13,7 @@ from ..base.errors import PrecisionWarning, warn
 from ..engines import plan
 from ..measures.measure import Measure
 from ..measures.scales import Scales
-from .combine import LEAST, LimitLaw, from_draws
+from .combine import LEAST_PVALUE, LimitLaw, from_draws
 from .families import Family, too_long
 from .resampling import multiplied
 from .serial import Serial
@@ -29,7 +29,7 @@ LIMIT_ESS, LIMIT_SHARE, CLOSE_PAIRS = 50.0, 0.2, 30.0
 DRAWS, DRAW_RTOL = 999, 1e-7
 
 #: Relative uncertainty of a p-value that is worth a warning.
-DOUBT = 1e-6
+PVALUE_ERROR_TO_WARN_OF = 1e-6
 
 
 #: p-values below this are told as being below it: what the limit law says there has not been checked for finite n.
@@ -102,9 +102,9 @@ def _by_limit(measure: Measure, family: Family, law: LimitLaw) -> Found:
     values = family.values(measure, 1e-9)
     tails = law.tails(values)
     doubt = max(tail.error for tail in tails)
-    if doubt > DOUBT:
+    if doubt > PVALUE_ERROR_TO_WARN_OF:
         warn(f"p-values are certain only to {doubt:.0e}, relatively; `draws=` gives exact ones", PrecisionWarning)
-    pvalues = np.maximum([tail.probability for tail in tails], LEAST)  # what underflows is not impossible
+    pvalues = np.maximum([tail.probability for tail in tails], LEAST_PVALUE)  # what underflows is not impossible
     return Found(values, pvalues, law.combined(pvalues), "limit", 0)
 
 

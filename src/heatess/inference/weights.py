@@ -13,7 +13,7 @@ from ..measures.measure import Measure
 WeightsAre = Literal["fixed", "importance"]
 
 #: Relative differences of weights that are rounding, as of 1 - sum of the others.
-ROUNDING = 1e-12
+ROUNDING_OF_WEIGHTS = 1e-12
 
 
 def origin_of_weights(measure: Measure, weights_are: str | None) -> WeightsAre:
@@ -33,4 +33,4 @@ def origin_of_weights(measure: Measure, weights_are: str | None) -> WeightsAre:
     if measure.known.kind == "weighted draws":
         return "importance"
     positive = measure.weights[measure.weights > 0]
-    return "fixed" if float(np.ptp(positive)) <= ROUNDING * float(positive.max()) else "importance"
+    return "fixed" if float(np.ptp(positive)) <= ROUNDING_OF_WEIGHTS * float(positive.max()) else "importance"

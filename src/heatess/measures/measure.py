@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray, is_whole, numeric_array
-from ..base.blocks import ROWS, map_rows, slices, span
+from ..base.blocks import ROWS_OF_A_BLOCK, map_rows, slices, span
 from ..base.completion import Tidied
 from ..base.directions import from_lonlat
 from ..base.errors import FrameWarning, InputError, warn
@@ -455,7 +455,7 @@ def scaled_weights(
         with np.errstate(over="ignore"):  # to -inf, a weight of zero
             return np.asarray(np.exp(logs - largest)), 0, largest
     values = np.ones(n or 0) if weights is None else _column(weights, "weights", n)
-    least, largest = span(values) if len(values) > ROWS else (float(values.min()), float(values.max()))
+    least, largest = span(values) if len(values) > ROWS_OF_A_BLOCK else (float(values.min()), float(values.max()))
     if not (least >= 0 and largest < np.inf):
         _refuse_weight(values, "weights", ~(values >= 0) | np.isinf(values))
     if largest == 0:
@@ -479,7 +479,7 @@ def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int
         found = "weights sum to zero" if log_weights is None else "`log_weights` are all -inf"
         raise InputError(f"{found} over {len(scaled)} points; at least one must be positive")
     total = scaled.sum()
-    if len(scaled) <= ROWS:
+    if len(scaled) <= ROWS_OF_A_BLOCK:
         return np.asarray(scaled / total)
     shares = np.empty(len(scaled))
     map_rows(lambda rows: np.divide(scaled[rows], total, out=shares[rows]), len(scaled))

@@ -30,7 +30,7 @@ SCHEMA = "heatess.accumulator/3"
 #: Accuracy of the transform per unit of weight.
 EPSILON = 1e-12
 #: Where the search for the degree that a scale needs ends.
-MOST_LEVELS = 2**20
+LAST_DEGREE_TRIED = 2**20
 #: A bound on the ESS of data whose number of atoms is not known beforehand.
 UNKNOWN_ESS = 1e12
 
@@ -40,7 +40,7 @@ _FIELDS |= dict.fromkeys(("shift", "total", "squares", "low"), "f") | {"coeffici
 _SAVED = ("n", "total", "squares", "low", "coefficients")
 
 #: Rounding of sums that a state file may show.
-_SLACK = 1e-6
+_ROUNDING_OF_STATE = 1e-6
 
 
 def degree_for(space: Space, time: float, *, ess: float = UNKNOWN_ESS, rtol: float = 1e-8) -> int:
@@ -83,8 +83,8 @@ def check_replaceable(path: str | os.PathLike[str]) -> Path:
 def _needed(transform: Transform, time: float, ess: float, rtol: float) -> int | str:
     """The degree a scale needs, whether or not it can be had."""
     if transform.by_levels is not None:
-        count = level_count(transform.by_levels.series, time, ess, rtol, MOST_LEVELS)
-        return count - 1 if count else f"more than {MOST_LEVELS:,}"
+        count = level_count(transform.by_levels.series, time, ess, rtol, LAST_DEGREE_TRIED)
+        return count - 1 if count else f"more than {LAST_DEGREE_TRIED:,}"
     degree = transform.degree_for(time, ess, rtol)
     return f"more than {transform.most:.0f}" if degree is None else math.ceil(degree)
 
@@ -355,7 +355,7 @@ def _inconsistency(sums: PartSums, transform: Transform, degree: int) -> str:
             return f"weights with sum {total:g} and sum of squares {squares:g}"
         if abs(sums.unit.exponent) > 2000:
             return f"weights in the unit 2^{sums.unit.exponent}"
-        if not 1 - _SLACK <= sums.ess <= n * (1 + _SLACK):
+        if not 1 - _ROUNDING_OF_STATE <= sums.ess <= n * (1 + _ROUNDING_OF_STATE):
             return f"{n} points with an ESS of {sums.ess:g}"
     expected = transform.zeros(float(degree))
     fits = shape == expected.shape and sums.coefficients.dtype == expected.dtype

@@ -15,13 +15,13 @@ from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION, Scales, resolve
 
 #: How many scales.
-COUNT = 60
+NUMBER_OF_SCALES = 60
 
 #: Atoms whose distances measure the spread of a cloud.
-WITNESSES = 64
+POINTS_FOR_SPREAD = 64
 
 #: The finest scale may make the whole call this many times as slow as a coarse one, or take so many seconds.
-SLOWER, SECONDS = 4.0, 0.05
+SLOWER, SECONDS_OF_FINEST = 4.0, 0.05
 
 
 def scales_for(measure: Measure, angles: Any, times: Any, resolutions: Any, rtol: float = 1e-8) -> Scales:
@@ -51,7 +51,7 @@ def fitting_scales(measure: Measure, rtol: float = 1e-8) -> Scales:
     most = unit * space.diameter
     if space.angular and space.dim > ANGLE_DIMENSION and space.has_resolutions:
         last = min(plain(2 * width), plain(0.39 * most))
-        return resolve(space, resolutions=np.geomspace(min(plain(width / 10), last / 4), last, COUNT))
+        return resolve(space, resolutions=np.geomspace(min(plain(width / 10), last / 4), last, NUMBER_OF_SCALES))
     last = plain(min(4 * width, 2 * most / 3))
     neighbours = width / measure.ess ** (1 / max(space.dim, 1))
     cell = measure.known.cell or 0.0
@@ -72,7 +72,9 @@ def common_scales(measures: Sequence[Measure], rtol: float = 1e-8) -> Scales:
         return fits[0]
     resolved = all(fit.resolutions is not None for fit in fits)
     ends = [fit.resolutions if fit.resolutions is not None and resolved else fit.times for fit in fits]
-    grid = np.geomspace(min(float(part.min()) for part in ends), max(float(part.max()) for part in ends), COUNT)
+    grid = np.geomspace(
+        min(float(part.min()) for part in ends), max(float(part.max()) for part in ends), NUMBER_OF_SCALES
+    )
     space = measures[0].space
     return resolve(space, resolutions=grid) if resolved else resolve(space, times=grid)
 
@@ -85,7 +87,7 @@ def spread(measure: Measure) -> float:
     if measure.space.modes is not None:
         return measure.space.diameter / 3
     shares = np.cumsum(measure.weights)
-    picked = np.searchsorted(shares, shares[-1] * (np.arange(WITNESSES) + 0.5) / WITNESSES)
+    picked = np.searchsorted(shares, shares[-1] * (np.arange(POINTS_FOR_SPREAD) + 0.5) / POINTS_FOR_SPREAD)
     atoms = measure.points[np.unique(np.minimum(picked, measure.n - 1))]
     one, other = np.triu_indices(len(atoms), 1)
     distances = measure.space.distance(atoms[one], atoms[other]) if len(one) else np.empty(0)
@@ -97,7 +99,7 @@ def spread(measure: Measure) -> float:
 
 def _affordable(measure: Measure, first: float, last: float, rtol: float) -> float:
     """*first*, or the finest scale above it at which the whole costs a few times as much as from last / 20 on."""
-    limit = max(SLOWER * _seconds(measure, last / 20, last, rtol), SECONDS)
+    limit = max(SLOWER * _seconds(measure, last / 20, last, rtol), SECONDS_OF_FINEST)
     while first < last / 20 and _seconds(measure, first, last, rtol) > limit:
         first = plain(1.4 * first)
     return min(first, last / 4)
@@ -108,7 +110,7 @@ def _seconds(measure: Measure, first: float, last: float, rtol: float) -> float:
 
 
 def _grid(measure: Measure, first: float, last: float) -> Scales:
-    values: FloatArray = np.geomspace(first, last, COUNT)
+    values: FloatArray = np.geomspace(first, last, NUMBER_OF_SCALES)
     if measure.space.angular and measure.space.dim <= ANGLE_DIMENSION:
         return resolve(measure.space, angles=values)
     lengths = np.radians(values) if measure.space.angular else values

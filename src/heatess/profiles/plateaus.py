@@ -18,7 +18,7 @@ from ..spaces.base import Space
 from ..spaces.capabilities import PairKernel
 
 #: The fewest scales, and the largest ratio of neighbouring ones: three to an octave.
-FEWEST, WIDEST_STEP = 4, 1.26
+FEWEST_SCALES, WIDEST_STEP = 4, 1.26
 #: A plateau is as long as this factor at least, and the count changes no faster than this power of the scale.
 SHORTEST, STEEPEST = 1.4, 0.3
 #: The modes' own part of all blur; it may be negative by chance.
@@ -249,13 +249,13 @@ def _readable(counts: Counts, curves: Curves) -> NDArray[np.bool_]:
 
 def check_scales(scales: FloatArray) -> None:
     """Refuse scales that are too few, or too far apart, to tell a plateau."""
-    if len(scales) < FEWEST:
+    if len(scales) < FEWEST_SCALES:
         found = f"{len(scales)} of them"
     elif (widest := float(np.max(scales[1:] / scales[:-1]))) > WIDEST_STEP:
         found = f"neighbours a factor of {widest:.3g} apart"
     else:
         return
     raise ScaleError(
-        f"modes are read off a profile of {FEWEST} scales or more, neighbours at most a factor of {WIDEST_STEP} apart, "
-        f"but it has {found}; call `heat_profile` without scales, or with `np.geomspace(finest, coarsest, 60)`"
+        f"modes are read off a profile of {FEWEST_SCALES} scales or more, neighbours at most a factor of {WIDEST_STEP} "
+        f"apart, but it has {found}; call `heat_profile` without scales, or with `np.geomspace(finest, coarsest, 60)`"
     )

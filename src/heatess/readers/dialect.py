@@ -20,7 +20,7 @@ from .streams import Source
 from .unread import CDS, IPAC, refuse
 
 #: Lines that are looked at, comments and blank lines not counted.
-_SAMPLE = 60
+_LINES_LOOKED_AT = 60
 
 #: Characters that are looked at.
 _LENGTH = 2**24
@@ -146,7 +146,7 @@ def _sample(lines: Iterable[str]) -> list[str]:
         sample.append(line)
         counted += bool(line.strip()) and not _is_comment(line)
         length += len(line)
-        if counted > _SAMPLE or length > _LENGTH:
+        if counted > _LINES_LOOKED_AT or length > _LENGTH:
             break
     return sample
 

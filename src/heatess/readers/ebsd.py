@@ -40,7 +40,7 @@ ALL = "all"
 
 _UNKNOWN = "crystal symmetry is not known and not applied; "
 _NOWHERE = 4 * math.pi  # in place of each angle of a point that was not indexed
-_ROWS = 2**20
+_ROWS_OF_A_PIECE = 2**20
 
 
 class Phase(NamedTuple):
@@ -106,7 +106,7 @@ class EbsdMap(Table):
         """The number of indexed points of each phase."""
         counts: dict[int, int] = {}
         column, own = self._layout.phase, [*self._layout.angles, *self._layout.unindexed, self._layout.phase]
-        for piece in self._table.pieces(own, _ROWS) if column else ():
+        for piece in self._table.pieces(own, _ROWS_OF_A_PIECE) if column else ():
             values = dict(zip(own, piece.columns, strict=True))
             found, many = np.unique(values[column][~self._lost(values)], return_counts=True)
             if len(found) and (found != np.round(found)).any():

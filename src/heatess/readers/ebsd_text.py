@@ -21,7 +21,7 @@ _ANG = ("phi1", "Phi", "phi2", "x", "y", "iq", "ci", "phase", "sem", "fit")
 _CTF = ("Euler1", "Euler2", "Euler3")
 
 #: Lines of a header; that of an .ang file has about a hundred for each phase.
-_LONGEST = 100_000
+_MOST_LINES_OF_HEADER = 100_000
 
 
 def table(path: Path) -> Table:
@@ -45,7 +45,7 @@ def _header(source: Source, encoding: str) -> tuple[list[str], list[str]]:
             if fields and _is_row(fields):
                 return header, fields
             header.append(line.rstrip("\r\n"))
-            if len(header) > _LONGEST:
+            if len(header) > _MOST_LINES_OF_HEADER:
                 break
     raise InputError(f"{source.name} has no rows of numbers below its header; at least one point is needed")
 

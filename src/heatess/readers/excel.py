@@ -23,10 +23,10 @@ from .lines import is_number, number
 SUFFIXES = (".xlsx", ".xlsm")
 
 #: Rows that are looked at to find the header.
-_SAMPLE = 60
+_ROWS_FOR_HEADER = 60
 
 #: Cells that a sheet may have, most of them empty.
-_CELLS = 2**22
+_CELLS_OF_SHEET = 2**22
 
 Cells = list[list[Any]]
 
@@ -49,7 +49,7 @@ def table(path: Path) -> Table:
         refuse_expansion(file, file.stat().st_size, size, "export it as .csv", "text")
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         try:
-            most = max(_CELLS, size // 4)
+            most = max(_CELLS_OF_SHEET, size // 4)
             sheets = {sheet.title: cells for sheet in book.worksheets if (cells := _cells(file, sheet, most))}
         finally:
             book.close()
@@ -140,7 +140,7 @@ def _at(row: Sequence[Any], place: int) -> Any:
 
 def _header(rows: Cells) -> int | None:
     """The row of names: the first that is mostly text, and that has cells for most of the columns rows have."""
-    filled = [[value for value in row if not _is_empty(value)] for row in rows[:_SAMPLE]]
+    filled = [[value for value in row if not _is_empty(value)] for row in rows[:_ROWS_FOR_HEADER]]
     numeric = [row for row in filled if any(isinstance(value, int | float) for value in row)]
     width = median(map(len, numeric or filled))
     for place, row in enumerate(filled):

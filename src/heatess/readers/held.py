@@ -31,7 +31,7 @@ _JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[\[{\]])')
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 
 #: Lines that are looked at, and bytes that each may have.
-_LINES, _LONGEST = 50, 2**20
+_LINES, _MOST_BYTES_OF_LINE = 50, 2**20
 
 
 def held_in(source: Source, family: str) -> str:
@@ -70,7 +70,7 @@ def _marked(source: Source) -> str:
 def _first(source: Source) -> list[bytes]:
     """The first lines; none if one of them is so long that this can be no table."""
     with source.opened() as (stream, _):
-        lines = [line for line in (stream.readline(_LONGEST) for _ in range(_LINES)) if line]
-    if any(len(line) >= _LONGEST for line in lines):
+        lines = [line for line in (stream.readline(_MOST_BYTES_OF_LINE) for _ in range(_LINES)) if line]
+    if any(len(line) >= _MOST_BYTES_OF_LINE for line in lines):
         return []
     return [part for line in lines for part in line.splitlines(keepends=True)][:_LINES]  # also at \r alone

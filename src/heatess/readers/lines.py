@@ -19,7 +19,7 @@ from ..tables.missing import MISSING
 COMMENTS = ("#", "%", "//")
 
 #: No line of text has more characters.
-LONGEST = 2**26
+MOST_CHARACTERS_OF_LINE = 2**26
 
 _MISSING = frozenset(MISSING)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([,. ']\d{3})+([.,]\d+)?")
@@ -129,10 +129,12 @@ def _unsplit(where: str, error: csv.Error) -> InputError:
 def text_lines(stream: IO[str], source: str) -> Iterator[str]:
     """The lines of a stream; one without end is refused before it fills the memory."""
     number = 0
-    while line := stream.readline(LONGEST):
+    while line := stream.readline(MOST_CHARACTERS_OF_LINE):
         number += 1
-        if len(line) == LONGEST:
-            raise InputError(f"{source} line {number} is longer than {LONGEST:,} characters; check that this is text")
+        if len(line) == MOST_CHARACTERS_OF_LINE:
+            raise InputError(
+                f"{source} line {number} is longer than {MOST_CHARACTERS_OF_LINE:,} characters; check that this is text"
+            )
         yield line
 
 

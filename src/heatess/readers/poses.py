@@ -21,7 +21,7 @@ _EUROC = {"q_rs_w", "q_rs_x", "q_rs_y", "q_rs_z"}
 _POSE = TUM[1:]
 
 #: How far a matrix times its transpose may be from the identity.
-_TOLERANCE = 0.02
+_TOLERANCE_OF_ORTHOGONALITY = 0.02
 
 
 def named_trajectory(names: Sequence[str]) -> str:
@@ -53,7 +53,7 @@ def _are_proper(rows: FloatArray) -> NDArray[np.bool_]:
     matrices = rows.reshape(-1, 3, 4)[:, :, :3]
     with np.errstate(over="ignore", invalid="ignore"):
         off = np.abs(matrices @ matrices.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
-        return np.asarray((off < _TOLERANCE) & (np.linalg.det(matrices) > 0))
+        return np.asarray((off < _TOLERANCE_OF_ORTHOGONALITY) & (np.linalg.det(matrices) > 0))
 
 
 class Kitti(Table):

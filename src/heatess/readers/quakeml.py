@@ -17,7 +17,7 @@ from .lines import is_number
 from .streams import Source
 
 #: Bytes, unpacked, above which a file is not read.
-LARGEST = 2**32
+LARGEST_FILE_IN_BYTES = 2**32
 
 _QUANTITIES = {"longitude": "longitude", "latitude": "latitude", "depth": "depth", "time": "time"}
 
@@ -86,9 +86,10 @@ def _refuse_entities(source: Source) -> None:
                 raise InputError(
                     f"{source.name} declares entities, which are not read; write it again without <!DOCTYPE"
                 )
-            if size > LARGEST:
+            if size > LARGEST_FILE_IN_BYTES:
                 raise InputError(
-                    f"{source.name} has more than {LARGEST / 2**30:.3g} GB of XML; fetch the events in parts, or as CSV"
+                    f"{source.name} has more than {LARGEST_FILE_IN_BYTES / 2**30:.3g} GB of XML; fetch the events in "
+                    "parts, or as CSV"
                 )
             tail = data[-32:]
 

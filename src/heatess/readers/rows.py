@@ -16,7 +16,7 @@ from .text import TextTable
 Rule = Callable[[Iterable[str]], Iterator[tuple[int, list[str]]]]
 
 #: Rows that are looked at to tell which columns are text.
-_SAMPLE = 60
+_ROWS_FOR_TEXT = 60
 
 
 class RowTable(TextTable):
@@ -25,7 +25,7 @@ class RowTable(TextTable):
     def __init__(self, source: Source, dialect: Dialect, rule: Rule, note: str = "") -> None:
         self._rule = rule
         with source.text(dialect.encoding) as (text, _):
-            first = list(islice(rule(text_lines(text, source.name)), _SAMPLE))
+            first = list(islice(rule(text_lines(text, source.name)), _ROWS_FOR_TEXT))
         super().__init__(source, replace(dialect, texts=text_columns(dialect.names, first)), note)
 
     def _blocks(self, wanted: list[int]) -> Iterator[tuple[Block, float]]:

@@ -21,15 +21,15 @@ from ..tables.arrow import as_numpy
 from ..tables.missing import MISSING
 from ..tables.table import GLANCE, Piece, Place, Rows, Table
 from .dialect import dialect_of, quaternions_at_end, sample_rows
-from .lines import LONGEST, Block, Dialect, careful, number, records, text_lines, whole_rows
+from .lines import MOST_CHARACTERS_OF_LINE, Block, Dialect, careful, number, records, text_lines, whole_rows
 from .poses import TUM, Kitti, is_kitti, named_trajectory
 from .streams import Source, packed
 
 SUFFIXES = packed((".csv", ".tsv", ".tab", ".txt", ".dat", ".tum"))
 
 #: Bytes parsed at a time, and how many are too few to load pyarrow for.
-BLOCK = 2**24
-SMALL = 2**18
+BYTES_AT_ONCE = 2**24
+BYTES_TOO_FEW_FOR_PYARROW = 2**18
 
 #: The question about chains of GetDist.
 _GETDIST = (
@@ -221,7 +221,7 @@ def _parsed(stream: BinaryIO, dialect: Dialect, wanted: list[int]) -> Iterator[B
             rows = records(text_lines(text, dialect.source), dialect.delimiter, dialect.source, before)
             yield from careful(rows, dialect, wanted)
             return
-        if not place and len(chunk) >= SMALL:
+        if not place and len(chunk) >= BYTES_TOO_FEW_FOR_PYARROW:
             fast = fast_parser(dialect)
         block = fast(chunk, wanted, before) if fast else None
         if block:
@@ -235,7 +235,7 @@ def _parsed(stream: BinaryIO, dialect: Dialect, wanted: list[int]) -> Iterator[B
 def _chunks(stream: BinaryIO, dialect: Dialect) -> Iterator[bytes]:
     """The bytes after the header in chunks of whole lines."""
     skip, kept = dialect.skip, b""
-    while data := stream.read(BLOCK):
+    while data := stream.read(BYTES_AT_ONCE):
         kept, start = kept + data, 0
         while skip and (end := kept.find(b"\n", start)) >= 0:
             start, skip = end + 1, skip - 1
@@ -244,8 +244,10 @@ def _chunks(stream: BinaryIO, dialect: Dialect) -> Iterator[bytes]:
         if end and not skip:
             yield kept[:end]
             kept = kept[end:]
-        elif len(kept) > LONGEST:
-            raise InputError(f"{dialect.source} has a line of more than {LONGEST:,} bytes; check that this is text")
+        elif len(kept) > MOST_CHARACTERS_OF_LINE:
+            raise InputError(
+                f"{dialect.source} has a line of more than {MOST_CHARACTERS_OF_LINE:,} bytes; check that this is text"
+            )
     if kept and not skip:
         yield kept
 

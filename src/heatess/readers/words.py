@@ -19,10 +19,10 @@ from .streams import Source, packed
 SUFFIXES = packed((".vec",))
 
 #: Without a line "count width" at the start, rows are word vectors if each word has so many numbers or more.
-LEAST = 20
+FEWEST_NUMBERS_OF_WORD = 20
 
 #: Bytes read at a time.
-_BLOCK = 2**24
+_BYTES_AT_ONCE = 2**24
 
 
 class Head(NamedTuple):
@@ -48,7 +48,7 @@ def head_of(lines: Sequence[bytes]) -> Head | None:
             return None
         return Head(width, count) if _are_words(words, width) else None
     width = min((len(row) for row in rows), default=0) - 1  # a word may hold spaces
-    fits = width >= LEAST and all(_is_row(row, width) for row in rows)
+    fits = width >= FEWEST_NUMBERS_OF_WORD and all(_is_row(row, width) for row in rows)
     return Head(width, None) if fits and _are_words(rows, width) else None
 
 
@@ -135,7 +135,7 @@ class WordVectors(Table):
         with self._file.opened() as (stream, done):
             if self._head.words is not None:
                 stream.readline()
-            while lines := stream.readlines(_BLOCK):
+            while lines := stream.readlines(_BYTES_AT_ONCE):
                 words, texts = self._split(lines, line)
                 vectors = _parsed(texts, self._head.width) if numbers else None
                 if numbers and vectors is None:

@@ -25,7 +25,7 @@ from ..base.files import AnyPath, atomic_path
 from ..base.messages import Message, shown
 from ..base.progress import told
 from ..base.version import __version__
-from ..inference.comparison import Comparison, compare
+from ..inference.comparison import Comparison, affordable_draws, compare
 from ..inference.mmd import in_one_frame
 from ..measures.measure import Measure
 from ..measures.scales import check_rtol
@@ -35,9 +35,6 @@ from .content import entry_of, report_data
 from .landmarks import with_round_scales
 from .mass import Asked, mass_of
 from .static import static_figures
-
-#: Atoms of two measures together up to which they are compared with 500 resamplings, with 99, and not at all.
-QUICK, LONG = 200_000, 2_000_000
 
 
 @told
@@ -214,9 +211,10 @@ def _computed(
     if len(measures) != 2 or len(items) != 2:
         return profiles, None, "it is made of two measures" if len(items) > 1 else ""
     total = sum(measure.n for measure in measures)
-    if total > LONG:
+    draws = affordable_draws(total)
+    if not draws:
         return profiles, None, f"{total:,} points are many to resample; heatess.two_sample_test does it with draws=99"
-    how: dict[str, Any] = {"draws": 500 if total <= QUICK else 99, "rng": rng, "rtol": rtol, "weights_are": weights_are}
+    how: dict[str, Any] = {"draws": draws, "rng": rng, "rtol": rtol, "weights_are": weights_are}
     own = {name: given[name] for name in asked}
     try:
         return profiles, compare(measures[0], measures[1], names=(names[0], names[1]), **own, **how), ""

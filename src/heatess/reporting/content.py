@@ -17,13 +17,13 @@ from ..base.errors import InputError
 from ..base.plain import plain_value
 from ..base.version import __version__
 from ..inference.comparison import Comparison
-from ..inference.policy import NO_DRAWS
-from ..inference.population import COPIES, PopulationProfile
+from ..inference.policy import COPIES_TO_WARN_OF, NO_DRAWS
+from ..inference.population import PopulationProfile
 from ..measures.measure import Measure
 from ..profiles.heat_profile import HeatProfile
 from . import methods, quantities
 from .landmarks import buttons, landmarks, sorted_profile
-from .pictures import MOST_CELLS, SEVERAL_CELLS
+from .pictures import MOST_CELLS_OF_FRAMES, SEVERAL_CELLS
 from .quantities import Reasons
 from .terms import length_in_words, scale_in_words, scale_kind, scale_unit, scale_values
 from .views import view_of
@@ -68,7 +68,7 @@ def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_a
     if measure is not None:
         entry.pareto_k, entry.distinct = quantities.tail_of(measure), quantities.distinct_of(measure)
         copies = 0 if entry.distinct is None else measure.n - entry.distinct
-        if copies > COPIES * measure.n:
+        if copies > COPIES_TO_WARN_OF * measure.n:
             entry.limit = math.nan
             entry.reasons["places"] = f"{copies:,} points are exact copies of others, and so no independent draws"
             return entry
@@ -115,7 +115,7 @@ def report_data(
         )
         for entry in entries
     ]
-    room = MOST_CELLS if len(entries) == 1 else SEVERAL_CELLS // len(entries)
+    room = MOST_CELLS_OF_FRAMES if len(entries) == 1 else SEVERAL_CELLS // len(entries)
     measures = [_measure(entry, known, weights_are, room) for entry, known in zip(entries, knowns, strict=True)]
     difference = comparison.verdict if comparison is not None else None
     found: dict[str, Any] = finite(

@@ -14,12 +14,12 @@ from ..base.arrays import FloatArray
 from ..base.directions import KM_PER_DEGREE
 from ..base.errors import CostError, InputError, PrecisionError
 from ..measures.measure import Measure
-from ..profiles.default_scales import COUNT
+from ..profiles.default_scales import NUMBER_OF_SCALES
 from ..profiles.heat_profile import HeatProfile, ProfilePoint
 from .terms import scale_kind, scale_values
 
 #: Round numbers of a decade, buttons at most, and how near a round scale another one is replaced by it.
-ROUND, MOST_BUTTONS, NEAR = (1.0, 2.0, 5.0), 9, 0.03
+ROUND, MOST_BUTTONS, NEAR_A_ROUND_SCALE = (1.0, 2.0, 5.0), 9, 0.03
 
 #: Points up to which round scales are computed that the profile does not hold.
 MOST_POINTS = 100_000
@@ -28,7 +28,7 @@ MOST_POINTS = 100_000
 NEARLY = 0.1
 
 #: GESS below which points at a scale are hardly more than one, and the share of them above which they are nearly all.
-LEAST, MOST = 2.0, 0.9
+GESS_OF_HARDLY_MORE_THAN_ONE, SHARE_OF_NEARLY_ALL = 2.0, 0.9
 
 #: Curves of a profile, one entry per scale.
 CURVES = ("times", "angles", "gess", "volume", "divergence", "mmd2", "dimension", "error")
@@ -55,7 +55,7 @@ def with_round_scales(
     out where there are none. A scale that is almost a round one makes room for it.
     """
     found = tuple(map(sorted_profile, profiles))
-    if len(found[0].times) != COUNT:
+    if len(found[0].times) != NUMBER_OF_SCALES:
         return found
     wanted = [{"time": exact}] if exact is not None else []
     wanted += [_asked(found[0], value, about) for value in round_values(found[0], about)]
@@ -123,7 +123,7 @@ def _with_rows(profile: HeatProfile, points: Sequence[ProfilePoint]) -> HeatProf
     if not points:
         return profile
     times = np.array([point.time for point in points])
-    far = np.abs(np.log(profile.times[:, None] / times[None, :])).min(axis=1) / 2 > NEAR
+    far = np.abs(np.log(profile.times[:, None] / times[None, :])).min(axis=1) / 2 > NEAR_A_ROUND_SCALE
     columns = {name: getattr(profile, name)[far] for name in (*CURVES, "resolutions")}
     for name, values in columns.items():
         one = {"times": "time", "angles": "angle", "resolutions": "resolution"}.get(name, name)
@@ -160,7 +160,11 @@ def landmarks(profile: HeatProfile, about: str, limit: float) -> list[int]:
     if profile.n == 1:
         return []
     least = max(limit if math.isfinite(limit) else 0.0, profile.known.cell or 0.0)
-    tells = (profile.gess >= LEAST) & (profile.gess <= MOST * profile.n) & (profile.angles >= 0.999 * least)
+    tells = (
+        (profile.gess >= GESS_OF_HARDLY_MORE_THAN_ONE)
+        & (profile.gess <= SHARE_OF_NEARLY_ALL * profile.n)
+        & (profile.angles >= 0.999 * least)
+    )
     rows = [row for row in buttons(profile, about) if tells[row]]
     rows = rows if len(rows) > 1 else np.flatnonzero(tells).tolist()
     if not rows:

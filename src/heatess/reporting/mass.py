@@ -23,10 +23,10 @@ from .views import attitude_of, coded, patch_of
 LEVELS = (0.5, 0.9)
 
 #: Cells for each scale, and rows of a map of the whole sphere at most.
-CELLS, MOST_ROWS = 4.0, 180
+CELLS_PER_SCALE_OF_MAP, MOST_ROWS_OF_MAP = 4.0, 180
 
 #: Dimensions above which densities are not looked at, unless they are asked for.
-MOST_DIMENSIONS = 10
+MOST_DIMENSIONS_OF_DENSITY = 10
 
 #: Points up to which a report computes the uncertainty of areas, which takes ten transforms.
 MOST_JACKKNIFE = 300_000
@@ -46,7 +46,7 @@ def mass_of(
     """The panel on a density, by default on that at the scale which cross-validation chooses."""
     found = asked.density
     if found is None and is_few(measure, "mass", reasons):
-        if measure.space.dim > MOST_DIMENSIONS:
+        if measure.space.dim > MOST_DIMENSIONS_OF_DENSITY:
             reasons["mass"] = f"a density in {measure.space.dim} dimensions says little at any scale"
             return None
         with OrReason(reasons, "mass"):
@@ -123,7 +123,7 @@ def _map(found: Density, regions: Region, measure: Measure) -> dict[str, Any] | 
     if drawing is None or drawing.cells is None or drawing.part is not None or drawing.layout == "nodes":
         return None
     own = regions.density  # whose thresholds they are
-    width = math.sqrt(8 * own.time) / CELLS
+    width = math.sqrt(8 * own.time) / CELLS_PER_SCALE_OF_MAP
     named = zip(np.atleast_1d(regions.level), np.atleast_1d(regions.threshold), strict=True)
     told: dict[str, Any] = {
         "levels": [{"label": f"{100 * level:g} %", "log": math.log10(threshold)} for level, threshold in named],
@@ -137,11 +137,11 @@ def _map(found: Density, regions: Region, measure: Measure) -> dict[str, Any] | 
         return told | {"layout": "circle", "angles": angles.tolist(), "density": around.tolist()}
     patch = None
     if drawing.layout == "lonlat":
-        if math.pi / width > MOST_ROWS:
+        if math.pi / width > MOST_ROWS_OF_MAP:
             patch = _small_patch(drawing, measure, own.time)
             if patch is None:
                 return None
-        cells = patch.cells(width) if patch is not None else sphere_cells(width, MOST_ROWS)
+        cells = patch.cells(width) if patch is not None else sphere_cells(width, MOST_ROWS_OF_MAP)
         view = {"sky": measure.about == "sky", "coast": measure.about == "earth", "frame": measure.known.frame}
         told |= view | ({} if patch is None else {"centre": patch.centre.tolist(), "half": math.degrees(patch.half)})
     else:
@@ -161,4 +161,4 @@ def _small_patch(drawing: Drawing, measure: Measure, time: float) -> Patch | Non
     """The part of the sphere that holds a small cloud, if cells are fine enough there."""
     places = drawing.places(measure.points)
     patch = patch_of(drawing, attitude_of(drawing, places, measure.weights, time))
-    return patch if patch is not None and patch.is_seen(math.sqrt(8 * time) / CELLS) else None
+    return patch if patch is not None and patch.is_seen(math.sqrt(8 * time) / CELLS_PER_SCALE_OF_MAP) else None

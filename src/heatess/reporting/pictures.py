@@ -17,16 +17,16 @@ from ..measures.measure import Measure
 from ..spaces.drawing import Cells, Drawing, Frame, Patch
 
 #: Relative accuracy of the densities: 255 shades of three and a half powers of ten differ by 3 %.
-RTOL = 1e-4
+RTOL_OF_FRAMES = 1e-4
 
 #: Seconds that one scale may take, and more for each atom.
-SECONDS, SECONDS_EACH = 0.5, 3e-7
+SECONDS_PER_SCALE, SECONDS_EACH = 0.5, 3e-7
 
 #: Cells per scale sqrt(8 t): with so many, a bilinear picture of log density is right to 5 %.
-CELLS = 3.2
+CELLS_PER_SCALE_OF_FRAME = 3.2
 
 #: Cells of all frames together, of one measure and of several, and frames of each, at most.
-MOST_CELLS, SEVERAL_CELLS, MOST_FRAMES = 50_000, 36_000, 12
+MOST_CELLS_OF_FRAMES, SEVERAL_CELLS, MOST_FRAMES = 50_000, 36_000, 12
 
 #: Decades of density that are kept below the largest.
 DECADES = 3.5
@@ -62,7 +62,7 @@ def pictures(
     times: FloatArray,
     frame: Frame,
     *,
-    most: int = MOST_CELLS,
+    most: int = MOST_CELLS_OF_FRAMES,
     patch: Patch | None = None,
 ) -> list[Picture]:
     """Densities at up to twelve of the *times*, in increasing order; empty where none can be drawn quickly.
@@ -75,16 +75,16 @@ def pictures(
     if drawing.cells is None:
         return []
     own = drawn_part(measure, drawing, times)
-    widths = np.sqrt(8 * own.times) / CELLS
+    widths = np.sqrt(8 * own.times) / CELLS_PER_SCALE_OF_FRAME
     wide = [_is_seen(drawing, frame, width) for width in widths.tolist()]
     chosen, patched = [], [patch] * len(times)
     for row, width in enumerate(widths.tolist()):
-        if patch is None or (wide[row] and not patch.holds(width * CELLS)):
+        if patch is None or (wide[row] and not patch.holds(width * CELLS_PER_SCALE_OF_FRAME)):
             patched[row] = None
         near = patched[row]
         if wide[row] if near is None else near.is_seen(width):
             chosen.append(row)
-    finest, density = _finest(own.measure, own.times[chosen]), Smoother(own.measure, RTOL)
+    finest, density = _finest(own.measure, own.times[chosen]), Smoother(own.measure, RTOL_OF_FRAMES)
     if finest is None or not chosen:
         return []
     chosen = [row for row in chosen if own.times[row] >= finest]
@@ -124,8 +124,8 @@ def _finest(measure: Measure, times: FloatArray) -> float | None:
         return 2.001 * modes.finest_time
     cells = measure.points[np.arange(1000) % measure.n]
     for time in times.tolist():
-        question = PotentialQuestion(measure, np.array([time / 2]), RTOL, mmd2=False, at=cells)
-        if plan.estimate(question) < SECONDS_EACH * measure.n + SECONDS:
+        question = PotentialQuestion(measure, np.array([time / 2]), RTOL_OF_FRAMES, mmd2=False, at=cells)
+        if plan.estimate(question) < SECONDS_EACH * measure.n + SECONDS_PER_SCALE:
             return float(time)
     return None
 

@@ -40,7 +40,7 @@ MOST_COUNTED = 2_000_000
 TAIL, NULL_SCALES = 0.05, 8
 
 #: Rows of the tables of atoms, and the least weight, in mean weights, of an atom in that of the most redundant.
-ROWS, LEAST_WEIGHT = 10, 0.01
+ROWS_OF_TABLE, LEAST_WEIGHT = 10, 0.01
 
 #: Points among which the most redundant are found, copies counted, and the redundancy below which one stands alone.
 AMONG, ALONE = 400, 0.5
@@ -254,10 +254,10 @@ def _once(measure: Measure, rows: IntArray) -> IntArray:
     seen: dict[bytes, int] = {}
     for row in rows.tolist():
         seen.setdefault(np.ascontiguousarray(measure.points[row]).tobytes(), row)
-    return np.array(list(seen.values())[:ROWS], dtype=np.int64)
+    return np.array(list(seen.values())[:ROWS_OF_TABLE], dtype=np.int64)
 
 
-def _largest(values: FloatArray, most: int = ROWS) -> IntArray:
+def _largest(values: FloatArray, most: int = ROWS_OF_TABLE) -> IntArray:
     """Rows of the largest values, from the largest; of equal ones the first."""
     count = min(most, len(values))
     if len(values) > 4 * count:  # without sorting all

@@ -14,7 +14,7 @@ from ..drawing.axes import COLORS, plain
 
 #: Size of a curve, and of one cloud, in units of the picture; atoms of a cloud that are drawn.
 WIDTH, HEIGHT, SIDE = 640, 320, 300
-MOST_ATOMS = 1000
+MOST_POINTS_OF_CLOUD = 1000
 
 #: Dashes of the curves.
 _DASHES = ("", "9 3", "3 2", "9 3 2 3", "6 2 2 2 2 2")
@@ -61,7 +61,11 @@ def cloud_svg(measure: dict[str, Any]) -> str:
         return ""
     places = np.frombuffer(b64decode(view["points"]), "<i2").reshape(-1, view["dims"]) / 32767
     sizes = np.frombuffer(b64decode(view["sizes"]), "u1") / 255
-    rows = np.arange(len(places)) if len(places) <= MOST_ATOMS else np.arange(MOST_ATOMS) * len(places) // MOST_ATOMS
+    rows = (
+        np.arange(len(places))
+        if len(places) <= MOST_POINTS_OF_CLOUD
+        else np.arange(MOST_POINTS_OF_CLOUD) * len(places) // MOST_POINTS_OF_CLOUD
+    )
     places, sizes = places[rows], sizes[rows]
     flat, seen = _projected(view, places)
     half, middle = SIDE / 2 - 16, SIDE / 2

@@ -14,13 +14,13 @@ from ..base.known import AXES, SKY
 from ..heat.radial import radial, radial_terms
 from ..measures.measure import Measure
 from ..spaces.drawing import Drawing, Frame, Patch, frame_of
-from .pictures import MOST_CELLS, pictures, shades
+from .pictures import MOST_CELLS_OF_FRAMES, pictures, shades
 
 #: Atoms drawn at most; nodes of a mesh or graph, and edges, that are drawn.
-MOST_ATOMS, MOST_NODES, MOST_EDGES = 100_000, 60_000, 40_000
+MOST_POINTS_OF_VIEW, MOST_NODES, MOST_EDGES = 100_000, 60_000, 40_000
 
 #: Atoms drawn by weight whose distances make the histogram, and its bars.
-WITNESSES, BARS = 400, 60
+POINTS_OF_HISTOGRAM, BARS = 400, 60
 
 #: A cloud whose spread is less, in degrees, is drawn on a patch of the globe at fine scales.
 MOST_SPREAD = 25.0
@@ -41,7 +41,7 @@ def coded(array: NDArray[Any], kind: str) -> str:
     return b64encode(np.ascontiguousarray(array).astype(f"<{kind}").tobytes()).decode()
 
 
-def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS) -> dict[str, Any]:
+def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS_OF_FRAMES) -> dict[str, Any]:
     """The view of a measure: what the page draws, for scales at these *times* in increasing order."""
     modes = measure.space.modes
     if modes is not None and modes.node_count > MOST_NODES:
@@ -110,7 +110,7 @@ def _letters(labels: NDArray[np.str_] | None) -> str | None:
     return text if len(text) <= MOST_LETTERS else None
 
 
-def chosen_rows(n: int, most: int = MOST_ATOMS) -> NDArray[np.int64]:
+def chosen_rows(n: int, most: int = MOST_POINTS_OF_VIEW) -> NDArray[np.int64]:
     """All rows, or *most* of them, evenly spread whatever their weights.
 
     >>> chosen_rows(7, 3)
@@ -203,7 +203,7 @@ def _histogram(measure: Measure, times: FloatArray) -> dict[str, Any]:
     why = "These points have too many coordinates for a picture; their distances are shown instead."
     base: dict[str, Any] = {"why": why, "of": measure.n, "note": why, "footprint": None, "density": None}
     shares = np.cumsum(measure.weights)
-    picked = np.searchsorted(shares, shares[-1] * (np.arange(WITNESSES) + 0.5) / WITNESSES)
+    picked = np.searchsorted(shares, shares[-1] * (np.arange(POINTS_OF_HISTOGRAM) + 0.5) / POINTS_OF_HISTOGRAM)
     picked = np.minimum(picked, measure.n - 1)
     one, other = np.triu_indices(len(picked), 1)
     distinct = picked[one] != picked[other]

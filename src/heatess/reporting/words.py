@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..drawing.axes import plain
-from ..inference.policy import HIGH_K, MOST_K, NO_DRAWS
+from ..inference.policy import COPIES_TO_MENTION, HIGH_K, MOST_K, NO_DRAWS
 from ..measures.measure import Measure
 from ..profiles.heat_profile import HeatProfile
 from .terms import area, count, length_in_words, nouns, percent, scale_in_words, where, whole
@@ -21,9 +21,6 @@ MISLEADS, NEARLY_ALL = 1.25, 0.9
 
 #: GESS below which points count as one.
 ONE = 1.05
-
-#: Share of points that may be copies without a word.
-COPIES = 0.01
 
 
 class Told(NamedTuple):
@@ -164,7 +161,7 @@ def warnings(known: Told) -> list[str]:
             f"The tail of the weights is {strong}: Pareto k is {known.pareto_k:.2f}, and above {MOST_K:g} a few points "
             "decide. If these are importance weights, draw from a proposal that is wider than the target."
         )
-    if known.distinct is not None and known.distinct < (1 - COPIES) * n:
+    if known.distinct is not None and known.distinct < (1 - COPIES_TO_MENTION) * n:
         said.append(
             f"Only {known.distinct:,} of {n:,} {known.nouns[1]} are at different places; the others are exact copies. "
             "gESS counts copies as one."

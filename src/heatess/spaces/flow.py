@@ -24,7 +24,7 @@ from ..base.blocks import share_out, thread_count
 from ..base.pool import apart, flag, team, until_stopped
 
 #: Rows that one thread multiplies at least.
-ROWS = 50_000
+ROWS_OF_A_THREAD = 50_000
 
 #: Steps of a run that only asks how large the eigenvalues are.
 _SOUNDING = 40
@@ -234,7 +234,7 @@ class Run:
     def advance(self, steps: int, visit: Callable[[FloatArray, float], None] | None = None) -> None:
         """So many steps more, or until the space is exhausted; *visit* is given each G x and its scale."""
         size = self._flow.size
-        threads = max(1, min(thread_count(), size // ROWS))
+        threads = max(1, min(thread_count(), size // ROWS_OF_A_THREAD))
         edges = np.linspace(0, size, threads + 1).astype(np.int64).tolist()
         parts = list(pairwise(edges))
         if threads == 1:

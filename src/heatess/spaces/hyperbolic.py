@@ -30,7 +30,7 @@ from .heated import radial_draws
 from .vectors import uniform_vectors
 
 #: How far -x_0^2 + x_1^2 + ... may be from -1, as a share of x_0^2.
-TOLERANCE = 1e-6
+TOLERANCE_OF_HYPERBOLOID = 1e-6
 
 #: Coordinates beyond this would overflow when squared twice; it is a distance of 173 from the origin.
 FARTHEST = 1e75
@@ -85,7 +85,7 @@ class Hyperbolic(Space):
                 row=row,
             )
         time = np.sqrt(1 + np.einsum("ij,ij->i", x[:, 1:], x[:, 1:]))
-        off = ~(np.abs(x[:, 0] - time) * (x[:, 0] + time) <= TOLERANCE * time**2) | (x[:, 0] <= 0)
+        off = ~(np.abs(x[:, 0] - time) * (x[:, 0] + time) <= TOLERANCE_OF_HYPERBOLOID * time**2) | (x[:, 0] <= 0)
         if off.any():
             row = int(np.argmax(off))
             raise InputError(

@@ -40,7 +40,7 @@ _TIE = 1e-12
 _SAME = 8 * EPS
 
 #: Rows whose images are worked out together.
-_ROWS = 8192
+_ROWS_OF_IMAGES = 8192
 
 
 class Cell:
@@ -87,7 +87,7 @@ class Cell:
                 image[between] = self._between(x[between])
             found[rows] = image / np.sqrt(np.einsum("ij,ij->i", image, image))[:, None]
 
-        map_rows(fill, len(points), _ROWS)
+        map_rows(fill, len(points), _ROWS_OF_IMAGES)
         return _together(found)
 
     def _between(self, points: FloatArray) -> FloatArray:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, is_whole, numeric_array
-from ..base.blocks import ROWS, map_rows
-from ..base.directions import SLACK
+from ..base.blocks import ROWS_OF_A_BLOCK, map_rows
+from ..base.directions import SLACK_RADIANS
 from ..base.errors import InputError
 from ..base.messages import shown
 from .shapes import extra_column, is_transposed, matrices_in
@@ -18,7 +18,7 @@ from .shapes import extra_column, is_transposed, matrices_in
 NORM_TOLERANCE = 1e-6
 
 #: Rows of few columns that are squared at a time, in the second-level cache.
-_ROWS = 16_384
+_ROWS_SQUARED_AT_ONCE = 16_384
 
 #: More dimensions than any data has.
 MOST_DIMENSIONS = 2**20
@@ -58,7 +58,11 @@ def check_unit_vectors(points: Any, columns: int, name: str, *, directions: bool
     if array.dtype == np.float16:
         array, tolerance = array.astype(np.float32), HALF_TOLERANCE
     many = _are_many(array)
-    off = max(map_rows(lambda rows: _norm_excess(array[rows], many), len(array), _ROWS if many else ROWS))
+    off = max(
+        map_rows(
+            lambda rows: _norm_excess(array[rows], many), len(array), _ROWS_SQUARED_AT_ONCE if many else ROWS_OF_A_BLOCK
+        )
+    )
     if not off <= tolerance:
         _refuse_points(array, name, tolerance, directions)
     if array.dtype == np.float32 or off <= 8 * np.finfo(np.float64).eps:
@@ -163,7 +167,7 @@ def _scaled(array: NDArray[Any]) -> FloatArray:
     def scale(rows: slice) -> None:
         np.divide(array[rows], np.sqrt(_squares(array[rows], many))[:, None], out=found[rows])
 
-    map_rows(scale, len(array), _ROWS if many else ROWS)
+    map_rows(scale, len(array), _ROWS_SQUARED_AT_ONCE if many else ROWS_OF_A_BLOCK)
     return found
 
 
@@ -274,7 +278,7 @@ def _angles_like(array: NDArray[Any]) -> str:
 def likely_angles(array: NDArray[Any]) -> tuple[list[str], str]:
     """What two columns of angles may be, by how far they reach, and in which unit."""
     first, second = np.abs(array).max(axis=0).tolist()
-    turn, units = 2 * math.pi + SLACK, "rad"
+    turn, units = 2 * math.pi + SLACK_RADIANS, "rad"
     if max(first, second) > turn:
         turn, units = 360.0, "deg"
     kinds = {

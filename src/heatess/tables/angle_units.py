@@ -21,7 +21,7 @@ from .written import AngleTable
 
 #: Degrees in an hour, and hours in a turn; hours may exceed it by rounding.
 HOUR, DAY = 15.0, 24.0
-_SLACK = 1e-6
+_SLACK_IN_HOURS = 1e-6
 
 #: Words in the names of columns that repeat after a time, and after how many of their unit.
 _PERIODS = {
@@ -273,7 +273,7 @@ def in_degrees(
     found, ends = list(columns), list(spans)
     for k in kind.hours:
         low, high = spans[k]
-        if not (said and isinstance(kind, Torsions)) and max(-low, high) > DAY + _SLACK:
+        if not (said and isinstance(kind, Torsions)) and max(-low, high) > DAY + _SLACK_IN_HOURS:
             _refuse_days(kind, k, columns[k], place)
         found[k] = np.asarray(columns[k], dtype=np.float64) * HOUR
         ends[k] = (low * HOUR, high * HOUR)
@@ -281,7 +281,7 @@ def in_degrees(
 
 
 def _refuse_days(kind: Kind, k: int, values: NDArray[Any], place: Place) -> None:
-    bad = np.abs(values) > DAY + _SLACK
+    bad = np.abs(values) > DAY + _SLACK_IN_HOURS
     row, name = int(np.argmax(bad.reshape(len(values), -1).any(axis=1))), kind.columns[k]
     count = f"{int(bad.reshape(len(values), -1).any(axis=1).sum()):,} of {len(values):,} rows"
     found = f"{place(row)}: column {name} is {values[bad][0]:.6g}, more than 24 hours ({count})"

@@ -14,7 +14,7 @@ from ..base.arrays import FloatArray
 from ..base.directions import from_lonlat
 
 #: The end of a grid is a pole, or the other end of a turn, if it is nearer than this part of a step.
-_NEAR = 0.4
+_SHARE_OF_STEP_AT_POLE = 0.4
 
 #: The first zero of the Bessel function J0: the Gaussian latitude next to the pole is about this over n + 1/2 away.
 _BESSEL = 2.404825557695773
@@ -54,9 +54,9 @@ def latitude_bands(lat: FloatArray, bounds: FloatArray | None = None, alone: flo
 def _sorted_bands(lat: FloatArray) -> FloatArray:
     """The bands of latitudes that ascend."""
     edges = _edges(lat)
-    if 90 + edges[0] < _NEAR * (lat[1] - lat[0]):
+    if 90 + edges[0] < _SHARE_OF_STEP_AT_POLE * (lat[1] - lat[0]):
         edges[0] = -90
-    if 90 - edges[-1] < _NEAR * (lat[-1] - lat[-2]):
+    if 90 - edges[-1] < _SHARE_OF_STEP_AT_POLE * (lat[-1] - lat[-2]):
         edges[-1] = 90
     return _sines(edges[:-1], edges[1:])
 
@@ -86,7 +86,7 @@ def longitude_widths(lon: FloatArray, bounds: FloatArray | None = None, alone: f
     first = (int(np.argmax(np.diff(places, append=places[0] + 360))) + 1) % len(places)
     turned = np.concatenate([places[first:], places[:first] + 360])  # from the end of the widest gap on
     edges, steps, gap = _edges(turned), np.diff(turned), 360 - (turned[-1] - turned[0])
-    if gap < (1 + _NEAR) * max(steps[0], steps[-1]):
+    if gap < (1 + _SHARE_OF_STEP_AT_POLE) * max(steps[0], steps[-1]):
         edges[0], edges[-1] = turned[0] - gap / 2, turned[-1] + gap / 2
     widths = np.roll(np.diff(edges), first) / counts
     return Widths(np.radians(widths)[own], _in_words(steps))

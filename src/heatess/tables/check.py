@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import span
-from ..base.directions import SLACK
+from ..base.directions import SLACK_RADIANS
 from ..base.errors import InputError
 from ..spaces.shapes import extra_column, is_transposed, matrices_in
 from ..spaces.vectors import EMBEDDING, HALF_TOLERANCE, NORM_TOLERANCE, likely_angles
@@ -108,7 +108,9 @@ def _refuse_nowhere(kind: Kind, columns: Sequence[NDArray[Any]], place: Place, i
 
 def refuse_beyond(kind: Kind, columns: Sequence[NDArray[Any]], spans: Sequence[Span], units: str, place: Place) -> None:
     """Refuse angles beyond their limits, such as a latitude of 95 degrees, of columns within *spans*."""
-    turn, unit, slack = (TURN, "radians", SLACK) if units == "rad" else (360.0, "degrees", math.degrees(SLACK))
+    turn, unit, slack = (
+        (TURN, "radians", SLACK_RADIANS) if units == "rad" else (360.0, "degrees", math.degrees(SLACK_RADIANS))
+    )
     pairs = list(zip(kind.columns, columns, spans, kind.limits, strict=False))
     for name, values, (least, most), (low, high) in reversed(pairs):  # latitudes first, which tell more
         if low * turn - slack <= least and most <= high * turn + slack:
@@ -134,7 +136,7 @@ def _left_out(values: NDArray[Any]) -> str:
 
 def _other_angles(kind: Kind, name: str, columns: Sequence[NDArray[Any]], units: str) -> str:
     """What two columns may be instead, one of which is *name* and beyond its limits; only what the numbers allow."""
-    turn, slack = (TURN, SLACK) if units == "rad" else (360.0, math.degrees(SLACK))
+    turn, slack = (TURN, SLACK_RADIANS) if units == "rad" else (360.0, math.degrees(SLACK_RADIANS))
     choices = []
     if _within(kind.limits, columns[::-1], turn, slack):
         choices.append(kind.exchanged)
@@ -144,7 +146,7 @@ def _other_angles(kind: Kind, name: str, columns: Sequence[NDArray[Any]], units:
     if not isinstance(kind, Colatitude) and _within(Colatitude.limits, columns[::-1], turn, slack):
         around, up = kind.columns
         choices.append(f"`columns={{'colat': {up!r}, 'azimuth': {around!r}}}` if {up} is the angle to the pole")
-    if units == "rad" and max(float(np.abs(values).max()) for values in columns) > TURN + SLACK:
+    if units == "rad" and max(float(np.abs(values).max()) for values in columns) > TURN + SLACK_RADIANS:
         choices.append("`units='deg'` if these are degrees")
     if choices:
         return "say " + ", or ".join(choices)
@@ -277,7 +279,7 @@ def refuse_four(kind: Kind, points: NDArray[Any], source: str) -> None:
 def refuse_turns(kind: Kind, spans: Sequence[Span], source: str) -> None:
     """Refuse Euler angles that are radians by the format of the file, but reach further than two turns."""
     farthest = max(abs(end) for span in spans for end in span)
-    if farthest > 2 * TURN + SLACK:
+    if farthest > 2 * TURN + SLACK_RADIANS:
         raise InputError(
             f"{source}: columns {kind.words} should be radians in this format, but reach {farthest:.4g}; add "
             "`units='deg'` if they are degrees, or `units='rad'` if they are not"
@@ -340,10 +342,10 @@ def _of_many(kind: Kind, array: FloatArray, norms: FloatArray, flat: str) -> lis
     named = tuple(name.strip().lower() for name in kind.columns) in Vectors.TRIPLES
     columns = kind.columns[0] if len(kind.columns) == 1 else tuple(kind.columns)
     names = "" if kind.columns == ["rows"] else f"columns={columns!r}, "
-    degrees = 90 < most <= 360 + math.degrees(SLACK)
+    degrees = 90 < most <= 360 + math.degrees(SLACK_RADIANS)
     which = "`euler='bunge'` or `euler='ZYZ'` or whatever their convention is"
     euler = f"{which}, `{names}units={'deg' if degrees else 'rad'!r}` for Euler angles"
-    turning = [euler] if width == 3 and not named and (degrees or most <= TURN + SLACK) else []
+    turning = [euler] if width == 3 and not named and (degrees or most <= TURN + SLACK_RADIANS) else []
     scaled = "`normalize=True` if only the directions matter"
     if not degrees:
         return [flat, scaled, *turning]

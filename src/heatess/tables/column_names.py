@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
-from ..base.directions import SLACK, from_decinc, from_lonlat, from_spherical
+from ..base.directions import SLACK_RADIANS, from_decinc, from_lonlat, from_spherical
 from ..base.errors import InputError
 from ..spaces import Circle, Space, Sphere, Torus
 
@@ -66,7 +66,7 @@ class Kind(ABC):
 
     def beyond_radians(self, farthest: Sequence[float]) -> bool:
         """Whether angles that reach so far from zero, one number a column, must be degrees."""
-        return max(farthest) > TURN + SLACK
+        return max(farthest) > TURN + SLACK_RADIANS
 
     @property
     def convention(self) -> str:
@@ -107,7 +107,7 @@ class LonLat(Kind):
 
     def beyond_radians(self, farthest: Sequence[float]) -> bool:
         """Latitudes in radians stay below pi/2."""
-        return farthest[0] > TURN + SLACK or farthest[1] > TURN / 4 + SLACK
+        return farthest[0] > TURN + SLACK_RADIANS or farthest[1] > TURN / 4 + SLACK_RADIANS
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """Unit vectors."""
@@ -168,7 +168,7 @@ class Colatitude(LonLat):
 
     def beyond_radians(self, farthest: Sequence[float]) -> bool:
         """Colatitudes in radians stay below pi."""
-        return farthest[0] > TURN / 2 + SLACK or farthest[1] > TURN + SLACK
+        return farthest[0] > TURN / 2 + SLACK_RADIANS or farthest[1] > TURN + SLACK_RADIANS
 
     def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
         """Unit vectors."""
@@ -218,7 +218,7 @@ class Torsions(Kind):
 
     def beyond_radians(self, farthest: Sequence[float]) -> bool:
         """Phases in radians may be unwrapped; what `Torus` takes for radians is not called degrees here."""
-        return max(farthest) > 2 * TURN + SLACK
+        return max(farthest) > 2 * TURN + SLACK_RADIANS
 
     @property
     def hours(self) -> Sequence[int]:

@@ -25,7 +25,7 @@ WEIGHTS = ("weight", "weights", "w", "wt")
 LIKELY = ("value", "values", "count", "counts", "strength", "intensity", "frequency")
 
 #: Numbers as large as this in a third column may be seconds since 1970.
-_SECONDS = 1e8
+_SECONDS_SINCE_1970 = 1e8
 
 #: What to do about edges that are there more than once.
 TWICE = "say `space='graph'` to add up edges that are there more than once, or delete the others"
@@ -195,7 +195,7 @@ def edge_columns(names: Sequence[str]) -> tuple[str, str] | None:
 def _refuse_times(table: Table) -> None:
     """Refuse to take seconds since 1970 for weights."""
     piece = next(table.pieces(["2"], None))
-    if len(piece.columns[0]) and float(np.nanmin(piece.columns[0])) > _SECONDS:
+    if len(piece.columns[0]) and float(np.nanmin(piece.columns[0])) > _SECONDS_SINCE_1970:
         raise InputError(
             f"{table.source}: the third column runs from {np.nanmin(piece.columns[0]):.0f} up, which may be times; say "
             "`columns=('0', '1')` to leave it out, or `columns=('0', '1', '2')` if it holds the weights of edges"

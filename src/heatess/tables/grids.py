@@ -25,7 +25,7 @@ from .table import Piece, Place, Table
 from .variables import Variable
 
 #: Numbers of a variable up to which all are looked at.
-_MANY = 2**24
+_NUMBERS_LOOKED_AT = 2**24
 
 
 class Grid(Table):
@@ -39,7 +39,7 @@ class Grid(Table):
     def numbers(self, name: str) -> NDArray[Any]:
         """All numbers of a variable; none if they are many, since nothing but looking at them is wanted."""
         variable = self.variables[name]
-        return variable.numbers().reshape(-1) if math.prod(variable.shape) <= _MANY else np.empty(0)
+        return variable.numbers().reshape(-1) if math.prod(variable.shape) <= _NUMBERS_LOOKED_AT else np.empty(0)
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """The cells of the only field."""

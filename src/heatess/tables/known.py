@@ -38,7 +38,7 @@ _WITH_ASTROPY = (".fits", ".fit", ".fits.gz", ".vot", ".ecsv", ".csv")
 THINNED = "thinned"
 
 #: Rows up to which names are looked for without being asked, and rows by which it is seen whether times run on.
-MOST, SEEN = 200_000, 10_000
+MOST_ROWS_FOR_NAMES, ROWS_FOR_TIMES = 200_000, 10_000
 
 #: Rows by which it is told that times run on in parts, and rows of such a part on average.
 LEAST_TIMES, LONG_PART = 24, 4
@@ -135,7 +135,7 @@ def _labels(table: Table, reading: Reading, n: int) -> Sequence[str] | None:
         return table.text(column)
     texts = {name.strip().lower(): name for name in table.texts}
     column = next((texts[name] for name in NAMES if name in texts), None)
-    return None if column is None or n > MOST else table.text(column)
+    return None if column is None or n > MOST_ROWS_FOR_NAMES else table.text(column)
 
 
 def _with_chains(table: Table, known: Known, kind: Kind, reading: Reading) -> Known:
@@ -190,13 +190,13 @@ def _doubt(table: Table, kind: Kind) -> str:
             "`kind='draws'` if only draws far apart were kept"
         )
     draw = _called(table, DRAWS)
-    if draw is not None and draw not in kind.columns and _runs_on(_entries(table, draw, SEEN)):
+    if draw is not None and draw not in kind.columns and _runs_on(_entries(table, draw, ROWS_FOR_TIMES)):
         return (
             f"its column {draw} runs on from row to row, so that the rows may be draws of a Markov chain; say "
             "`kind='draws'` or `kind='chains'`"
         )
     column = _called(table, TIMES)
-    times = np.empty(0) if column is None or column in kind.columns else _entries(table, column, SEEN)
+    times = np.empty(0) if column is None or column in kind.columns else _entries(table, column, ROWS_FOR_TIMES)
     parts = 1 if _runs_on(times) else _parts(times)
     if not parts:
         return ""

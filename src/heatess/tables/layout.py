@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
-from ..base.directions import SLACK, from_lonlat
+from ..base.directions import SLACK_RADIANS, from_lonlat
 from ..base.errors import InputError
 from . import cf
 from .areas import latitude_bands, longitude_widths, polygon_areas
@@ -116,7 +116,7 @@ def _coordinate(variable: Variable, place: cf.Geometry) -> FloatArray:
 def _by_numbers(source: str, place: cf.Geometry, lat: FloatArray, lon: FloatArray) -> str:
     """Degrees, if numbers without a unit can be nothing else."""
     farthest = [float(np.nanmax(np.abs(values))) for values in (lon, lat)]
-    around, up = 2 * math.pi + SLACK, math.pi / 2 + SLACK
+    around, up = 2 * math.pi + SLACK_RADIANS, math.pi / 2 + SLACK_RADIANS
     if farthest[0] <= around and farthest[1] <= up:
         raise InputError(
             f"{source}: {place.lon}, {place.lat} reach no further than {farthest[0]:.4g}, {farthest[1]:.4g}, which "
@@ -133,7 +133,7 @@ def _by_numbers(source: str, place: cf.Geometry, lat: FloatArray, lon: FloatArra
 def _refuse_beyond(source: str, place: cf.Geometry, lat: FloatArray, lon: FloatArray) -> None:
     for name, values, most, kind in ((place.lat, lat, 90, "latitudes"), (place.lon, lon, 720, "longitudes")):
         far = float(np.nanmax(np.abs(values), initial=0))
-        if far > most + math.degrees(SLACK):
+        if far > most + math.degrees(SLACK_RADIANS):
             limits = "lie between -90 and 90 degrees" if most == 90 else "are degrees"
             raise InputError(
                 f"{source}: {name} reaches {far:.6g}, but {kind} {limits}; name the arrays that hold them with "

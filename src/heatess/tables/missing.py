@@ -30,7 +30,7 @@ _FILLED = re.compile(r"1e\+\d+|9\.96921e\+36|3\.40282e\+38|1\.79769e\+308")
 _UNDEFINED = 360.0
 
 #: Ends of a column that are looked at, one after the other, and rows that must be left.
-_ROUNDS, _LEAST = 3, 3
+_ROUNDS, _FEWEST_ROWS_LEFT = 3, 3
 
 
 def shown_number(value: Any) -> str:
@@ -89,7 +89,7 @@ def marks(values: NDArray[Any], ends: tuple[float, float], *, signed: bool = Fal
     for _ in range(_ROUNDS):
         new = [end for end in (rest.min(), rest.max()) if suspect(end)]
         rest = rest[~np.isin(rest, new)]
-        if len(rest) < _LEAST:
+        if len(rest) < _FEWEST_ROWS_LEFT:
             return []
         found += new
     low, high = float(rest.min()), float(rest.max())

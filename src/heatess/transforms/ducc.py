@@ -13,7 +13,7 @@ from ..base.pool import apart
 from .nonuniform.box import Box, Modes
 
 #: Points and modes together for which a transform takes so long that Ctrl-C should not wait for it.
-_MANY = 200_000
+_POINTS_AND_MODES_WORTH_A_THREAD = 200_000
 
 
 def _library() -> Any:
@@ -80,7 +80,7 @@ def meridians(coefficients: Modes, threads: int) -> Modes:
 
 
 def _computed(size: int, transform: Callable[..., Any], **named: Any) -> Any:
-    return apart(transform, **named) if size > _MANY else transform(**named)
+    return apart(transform, **named) if size > _POINTS_AND_MODES_WORTH_A_THREAD else transform(**named)
 
 
 def _named(points: FloatArray, box: Box) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
-from ..base.blocks import ROWS, in_lanes, map_rows, one_blas_thread, slices, thread_count
+from ..base.blocks import ROWS_OF_A_BLOCK, in_lanes, map_rows, one_blas_thread, slices, thread_count
 from ..heat.sums import LevelMoments
 
 #: Some rows of checked points as float64.
@@ -73,7 +73,7 @@ class VectorMoments(LowMoments):
             # Not through BLAS: its idle threads would keep a core from the next transform.
             return np.concatenate([weighted.sum(axis=1), np.einsum("ib,jb->ij", weighted, x).ravel()])
 
-        return np.asarray(sum(map_rows(partial, len(points), max(1024, ROWS * 4 // p)), np.zeros(p + p * p)))
+        return np.asarray(sum(map_rows(partial, len(points), max(1024, ROWS_OF_A_BLOCK * 4 // p)), np.zeros(p + p * p)))
 
     def _by_products(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:
         """The same in many columns, as products of matrices, in as many sums at once as there is room for."""
@@ -89,7 +89,7 @@ class VectorMoments(LowMoments):
             sums[lane, p:] += (left.T @ right).ravel()
 
         with one_blas_thread() if lanes > 1 else nullcontext():
-            in_lanes(list(slices(len(points), max(1024, ROWS * 4 // p))), add, lanes, thread_count())
+            in_lanes(list(slices(len(points), max(1024, ROWS_OF_A_BLOCK * 4 // p))), add, lanes, thread_count())
         return np.asarray(sums.sum(axis=0))
 
     def moments(self, sums: FloatArray) -> FloatArray:
@@ -117,7 +117,9 @@ class AxisMoments(LowMoments):
             products = x[first] * x[second]
             return np.asarray((products * weights[rows]) @ products.T).ravel()
 
-        return np.concatenate([low, sum(map_rows(partial, len(points), max(1024, ROWS // p**2)), np.zeros(1))])
+        return np.concatenate(
+            [low, sum(map_rows(partial, len(points), max(1024, ROWS_OF_A_BLOCK // p**2)), np.zeros(1))]
+        )
 
     def moments(self, sums: FloatArray) -> FloatArray:
         """With A = sum w x x^T and d the unit matrix, the part of the fourth moments without traces is

@@ -30,7 +30,7 @@ from .wigner import WignerTransform, analyse, euler_angles, right_angle, start, 
 _LOW_LEVELS = 2
 
 #: Shares of levels in c_t below this are left out of its square.
-_NEGLIGIBLE = 1e-10
+_NEGLIGIBLE_LEVEL_SHARE = 1e-10
 
 #: Of the transforms that find the square.
 _ACCURACY = 1e-12
@@ -169,7 +169,7 @@ class OrbitTransform(LevelTransform):
         shares = level_probabilities(self.series, time, count)
         shares[0] = 0.0
         shares /= shares.sum()
-        most = int(np.flatnonzero(shares > _NEGLIGIBLE)[-1])
+        most = int(np.flatnonzero(shares > _NEGLIGIBLE_LEVEL_SHARE)[-1])
         kept, fold = min(count, 2 * most + 1), self._group.fold
         angles, volumes = _quadrature(self._group, 2 * most + kept)
         starts = start(np.arange(max(most + 1, kept) + 1))

@@ -23,7 +23,7 @@ from .nonuniform.box import Box, Modes
 from .nonuniform.grid import fast_length
 
 #: Fourier sums of rings that a thread holds at once.
-_BLOCK = 2**16
+_SUMS_OF_A_THREAD = 2**16
 
 
 @lru_cache(maxsize=8)
@@ -78,7 +78,7 @@ def analyse(places: FloatArray, weights: FloatArray, degree: int, epsilon: float
         circle = np.fft.ifft(circle, axis=1)
         analyse_orders(circle, orders.start, norms, height, sine, lowest, found)
 
-    share_out(list(slices(count, max(1, _BLOCK // size))), part, threads)
+    share_out(list(slices(count, max(1, _SUMS_OF_A_THREAD // size))), part, threads)
     return found
 
 

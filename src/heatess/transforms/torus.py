@@ -31,7 +31,7 @@ _PER_POINT = {"native": {1: 6e-8, 2: 1.1e-7, 3: 5e-7}, "ducc": {1: 6e-8, 2: 9e-8
 _PER_MODE = {"native": {1: 5e-8, 2: 3e-8, 3: 6e-8}, "ducc": {1: 5e-8, 2: 3e-8, 3: 1.2e-7}}
 
 #: Points transformed at once.
-BLOCK = 2**21
+POINTS_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class TorusTransform(Transform):
     ) -> Coefficients:
         shape = [2 * side + 1 for side in sides]
         box, own = Box([-side for side in sides], shape, epsilon, threads, self._steps), backend.by(len(shape))
-        parts = (own.modes(points[rows], weights[rows], box) for rows in slices(len(points), BLOCK))
+        parts = (own.modes(points[rows], weights[rows], box) for rows in slices(len(points), POINTS_AT_ONCE))
         return backend.added(parts, shape)
 
     def low_sums(self, points: NDArray[Any], weights: FloatArray) -> FloatArray:

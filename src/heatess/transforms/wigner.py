@@ -40,7 +40,7 @@ TRANSFORM_BLOCK = 2**21
 _COSTS = {"native": (7e-7, 2.5e-7), "ducc": (6e-7, 4.5e-7)}
 
 #: Modes that are contracted in milliseconds.
-_QUICK = 100_000
+_MODES_IN_MILLISECONDS = 100_000
 
 
 class WignerTransform(SphereTransform):
@@ -266,7 +266,7 @@ def expand(
 
 def _items(modes: NDArray[np.complex128], threads: int) -> int:
     """Into how many items of work orders are divided: one each, unless they take little time."""
-    return len(modes) if modes.size > _QUICK else threads
+    return len(modes) if modes.size > _MODES_IN_MILLISECONDS else threads
 
 
 def inverse_fourier(

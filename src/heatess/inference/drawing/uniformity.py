@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..uniformity import UniformityTest
 
 #: The line below which a p-value is small, and the least that the axis shows.
-SMALL, FLOOR = 0.05, 1e-16
+SMALL_PVALUE, LEAST_PVALUE_SHOWN = 0.05, 1e-16
 
 
 def draw_uniformity(test: UniformityTest, ax: Axes | None = None) -> Axes:
@@ -31,11 +31,11 @@ def draw_uniformity(test: UniformityTest, ax: Axes | None = None) -> Axes:
     if test.name == "heat":
         _draw_scales(ax, test)
     else:
-        ax.plot([0.5], [max(test.pvalue, FLOOR)], "o", color=COLORS[0], markersize=8)
+        ax.plot([0.5], [max(test.pvalue, LEAST_PVALUE_SHOWN)], "o", color=COLORS[0], markersize=8)
         ax.set(xlim=(0, 1), xticks=[0.5], xticklabels=[f"{test.name} = {test.statistic:.3g}"])
-    ax.axhline(SMALL, color=GREY, label="5 %", gid="heatess-level-5", **LEVEL)
-    least = min(float(np.min(test.pvalues)), test.pvalue, *test.degrees.pvalues.tolist(), SMALL / 2)
-    ax.set(yscale="log", ylabel="p-value of uniformity", ylim=(max(least, FLOOR) / 2, 1.5))
+    ax.axhline(SMALL_PVALUE, color=GREY, label="5 %", gid="heatess-level-5", **LEVEL)
+    least = min(float(np.min(test.pvalues)), test.pvalue, *test.degrees.pvalues.tolist(), SMALL_PVALUE / 2)
+    ax.set(yscale="log", ylabel="p-value of uniformity", ylim=(max(least, LEAST_PVALUE_SHOWN) / 2, 1.5))
     log_ticks(ax.yaxis, *ax.get_ylim())
     ax.legend(loc="best", fontsize="small", frameon=False)
     return ax
@@ -45,13 +45,13 @@ def _draw_scales(ax: Axes, test: UniformityTest) -> None:
     position, name = scale_axis(test)
     order = np.argsort(position)
     look: dict[str, Any] = {"marker": "o", "linewidth": 2.0, "color": COLORS[0], "label": "single scales"}
-    ax.plot(position[order], np.maximum(test.pvalues[order], FLOOR), gid="heatess-curve-0", **look)
+    ax.plot(position[order], np.maximum(test.pvalues[order], LEAST_PVALUE_SHOWN), gid="heatess-curve-0", **look)
     low = test.degrees
     if len(low.degrees) and test.space.series is not None:
         places = _degree_places(test, test.space.series)
         ax.plot(
             places,
-            np.maximum(low.pvalues, FLOOR),
+            np.maximum(low.pvalues, LEAST_PVALUE_SHOWN),
             linestyle="none",
             marker="D",
             markersize=7,
@@ -64,10 +64,14 @@ def _draw_scales(ax: Axes, test: UniformityTest) -> None:
         for degree, place, pvalue in zip(low.degrees, places, low.pvalues, strict=True):
             above: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "bottom", "fontsize": "small"}
             ax.annotate(
-                f"$\\ell={degree}$", (float(place), max(float(pvalue), FLOOR)), (0, 7), color=COLORS[1], **above
+                f"$\\ell={degree}$",
+                (float(place), max(float(pvalue), LEAST_PVALUE_SHOWN)),
+                (0, 7),
+                color=COLORS[1],
+                **above,
             )
     ax.axhline(
-        max(test.pvalue, FLOOR),
+        max(test.pvalue, LEAST_PVALUE_SHOWN),
         color=COLORS[2],
         linestyle=(0, (2, 1.4)),
         linewidth=2.0,

@@ -16,7 +16,7 @@ from ..capabilities import Eigenpairs
 from ..flow import circles
 from .dense import eigenpairs
 
-MOST = 120  # eigenpairs found around one shift, at most
+MOST_EIGENPAIRS_OF_SHIFT = 120  # eigenpairs found around one shift, at most
 _ACCURACY = 1e-10  # of the eigenvalues, relative
 _RESTARTS = 60  # of the eigensolver, before a band is halved
 _SPLITS = (0.4927, 0.73, 0.29, 0.88, 0.13)  # of an interval, off the middle: eigenvalues are often round numbers
@@ -72,7 +72,7 @@ class Bands:
         low, high = 0.0, self._scale * count / self._size
         while (found := self.count_below(high)) < count:
             low, high = high, 2 * high
-        while found > count + MOST and high - low > max(within * high, self._rounding):
+        while found > count + MOST_EIGENPAIRS_OF_SHIFT and high - low > max(within * high, self._rounding):
             middle = low + _SPLITS[0] * (high - low)
             inside = self.count_below(middle)
             low, high, found = (low, middle, inside) if inside >= count else (middle, high, found)
@@ -130,7 +130,7 @@ class Bands:
             return []
         if high - low <= max(_NARROW * max(abs(low), abs(high)), self._rounding):
             return [self._block(low, high, count)]
-        if count <= MOST and (found := self._band(low, high, count)) is not None:
+        if count <= MOST_EIGENPAIRS_OF_SHIFT and (found := self._band(low, high, count)) is not None:
             return [found]
         if (middle := self._middle(low, high)) is None:
             return [self._block(low, high, count)]

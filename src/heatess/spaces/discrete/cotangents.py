@@ -12,7 +12,7 @@ from .flips import flipped
 from .matrices import edge_laplacian, symmetric
 from .sides import Sides
 
-_LEAST = -1e-6  # edges with a weight below this are flipped, by robust-laplacian too
+_LEAST_EDGE_WEIGHT = -1e-6  # edges with a weight below this are flipped, by robust-laplacian too
 
 
 def mesh_laplacian(vertices: FloatArray, faces: NDArray[np.int64], sides: Sides, areas: FloatArray) -> Any:
@@ -29,9 +29,9 @@ def mesh_laplacian(vertices: FloatArray, faces: NDArray[np.int64], sides: Sides,
     slack = max(1e-5 * float(lengths.min() / lengths.mean()), 1e-13)
     if sides.faces.max() <= 2 and _flatness(lengths[sides.label]) > 2 * slack * float(lengths.mean()):
         weights = np.bincount(sides.label.ravel(), _facing_cotangents(vertices[faces], areas).ravel()) / 2
-        if weights.min() > _LEAST:
+        if weights.min() > _LEAST_EDGE_WEIGHT:
             return edge_laplacian(sides.edges, weights, len(vertices))
-        found = flipped(faces, sides, lengths, weights, _LEAST)
+        found = flipped(faces, sides, lengths, weights, _LEAST_EDGE_WEIGHT)
         if found is not None:
             return edge_laplacian(found.edges, found.weights, len(vertices))
     import robust_laplacian

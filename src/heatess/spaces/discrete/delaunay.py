@@ -21,8 +21,8 @@ _NEIGHBOURS = {1: 8, 2: 20}  # tried first for the star of a node, by dimension
 _DOUBLINGS = 4  # how often that number may be doubled
 _JITTER = 1e-6  # nodes are moved by this share of their spacing: no simplex hangs on a tie, no two nodes coincide
 _SHEET = 0.5  # neighbours further than this (squared sine, 45 degrees) from the tangent space lie on another sheet
-_BLOCK = 2**22  # entries of the array of neighbours that a thread holds at once
-_ROWS = 4096  # and nodes, whose arrays then stay in the cache
+_ENTRIES_AT_ONCE = 2**22  # entries of the array of neighbours that a thread holds at once
+_NODES_AT_ONCE = 4096  # and nodes, whose arrays then stay in the cache
 _WIDE = 12.0  # triangles with squared edges this many times the median may span a hole
 _SLIVER = 3.0  # a simplex with an empty sphere this much wider than its edges, far from the node, spans a boundary
 
@@ -104,7 +104,7 @@ def stars(points: FloatArray, dim: int) -> Stars:
     spacing = float(np.median(cKDTree(points).query(points, min(count, 9), workers=thread_count())[0][:, -1]))
     moved = points + _JITTER * spacing * np.random.default_rng(0).standard_normal(points.shape)
     tree = cKDTree(moved)
-    at_once = min(_ROWS, _BLOCK // (points.shape[1] * _NEIGHBOURS[dim]) + 1)
+    at_once = min(_NODES_AT_ONCE, _ENTRIES_AT_ONCE // (points.shape[1] * _NEIGHBOURS[dim]) + 1)
     with one_blas_thread():
         parts = map_rows(lambda rows: _stars_of(np.arange(count)[rows], moved, tree, dim), count, at_once)
     found = [star for part in parts for star in part]

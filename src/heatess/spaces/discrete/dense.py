@@ -13,7 +13,7 @@ from ...base.blocks import slices
 from ...base.pool import apart
 
 #: Rows of a matrix that is solved at once, and columns that are divided at once.
-_SMALL, _COLUMNS = 200, 128
+_ROWS_SOLVED_AT_ONCE, _COLUMNS = 200, 128
 
 
 def eigenpairs(matrix: FloatArray, metric: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -27,7 +27,9 @@ def eigenpairs(matrix: FloatArray, metric: FloatArray | None = None) -> tuple[Fl
            [0.5, 0. ]]))
     """
     if metric is None:
-        values, vectors = np.linalg.eigh(matrix) if len(matrix) <= _SMALL else apart(np.linalg.eigh, matrix)
+        values, vectors = (
+            np.linalg.eigh(matrix) if len(matrix) <= _ROWS_SOLVED_AT_ONCE else apart(np.linalg.eigh, matrix)
+        )
         return np.asarray(values), np.asarray(vectors)
     root = np.asarray(apart(np.linalg.cholesky, metric), dtype=np.float64)
     values, vectors = eigenpairs(_divided(root, _divided(root, matrix).T))

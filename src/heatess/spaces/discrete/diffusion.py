@@ -14,8 +14,8 @@ from .laplacian import Laplacian
 from .matrices import from_entries, scaled, with_data
 from .nodes import refuse_components
 
-_NEGLIGIBLE = 1e-5  # the kernel is dropped where it falls below this
-_ROWS = 4096  # nodes on a line whose neighbours are found at once; fewer with more coordinates
+_NEGLIGIBLE_KERNEL = 1e-5  # the kernel is dropped where it falls below this
+_NODES_ON_A_LINE = 4096  # nodes on a line whose neighbours are found at once; fewer with more coordinates
 
 
 class DiffusionMap:
@@ -87,7 +87,7 @@ def _close_squares(points: FloatArray, bandwidth: float) -> Any:
     from scipy.sparse import vstack
     from scipy.spatial import cKDTree
 
-    reach = math.sqrt(4 * bandwidth * math.log(1 / _NEGLIGIBLE))
+    reach = math.sqrt(4 * bandwidth * math.log(1 / _NEGLIGIBLE_KERNEL))
     tree = cKDTree(points)
 
     def some(rows: slice) -> Any:
@@ -99,4 +99,4 @@ def _close_squares(points: FloatArray, bandwidth: float) -> Any:
         apart = mine[row] - points[column]
         return from_entries(row, column, np.einsum("pd,pd->p", apart, apart), (len(mine), len(points)))
 
-    return vstack(map_rows(some, len(points), max(_ROWS // points.shape[1], 64)), format="csr")
+    return vstack(map_rows(some, len(points), max(_NODES_ON_A_LINE // points.shape[1], 64)), format="csr")

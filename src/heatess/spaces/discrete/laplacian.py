@@ -31,7 +31,7 @@ _FILLED = 0.125  # as are matrices up to that size with so many links
 _SMOOTH = 20_000  # coupled matrices above this size are solved without factors
 _COUNTED = 120.0  # seconds of a few eigenpairs up to which they are counted before they are found
 FEW = 64  # eigenpairs at the coarsest of scales, where gESS needs none but MMD^2 rests on the lowest with any energy
-_QUICK = 0.08  # seconds of a factorisation that is made to know whether eigenpairs can be had
+_SECONDS_OF_A_TRIAL = 0.08  # seconds of a factorisation that is made to know whether eigenpairs can be had
 _WORTH_A_WORD = 2.0  # seconds, an estimate that whoever waits is told of
 _NOISE = 2 * EPS  # rounding of an eigensolver per root of the size, relative to the largest eigenvalue
 _WEAK = 1e-7  # eigenvalues below this share of the largest rest on links that a plain eigensolver blurs
@@ -304,7 +304,7 @@ class Laplacian:
         """Whether the eigenpairs up to *limit*, and those that any scale needs, are not too many: counted if soon."""
         if count > self.most:
             return False
-        if self._cost.factor > _QUICK or limit <= self._fitting:
+        if self._cost.factor > _SECONDS_OF_A_TRIAL or limit <= self._fitting:
             return True
         if limit >= self._too_far or not self._begins:
             return False

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...base.arrays import FloatArray
 from ...base.blocks import slices
 
-_ROWS = 4096  # whose entries are scaled at once
+_ROWS_SCALED_AT_ONCE = 4096  # whose entries are scaled at once
 
 
 def symmetric(matrix: Any) -> Any:
@@ -35,7 +35,7 @@ def scaled(matrix: Any, factors: FloatArray) -> Any:
     if (factors == 1).all():
         return matrix
     data = np.empty_like(matrix.data)
-    for rows in slices(len(factors), _ROWS):
+    for rows in slices(len(factors), _ROWS_SCALED_AT_ONCE):
         ends = matrix.indptr[rows.start : rows.stop + 1]
         part = slice(ends[0], ends[-1])
         left, right, values = np.repeat(factors[rows], np.diff(ends)), factors[matrix.indices[part]], matrix.data[part]

@@ -25,7 +25,7 @@ _PASSES, _GROWTH = 2, 11.0
 _EDGE, _MORE, _AND = 1.2, 1.1, 24
 
 #: Entries of a block of rows where functions are multiplied by each other.
-_ROWS = 2**14
+_ENTRIES_OF_A_BLOCK = 2**14
 
 #: The most numbers that may be held: functions at all nodes.
 MOST_ENTRIES = 1.5e8
@@ -85,13 +85,13 @@ def smooth_eigenpairs(matrix: Any, metric: Any, wanted: Wanted) -> tuple[Eigenpa
     for _ in range(_PASSES):
         share_out(list(slices(width, COLUMNS)), smooth, thread_count())
         root = apart(np.linalg.cholesky, _products(functions, functions))
-        for rows in slices(size, _ROWS // 8):
+        for rows in slices(size, _ENTRIES_OF_A_BLOCK // 8):
             functions[rows] = solve_triangular(root, functions[rows].T, lower=True).T
     stiffness = _products(functions, apart(matrix.__matmul__, functions))
     masses = _products(functions, apart(metric.__matmul__, functions))
     values, turn = eigenpairs((stiffness + stiffness.T) / 2, (masses + masses.T) / 2)
     kept = int(np.searchsorted(values, wanted.limit, side="right"))
-    for rows in slices(size, _ROWS):
+    for rows in slices(size, _ENTRIES_OF_A_BLOCK):
         functions[rows, :kept] = functions[rows] @ turn[:, :kept]
     functions = np.ascontiguousarray(functions[:, :kept])
     residual = np.empty(kept)
@@ -105,4 +105,4 @@ def smooth_eigenpairs(matrix: Any, metric: Any, wanted: Wanted) -> tuple[Eigenpa
 
 def _products(left: FloatArray, right: FloatArray) -> FloatArray:
     """left' right, block after block of rows."""
-    return np.asarray(sum(left[rows].T @ right[rows] for rows in slices(len(left), _ROWS)))
+    return np.asarray(sum(left[rows].T @ right[rows] for rows in slices(len(left), _ENTRIES_OF_A_BLOCK)))

@@ -23,7 +23,7 @@ from ...heat.sums import log_sum
 MOST_LEVELS = 256  # that are asked for; tiles hold one number per pair and level
 _USUAL_LEVELS = 25  # GeometricKernels' own default, and as many as its tables of characters hold for most groups
 _PROBES, _TOLERANCE = 32, 1e-9  # points that a space is tried on, and how far its sums may be off there
-_ROWS = 32  # handed to GeometricKernels at once
+_ROWS_HANDED_OVER = 32  # handed to GeometricKernels at once
 
 
 class _Spectrum(NamedTuple):
@@ -111,7 +111,7 @@ class LevelKernel:
         scale = np.exp(-self._log_multiplicities) / self._spectrum.unit
         starts = self._spectrum.starts[: len(scale)]
         zonal = np.empty((len(scale), len(left), len(right)))
-        for part in slices(len(left), _ROWS):
+        for part in slices(len(left), _ROWS_HANDED_OVER):
             with _quiet():
                 values = np.asarray(functions.phi_product(rows[part], columns))[..., : self._levels]
             # Complex levels come in conjugate pairs of one eigenvalue.

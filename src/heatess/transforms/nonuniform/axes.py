@@ -14,7 +14,7 @@ from .box import Modes
 from .grid import Axis
 
 #: Numbers that a thread transforms at once.
-_BLOCK = 2**16
+_NUMBERS_OF_A_THREAD = 2**16
 
 
 def _on(along: int, some: slice) -> tuple[slice, ...]:
@@ -59,7 +59,7 @@ def from_cells(cells: FloatArray, axes: tuple[Axis, ...], found: Modes, threads:
     def outer(_: int, part: slice) -> None:
         modes_of(cells[:, part], first, 0, half[:, part])
 
-    share_out(list(slices(cells.shape[1], max(8, _BLOCK // across))), outer, threads)
+    share_out(list(slices(cells.shape[1], max(8, _NUMBERS_OF_A_THREAD // across))), outer, threads)
 
     def inner(_: int, part: slice) -> None:
         if not third:
@@ -69,7 +69,7 @@ def from_cells(cells: FloatArray, axes: tuple[Axis, ...], found: Modes, threads:
         modes_of(half[part], second, 1, own)
         modes_of(own, third[0], 2, found[part])
 
-    share_out(list(slices(len(half), max(1, _BLOCK // half[0].size))), inner, threads)
+    share_out(list(slices(len(half), max(1, _NUMBERS_OF_A_THREAD // half[0].size))), inner, threads)
 
 
 def cells_of(modes: NDArray[Any], axis: Axis, along: int) -> Modes:
@@ -114,10 +114,10 @@ def to_cells(modes: Modes, axes: tuple[Axis, ...], cells: FloatArray, threads: i
         own = cells_of(modes[part], third[0], 2) if third else modes[part]
         half[part] = cells_of(own, second, 1)
 
-    share_out(list(slices(len(half), max(1, _BLOCK // half[0].size))), inner, threads)
+    share_out(list(slices(len(half), max(1, _NUMBERS_OF_A_THREAD // half[0].size))), inner, threads)
     across = cells.size // cells.shape[1]
 
     def outer(_: int, part: slice) -> None:
         cells[:, part] = real_cells_of(half[:, part], first, 0)
 
-    share_out(list(slices(cells.shape[1], max(8, _BLOCK // across))), outer, threads)
+    share_out(list(slices(cells.shape[1], max(8, _NUMBERS_OF_A_THREAD // across))), outer, threads)

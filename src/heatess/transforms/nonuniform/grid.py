@@ -27,7 +27,7 @@ _LANES = 8
 _PIECE = 2**17
 
 #: Cells of a grid that the cache of a core holds.
-_SMALL = 2**18
+_CELLS_IN_CACHE = 2**18
 
 # Freed arrays of some megabytes would go back to the system, and new pages cost more than a small transform takes. The
 # C library of Linux keeps what is smaller than the largest array that was freed, up to 32 MB; this one is never filled.
@@ -164,7 +164,7 @@ class Grid:
 
     def small(self, n: int) -> bool:
         """Whether sorting the points would cost more than it brings."""
-        return n < SORTED or math.prod(self.shape) <= _SMALL
+        return n < SORTED or math.prod(self.shape) <= _CELLS_IN_CACHE
 
     def sorted(self, points: FloatArray, weights: FloatArray, threads: int) -> Sorted:
         """Points by their cells, slab after slab of cells of the first axis."""
