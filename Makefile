@@ -32,10 +32,10 @@ demo: .venv/demo-ready
 	$(BIN)/heatess demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest -q -n auto -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" $(ARGS)
 
 slow: .venv/ready
-	$(BIN)/python -m pytest -q -n auto -m slow
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m slow
 
 lint: .venv/ready
 	$(BIN)/ruff check .
