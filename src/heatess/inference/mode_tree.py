@@ -79,7 +79,9 @@ class Landscape:
         space = self.atoms.space
         if space.modes is not None:
             return np.zeros(len(self.times))
-        return space.log_diagonal(self.times, RTOL_OF_DENSITIES) if space.compact else -space.dim / 2 * np.log(self.times)
+        return (
+            space.log_diagonal(self.times, RTOL_OF_DENSITIES) if space.compact else -space.dim / 2 * np.log(self.times)
+        )
 
     def _counts_at(self, place: int) -> FloatArray:
         """log of the draws within the footprint of each atom at a time."""
