@@ -71,7 +71,7 @@ def test_every_format_gives_the_graph_that_networkx_has(name):
     expected = he.Measure(NOVEL)
     assert sorted(found.known.labels) == sorted(NOVEL)
     assert (found.n, found.known.kind) == (77, None)
-    assert found.origin.description.startswith("77 nodes; Graph(77 nodes, 254 edges), edges weighted by ")
+    assert found.origin.description.startswith("77 nodes; 254 edges weighted by ")
     assert he.gess(found, time=0.1) == pytest.approx(he.gess(expected, time=0.1), rel=1e-10)
     pair = he.gess(["Valjean", "Javert"], space=found.space, time=0.1)
     assert pair == pytest.approx(he.gess(["Valjean", "Javert"], space=expected.space, time=0.1), rel=1e-10)
@@ -93,7 +93,7 @@ FOLLOWED = {
         save,
         ("trips.csv", "from,to\na,b\nb,c\n"),
         [("", "may be the ends of the edges of a graph; say --space graph if they are", "--space graph")],
-        "3 nodes; Graph(3 nodes, 2 edges), edges count equally; equal weights",
+        "3 nodes; 2 edges of equal weight; equal weights",
     ),
     "a table of edges with a value": (
         save,
@@ -108,7 +108,7 @@ FOLLOWED = {
         save,
         ("talks.edges", "1 2 1082040961\n3 4 1082155839\n2 3 1082414391\n"),
         [("", "which may be times; say --columns 0,1 to leave it out", "--columns 0,1")],
-        "4 nodes; Graph(4 nodes, 3 edges), edges count equally; equal weights",
+        "4 nodes; 3 edges of equal weight; equal weights",
     ),
     "four columns": (
         save,
@@ -126,7 +126,7 @@ FOLLOWED = {
                 "--columns 0,1",
             )
         ],
-        "edges count equally",
+        "edges of equal weight",
     ),
     "an edge that is there again": (
         save,
@@ -138,7 +138,7 @@ FOLLOWED = {
                 "--space graph",
             )
         ],
-        "edges count equally, both directions of an edge add up",
+        "edges of equal weight, both directions of an edge add up",
     ),
     "a value that may be a weight": (
         save,
@@ -150,19 +150,19 @@ FOLLOWED = {
                 "--columns value",
             )
         ],
-        "edges weighted by value",
+        "1 edge weighted by value",
     ),
     "a directed file": (
         save,
         ("g.gml", "graph [ directed 1 node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 ] ]"),
         [("", "g.gml is directed (from '0' to '1' the weight is 1, back it is 0)", "--space graph")],
-        "edges count equally, directions left out",
+        "1 edge of equal weight, directions left out",
     ),
     "two components": (
         save,
         ("g.edges", "a b\nc d\nd e\n"),
         [("", "has 2 components, of 3, 2 nodes: .*; say --space graph:largest for", "--space graph:largest")],
-        "3 nodes; Graph(3 nodes, 2 edges), edges count equally, the largest of 2 components",
+        "3 nodes; 2 edges of equal weight, the largest of 2 components",
     ),
     "another space": (
         save,

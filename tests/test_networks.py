@@ -102,7 +102,7 @@ def test_loops_are_left_out_and_parallel_edges_add_up():
     plain.add_weighted_edges_from([("a", "b", 5), ("b", "c", 1)])
     assert he.Graph(many) == he.Graph(plain)
     assert he.read(many).origin.description == (
-        "3 nodes; Graph(3 nodes, 2 edges), edges weighted by weight (1 without it counts 1), 1 loop left out, "
+        "3 nodes; 2 edges weighted by weight (1 without it counts 1), 1 loop left out, "
         "1 parallel edge added to others; equal weights"
     )
 
@@ -162,10 +162,7 @@ def test_other_edge_attributes_are_weights_if_asked_for():
     with pytest.raises(he.InputError, match="no edge has the attribute 'cars' that weight= names; found trips"):
         he.Graph(graph, weight="cars")
     assert he.read(graph, columns="trips").space == found
-    assert (
-        he.read(graph).origin.description
-        == "3 nodes; Graph(3 nodes, 2 edges), edges count equally (trips not used); equal weights"
-    )
+    assert he.read(graph).origin.description == "3 nodes; 2 edges of equal weight (trips not used); equal weights"
 
 
 def test_node_attributes_are_weights_and_labels():

@@ -165,11 +165,85 @@ def thinned() -> Figure:
     return figure
 
 
+def walk(rng: np.random.Generator) -> np.ndarray:
+    """1,000 steps of a random walk on the sphere, whose distribution is uniform."""
+    place, found = rng.normal(size=3), []
+    for _ in range(1000):
+        place = place / np.linalg.norm(place)
+        found.append(place)
+        place = place + 0.3 * rng.normal(size=3)
+    return np.array(found)
+
+
+def known() -> Figure:
+    """Two runs of one slow chain, taken for independent draws and for what they are."""
+    rng = np.random.default_rng(0)
+    runs = [np.stack([walk(rng) for _ in range(4)]) for _ in range(2)]
+    figure, axes = two(sharey=True)
+    for ax, name, parts in zip(
+        axes, ("as independent draws", "as chains"), ([run.reshape(-1, 3) for run in runs], runs), strict=True
+    ):
+        found = he.two_sample_test(*parts, rng=1)
+        found.plot(ax)
+        ax.set_title(f"{name}: {found.pvalue_in_words()}", fontsize="medium")
+    return figure
+
+
+def many_files() -> Figure:
+    """Parts, their merged state, and all points at once."""
+    angles = np.geomspace(5, 90, 30)
+    figure, ax = one()
+    states, blocks = [], []
+    for part in range(4):
+        x = he.samplers.von_mises_fisher(
+            300, [[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0]][part], 4.0 * 3**part, rng=part
+        )
+        states.append(he.Accumulator(max_degree=156).add(x))
+        blocks.append(x)
+        ax.loglog(
+            angles, states[-1].profile(angles=angles).gess, color="#999999", label="" if part else "each of four parts"
+        )
+    merged = states[0] + states[1] + states[2] + states[3]
+    ax.loglog(
+        angles, merged.profile(angles=angles).gess, color=he.plot.COLORS[0], linewidth=2, label="their states, merged"
+    )
+    whole = he.heat_profile(np.concatenate(blocks), angles=angles[::3])
+    ax.loglog(whole.angles, whole.gess, "o", color=he.plot.COLORS[1], label="all points at once")
+    ax.set(xlabel="angle (degrees)", ylabel="gESS")
+    ax.set_xticks([5, 10, 20, 50], ["5", "10", "20", "50"])
+    ax.set_xticks([], minor=True)
+    ax.set_yticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
+    ax.legend(frameon=False)
+    return figure
+
+
+def other_libraries() -> Figure:
+    """200 places on a ball of trimesh, along its triangles and on the sphere itself."""
+    import trimesh
+
+    ball = trimesh.creation.icosphere(subdivisions=3)
+    places, faces = trimesh.sample.sample_surface(ball, 200, seed=0)
+    barycentric = trimesh.triangles.points_to_barycentric(ball.triangles[faces], places)
+    along = he.heat_profile(
+        (faces, barycentric), space=he.Mesh.from_trimesh(ball), times=np.geomspace(0.45, 3, 15) ** 2 / 8
+    )
+    sphere = he.heat_profile(places / np.linalg.norm(places, axis=1, keepdims=True), times=np.geomspace(0.02, 1.2, 60))
+    figure, ax = one()
+    ax.loglog(np.radians(sphere.angles), sphere.gess, color=he.plot.COLORS[0], label="on the sphere")
+    ax.loglog(along.angles, along.gess, "o", color=he.plot.COLORS[1], label="along the triangles of trimesh")
+    ax.set(xlabel="scale (radii of the ball)", ylabel="gESS")
+    ax.set_xticks([0.5, 1, 2, 3], ["0.5", "1", "2", "3"])
+    ax.set_xticks([], minor=True)
+    ax.set_yticks([1, 3, 10, 30], ["1", "3", "10", "30"])
+    ax.legend(frameon=False)
+    return figure
+
+
 PICTURES = {
     "choose-a-scale": choose_a_scale, "embeddings": embeddings, "graphs": graphs, "grids": grids,
     "inference": inference, "sky-maps": sky_maps,
     "tests-and-bands": tests_and_bands, "torsions": torsions, "weights": weights, "good-gess": good, "mass": mass,
-    "thinned": thinned,
+    "thinned": thinned, "known": known, "many-files": many_files, "other-libraries": other_libraries,
 }  # fmt: skip
 
 

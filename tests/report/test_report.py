@@ -153,6 +153,23 @@ def test_warnings_of_the_computation_are_given_and_on_the_page(tmp_path):
 # Several measures.
 
 
+def test_two_on_the_earth_are_told_in_kilometres_and_shaded_at_the_scale_at_which_the_page_opens(tmp_path):
+    parts = [he.samplers.von_mises_fisher(60, [1, 0, 0], kappa, rng=0) for kappa in (300, 900)]
+    wide, narrow = (he.Measure(part, frame="geographic", kind="complete") for part in parts)
+    data = told({"wide": wide, "narrow": narrow}, tmp_path, angles=None)
+    shares = r"[\d.]+ % at [\d.,]+ km"
+    assert re.fullmatch(
+        rf"wide and narrow share {shares}, {shares}, .*% at [\d.,]+ km; there is no p-value.",
+        data["verdict"]["headline"],
+    )
+    assert any(
+        re.search(r"wide: The cloud has 1 mode between [\d,]+ and [\d,]+ km.", text)
+        for text in data["verdict"]["sentences"]
+    )
+    for measure in data["measures"]:
+        assert data["scales"]["start"] in [frame["scale"] for frame in measure["view"]["density"]["frames"]]
+
+
 @pytest.mark.slow
 def test_two_measures_are_compared_and_the_p_value_is_that_of_compare(tmp_path):
     wide = he.Measure(he.samplers.von_mises_fisher(150, [0, 0, 1], 5, rng=0))
@@ -161,7 +178,7 @@ def test_two_measures_are_compared_and_the_p_value_is_that_of_compare(tmp_path):
     found = he.compare(wide, narrow, angles=[10, 20, 40, 80], names=("wide", "narrow"), rng=2)
     assert data["comparison"]["pvalue"] == found.pvalue
     assert data["comparison"]["mmd2"] == pytest.approx(found.mmd2)
-    assert data["verdict"]["headline"] == f"{found.verdict}.".replace("<=", "≤")
+    assert data["verdict"]["headline"] == f"{found.verdict}.".replace("<=", "≤").replace(" degrees", "°")
     assert data["verdict"]["headline"].startswith("wide and narrow differ (p ≤ 0.002)")
     assert [measure["name"] for measure in data["measures"]] == ["wide", "narrow"]
     assert data["comparison"]["clearest"] == data["scales"]["start"] == found.test.clearest

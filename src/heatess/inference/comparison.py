@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -106,31 +107,7 @@ class Comparison(Result):
     @property
     def verdict(self) -> str:
         """What was found, in one sentence."""
-        test, (a, b) = self.test, self.names
-        if test is None:
-            return self._distance()
-        if test.pvalue > SIGNIFICANT:
-            found = f"no difference of {a} and {b} found {test.span_in_words()} ({test.pvalue_in_words()})"
-            return f"{found}; that is not proof that there is none"
-        sentence = f"{a} and {b} differ ({test.pvalue_in_words()})"
-        if len(test.times) == 1:
-            sentence += f" at {test.scale_in_words(0)}"
-        else:
-            sentence += f", most clearly at {test.scale_in_words(test.clearest)}"
-        counts = [float(places[test.clearest]) for places in self.places]
-        known = all(1 <= count < profile.ess for count, profile in zip(counts, self.profiles, strict=True))
-        one, other = map(_number, counts)
-        return f"{sentence}; their distributions fill {one} and {other} places there" if known else sentence
-
-    def _distance(self) -> str:
-        """How much both share at three scales, from the finest to the coarsest."""
-        (profile, _), order = self.profiles, np.argsort(self.profiles[0].times)
-        rows = [int(row) for row in dict.fromkeys((order[0], order[len(order) // 2], order[-1]))]
-        a, b = self.names
-        if self.shared.min() > 1 - SAME:
-            return f"{a} and {b} are the same at every scale; there is no p-value"
-        parts = ", ".join(f"{_percent(self.shared[row])} at {profile.scale_in_words(row)}" for row in rows)
-        return f"{a} and {b} share {parts}; there is no p-value"
+        return verdict_in(self, HeatProfile.scale_in_words)
 
     def _value(self, name: str) -> Any:
         quantity, _, which = name.rpartition("_")
@@ -153,6 +130,37 @@ class Comparison(Result):
 
     def __repr__(self) -> str:
         return f"Comparison({self.profiles[0].space!r}: {self.verdict})"
+
+
+def verdict_in(comparison: Comparison, words: Callable[[HeatProfile, int], str]) -> str:
+    """The verdict with scales in the *words* of a reader: they are given a profile and a row of it."""
+    test, (a, b) = comparison.test, comparison.names
+    if test is None:
+        return _distance(comparison, words)
+    profile = comparison.profiles[0]
+    if test.pvalue > SIGNIFICANT:
+        first, last = (words(profile, int(row)) for row in (np.argmin(test.times), np.argmax(test.times)))
+        several = f"{len(test.times)} scales from {first.removesuffix(' degrees')} to {last}"
+        at = last if len(test.times) == 1 else several
+        found = f"no difference of {a} and {b} found at {at} ({test.pvalue_in_words()})"
+        return f"{found}; that is not proof that there is none"
+    sentence = f"{a} and {b} differ ({test.pvalue_in_words()})"
+    sentence += f"{', most clearly' if len(test.times) > 1 else ''} at {words(profile, test.clearest)}"
+    counts = [float(places[test.clearest]) for places in comparison.places]
+    known = all(1 <= count < profile.ess for count, profile in zip(counts, comparison.profiles, strict=True))
+    one, other = map(_number, counts)
+    return f"{sentence}; their distributions fill {one} and {other} places there" if known else sentence
+
+
+def _distance(comparison: Comparison, words: Callable[[HeatProfile, int], str]) -> str:
+    """How much both share at three scales, from the finest to the coarsest."""
+    (profile, _), order = comparison.profiles, np.argsort(comparison.profiles[0].times)
+    rows = [int(row) for row in dict.fromkeys((order[0], order[len(order) // 2], order[-1]))]
+    a, b = comparison.names
+    if comparison.shared.min() > 1 - SAME:
+        return f"{a} and {b} are the same at every scale; there is no p-value"
+    parts = ", ".join(f"{_percent(comparison.shared[row])} at {words(profile, row)}" for row in rows)
+    return f"{a} and {b} share {parts}; there is no p-value"
 
 
 def compare(

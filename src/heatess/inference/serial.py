@@ -122,7 +122,8 @@ def thinned(subject: str, measure: Measure, places: IntArray) -> Measure:
     if step > 1:
         warn(
             f"{subject} {_chains(found)}, with an autocorrelation time of up to {found.taus[worst]:.3g} draws (at "
-            f"{_scale(found, worst)}); one in {step} is used, {kept.size:,} of {measure.n:,}{_apart(found)}",
+            f"{_scale(found, worst)}); bands and tests use one draw in {step}, {kept.size:,} of "
+            f"{measure.n:,}{_apart(found)}",
             CalibrationWarning,
         )
     else:

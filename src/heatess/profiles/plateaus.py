@@ -75,7 +75,7 @@ class Plateau:
             words = f"{whole} {'mode' if whole == 1 else 'modes'}"
         else:
             words = f"about {self.count:.2g} modes of equal weight"
-        finest, coarsest = (f"{float(f'{end:.2g}'):g}" for end in (self.finest, self.coarsest))
+        finest, coarsest = (f"{float(f'{end:.2g}'):,g}" for end in (self.finest, self.coarsest))
         return f"{words} between {finest} and {coarsest} {self.unit}".rstrip()
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..base.directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
 from ..base.errors import InputError
 from ..base.plain import plain_value
 from ..base.version import __version__
-from ..inference.comparison import Comparison
+from ..inference.comparison import Comparison, verdict_in
 from ..inference.policy import COPIES_TO_WARN_OF, NO_DRAWS
 from ..inference.population import PopulationProfile
 from ..measures.measure import Measure
@@ -54,6 +54,16 @@ class Entry:
     def about(self) -> str:
         """What the columns were: earth, sky, ...; "" if that is not known."""
         return self.measure.about if self.measure is not None else ""
+
+    @property
+    def modes_in_words(self) -> str:
+        """The modes, in kilometres on the Earth; "" if there are none."""
+        if not self.modes or self.about != "earth":
+            return self.modes.sentence if self.modes else ""
+        km = KM_PER_DEGREE if self.profile.space.angular else 1.0
+        return str(
+            replace(self.modes, finest=km * self.modes.finest, coarsest=km * self.modes.coarsest, unit="km").sentence
+        )
 
 
 def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_are: str | None, rtol: float) -> Entry:
@@ -108,7 +118,7 @@ def report_data(
             entry.about,
             entry.measure,
             entry.distinct,
-            entry.modes.sentence if entry.modes else "",
+            entry.modes_in_words,
             entry.limit,
             entry.pareto_k,
             tuple(named) if len(entries) == 1 else (),
@@ -117,7 +127,9 @@ def report_data(
     ]
     room = MOST_CELLS_OF_FRAMES if len(entries) == 1 else SEVERAL_CELLS // len(entries)
     measures = [_measure(entry, known, weights_are, room) for entry, known in zip(entries, knowns, strict=True)]
-    difference = comparison.verdict if comparison is not None else None
+    difference = None
+    if comparison is not None:
+        difference = verdict_in(comparison, lambda profile, at: scale_in_words(profile, at, first.about, short=True))
     found: dict[str, Any] = finite(
         {
             "schema": SCHEMA,
@@ -136,7 +148,7 @@ def report_data(
                 "buttons": buttons(first.profile, "earth" if earth else ""),
             },
             "measures": measures,
-            "comparison": None if comparison is None else _comparison(comparison, first.profile),
+            "comparison": None if comparison is None else _comparison(comparison, first.profile, str(difference)),
             "methods": methods.methods(entries, row, comparison, no_comparison, spelled),
             "cite": methods.CITE,
             "provenance": [[label, value] for label, value in provenance],
@@ -207,7 +219,7 @@ def _measure(entry: Entry, known: Told, weights_are: str | None, room: int) -> d
     told["spectrum"] = quantities.spectrum_of(measure, entry.reasons)
     told["maximum_entropy"] = quantities.entropy_of(measure, time, in_words, entry.reasons)
     told["atoms"] = quantities.atoms_of(measure, time, in_words(time), entry.reasons)
-    told["view"] = view_of(measure, profile.times, most_cells=room)
+    told["view"] = view_of(measure, profile.times, most_cells=room, opening=row)
     told["mass"] = entry.smoothed
     return told
 
@@ -218,7 +230,7 @@ def _modes(entry: Entry) -> dict[str, Any] | None:
     plateaus = [
         {"count": plateau.count, "finest": plateau.finest, "coarsest": plateau.coarsest} for plateau in entry.modes
     ]
-    return {"sentence": f"The cloud has {entry.modes.sentence}." if entry.modes else "", "plateaus": plateaus}
+    return {"sentence": f"The cloud has {entry.modes_in_words}." if entry.modes else "", "plateaus": plateaus}
 
 
 def _curves(entry: Entry, weights_are: str | None) -> dict[str, Any]:
@@ -280,14 +292,14 @@ def _table(profile: HeatProfile, curves: dict[str, Any], about: str) -> dict[str
     }
 
 
-def _comparison(comparison: Comparison, profile: HeatProfile) -> dict[str, Any]:
+def _comparison(comparison: Comparison, profile: HeatProfile, verdict: str) -> dict[str, Any]:
     test, own = comparison.test, comparison.profiles[0]
     scales = own.resolutions if scale_kind(profile) == "resolution" else own.angles
     order = np.argsort(own.times)
     told = {
         "scales": scales[order].tolist(),
         "mmd2": comparison.mmd2[order].tolist(),
-        "verdict": f"{comparison.verdict}: {comparison.no_test}." if test is None else _sentence(comparison.verdict),
+        "verdict": f"{verdict}: {comparison.no_test}." if test is None else _sentence(verdict),
     }
     if test is None:
         return told

@@ -146,12 +146,17 @@ def _verdict(data: Mapping[str, Any]) -> str:
         [
             '<section class="verdict" id="verdict" aria-labelledby="headline">',
             f'<p class="source">{escape(_str(data.get("title")))}</p>',
-            f'<h1 id="headline">{escape(_str(verdict.get("headline")))}</h1>',
+            f'<h1 id="headline">{escape(_together(_str(verdict.get("headline"))))}</h1>',
             f'<div class="said{" alone" if len(warnings) not in range(1, 4) else ""}">{said}{caveat}</div>',
             _warnings(warnings),
             "</section>",
         ]
     )
+
+
+def _together(text: str) -> str:
+    """Numbers and their units in one line."""
+    return re.sub(r"(?<=\d) (?=km|%)", "\N{NO-BREAK SPACE}", text)
 
 
 def _warnings(texts: Sequence[str]) -> str:

@@ -64,10 +64,12 @@ def pictures(
     *,
     most: int = MOST_CELLS_OF_FRAMES,
     patch: Patch | None = None,
+    opening: int | None = None,
 ) -> list[Picture]:
     """Densities at up to twelve of the *times*, in increasing order; empty where none can be drawn quickly.
 
-    Scales too fine for a map of a whole sphere are drawn on a *patch* of it, if there is one.
+    Scales too fine for a map of a whole sphere are drawn on a *patch* of it, if there is one. The scale at which the
+    page opens comes first, and takes nothing of the room for *most* cells.
 
     They are densities of heat, p_t(y) = sum_j w_j k_t(y, x_j), with respect to normalised volume, or per unit of area
     in the plane.
@@ -89,23 +91,23 @@ def pictures(
         return []
     chosen = [row for row in chosen if own.times[row] >= finest]
     count = min(len(chosen), MOST_FRAMES)
-    chosen = (
-        [chosen[k] for k in np.unique(np.linspace(0, len(chosen) - 1, count).round().astype(int))] if chosen else []
-    )
+    spread = [chosen[k] for k in np.unique(np.linspace(0, len(chosen) - 1, count).round().astype(int))]
+    first = [row for row in chosen if row == opening]
     found: list[Picture] = []
     left = most
-    for row in reversed(chosen):  # coarse scales first, which take few cells
+    for row in dict.fromkeys((*first, *reversed(spread))):  # coarse scales take few cells
         near, width = patched[row], float(widths[row])
         cells = drawing.cells(width, frame) if near is None else near.cells(width)
-        if len(cells.points) > left:
+        room = 0 if row == opening else len(cells.points)
+        if room > left:
             break
         try:
             values = density.at(float(own.times[row]), cells.points)
         except (InputError, PrecisionError):
-            break
-        left -= len(cells.points)
-        found.insert(0, Picture(row, cells, values, near))
-    return found
+            continue
+        left -= room
+        found.append(Picture(row, cells, values, near))
+    return sorted(found, key=lambda picture: picture.scale)
 
 
 def _is_seen(drawing: Drawing, frame: Frame, width: float) -> bool:

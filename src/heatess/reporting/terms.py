@@ -27,6 +27,9 @@ _NOUNS = {
     "quaternions": ("orientation", "orientations"),
 }
 
+#: What points are called on spaces that say it, whatever the columns were.
+_OWN = {"Graph": ("node", "nodes"), "Projective": ("axis", "axes")}
+
 #: What files are named after, where that is what their points are: many, and one.
 _FILES = {
     "airports": "airport", "cities": "city", "craters": "crater", "earthquakes": "earthquake", "galaxies": "galaxy",
@@ -61,6 +64,8 @@ def nouns(measure: Measure | None, space: Space, about: str, kind: str | None = 
             return _FILES[named], named
         if about == "earth" and any(_QUAKES.fullmatch(name) for name in (*origin.columns, origin.weights)):
             return "quake", "quakes"
+    if type(space).__name__ in _OWN:
+        return _OWN[type(space).__name__]
     if about in _NOUNS or space.form in _NOUNS:
         return _NOUNS.get(about) or _NOUNS[space.form]
     if space.form == "vectors" and space.dim > ANGLE_DIMENSION:
@@ -85,13 +90,15 @@ def whole(about: str, space: Space) -> str:
 def where(space: Space) -> str:
     """Where points are, after their number; spaces without a plain name are named as in Python.
 
-    >>> from heatess import Euclidean, Rotations, Sphere, Torus
-    >>> [where(space) for space in (Sphere(1), Sphere(2), Sphere(383), Torus(2), Euclidean(2), Rotations())]
+    >>> from heatess import Circle, Euclidean, Rotations, Sphere, Torus
+    >>> [where(space) for space in (Circle(units="deg"), Sphere(2), Sphere(383), Torus(2), Euclidean(2), Rotations())]
     [' on the circle', ' on the sphere', ' with 384 coordinates', ' of 2 angles each', ' in the plane', '']
     """
     match type(space).__name__, space.dim:
-        case "Sphere", 1 | 2:
+        case "Sphere" | "Circle", 1 | 2:
             return " on the circle" if space.dim == 1 else " on the sphere"
+        case "Projective", 2:
+            return ""
         case "Sphere", dim:
             return f" with {dim + 1} coordinates"
         case "Torus", dim if space.angular:

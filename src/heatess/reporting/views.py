@@ -41,8 +41,13 @@ def coded(array: NDArray[Any], kind: str) -> str:
     return b64encode(np.ascontiguousarray(array).astype(f"<{kind}").tobytes()).decode()
 
 
-def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS_OF_FRAMES) -> dict[str, Any]:
-    """The view of a measure: what the page draws, for scales at these *times* in increasing order."""
+def view_of(
+    measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS_OF_FRAMES, opening: int | None = None
+) -> dict[str, Any]:
+    """The view of a measure: what the page draws, for scales at these *times* in increasing order.
+
+    It has a density at the scale at which the page opens, if there can be one.
+    """
     modes = measure.space.modes
     if modes is not None and modes.node_count > MOST_NODES:
         why = f"There are {modes.node_count:,} nodes, more than the {MOST_NODES:,} that a page can show."
@@ -90,7 +95,7 @@ def view_of(measure: Measure, times: FloatArray, *, most_cells: int = MOST_CELLS
         view["coast"] = about == "earth" and drawing.kind == "globe"
     attitude = attitude_of(drawing, places, weights, float(np.median(times)))
     view |= attitude | _skeleton(drawing)
-    return view | _density(measure, drawing, times, frame, most_cells, patch_of(drawing, attitude))
+    return view | _density(measure, drawing, times, frame, most_cells, patch_of(drawing, attitude), opening)
 
 
 def _node_labels(measure: Measure, nodes: NDArray[Any], count: int) -> NDArray[np.str_] | None:
@@ -173,13 +178,19 @@ def _skeleton(drawing: Drawing) -> dict[str, Any]:
 
 
 def _density(
-    measure: Measure, drawing: Drawing, times: FloatArray, frame: Frame, most_cells: int, patch: Patch | None
+    measure: Measure,
+    drawing: Drawing,
+    times: FloatArray,
+    frame: Frame,
+    most_cells: int,
+    patch: Patch | None,
+    opening: int | None,
 ) -> dict[str, Any]:
     if drawing.cells is None:
         return {"density": None, "no_density": "The density is not shaded in this kind of picture."}
     if drawing.layout == "nodes":
         most_cells = max(most_cells, 4 * len(drawing.nodes()) if drawing.nodes is not None else 0)
-    found = pictures(measure, drawing, times, frame, most=most_cells, patch=patch)
+    found = pictures(measure, drawing, times, frame, most=most_cells, patch=patch, opening=opening)
     if not found:
         why = (
             "The density is not shaded: these scales are too fine for a map of the whole space, or it would take long."

@@ -180,7 +180,7 @@ def warnings(known: Told) -> list[str]:
     doubt = float(known.profile.error.max())
     if doubt > 1e-3:
         how = "certain only" if known.profile.space.certified else "estimated to be right"
-        said.append(f"gESS is {how} to {percent(doubt)} at some scales; see the column of errors.")
+        said.append(f"gESS is {how} to {100 * doubt:.2g} % at some scales; see the column of errors.")
     return said
 
 
@@ -191,7 +191,7 @@ def joint_headline(knowns: list[Told], verdict: str | None) -> str:
         return f"N{verdict[1:]}" if verdict.startswith("no ") else verdict  # which else begins with a name
     first = knowns[0]
     at = scale_in_words(first.profile, first.row, first.about)
-    said = ", ".join(f"{known.name} {count(float(known.profile.gess[known.row]))}" for known in knowns)
+    said = ", ".join(f"{count(float(known.profile.gess[known.row]))} in {known.name}" for known in knowns)
     many = {known.nouns[1] for known in knowns}
     cells = all(known.profile.known.kind == "cells" for known in knowns)
     ess = [known.profile.ess for known in knowns]

@@ -123,7 +123,7 @@ def _nodes(table: NetworkTable, network: Network, weight: str | None, reading: R
     texts = {name: partial(_some, table, name, rows) for name in table.texts}
     found = Columns(columns, table.source, row="node {} (counted from 0)", texts=texts)
     found.space = Graph(links, labels=labels)
-    found.note = ", ".join([repr(found.space), _weighted(network, weight), *remarks])
+    found.note = ", ".join([_edges(links.nnz // 2, _weighted(network, weight)), *remarks])
     found.known = found.known.said(labels=labels)
     return found
 
@@ -132,16 +132,18 @@ def _some(table: Table, name: str, rows: Any) -> Sequence[str]:
     return np.array(table.text(name))[rows].tolist()  # type: ignore[no-any-return]
 
 
+def _edges(count: int, weighted: str) -> str:
+    return f"{count:,} edge{'s' * (count != 1)} {weighted}"
+
+
 def _weighted(network: Network, weight: str | None) -> str:
     """How the edges count."""
     if weight is not None:
         missing = sum(value is None for value in network.values[weight]())
-        return f"edges weighted by {weight}" + (
-            f" ({missing:,} without it count{'s' * (missing == 1)} 1)" if missing else ""
-        )
+        return f"weighted by {weight}" + (f" ({missing:,} without it count{'s' * (missing == 1)} 1)" if missing else "")
     others = [name for name in network.values if name.lower() not in _NOT_USED]
     listed = ", ".join([*others[:3], *(["..."] if len(others) > 3 else [])])
-    return "edges count equally" + (f" ({listed} not used)" if others else "")
+    return "of equal weight" + (f" ({listed} not used)" if others else "")
 
 
 def _component(links: Any, source: str, reading: Reading) -> tuple[IntArray | None, int]:

@@ -60,7 +60,7 @@
     const caveat = said.querySelector(".caveat");
     const update = () => {
       const [first, ...rest] = rows[he.state.index].map((k) => texts[k]);
-      headline.textContent = first;
+      headline.textContent = first.replace(/(\d) (?=km|%)/g, "$1\u00a0");
       said.replaceChildren(...rest.map((text) => he.element("p", {}, text)), ...(caveat ? [caveat] : []));
     };
     he.on("scale", update);

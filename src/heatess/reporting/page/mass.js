@@ -33,12 +33,13 @@
 
   function crossValidation({ curve, unit }) {
     if (!curve || !curve.values.some(he.known)) return null;
+    const from = curve.values.findIndex(he.known), scales = curve.scales.slice(from);
     const earth = unit === "deg" && he.onEarth(), shown = (value) => (earth ? he.inReadersUnit(value) : value), named = earth ? "km" : unit;
     return he.chart({
       name: "cv", title: "Cross-validated error", under: "squared error, less that of uniform", height: 220,
-      x: { values: curve.scales.map(shown), log: true, label: `scale${named === "deg" ? " (degrees)" : named ? ` (${named})` : ""}` }, y: { log: false },
-      series: [{ name: "error", values: curve.values, hue: 0, main: true }],
-      tipTitle: (i) => he.inUnit(shown(curve.scales[i]), named),
+      x: { values: scales.map(shown), log: true, label: `scale${named === "deg" ? " (degrees)" : named ? ` (${named})` : ""}` }, y: { log: false },
+      series: [{ name: "error", values: curve.values.slice(from), hue: 0, main: true }],
+      tipTitle: (i) => he.inUnit(shown(scales[i]), named),
       spans: [{ from: shown(Math.min(curve.lower, curve.chosen / 1.03)), to: shown(Math.max(curve.upper, curve.chosen * 1.03)), label: he.inUnit(shown(curve.chosen), named) }],
       caption: "Lowest at the scale that is used; the shaded range is as good within one standard error.",
     });
@@ -108,7 +109,7 @@
     };
     for (const { label, log } of map.levels) {
       const top = first(log, 0, height, 1), low = top && top[1] < rim, place = low ? first(log, height - 1, -1, -1) : top;
-      if (place) he.text(context, label, place[0], place[1] + (low ? 9 : -8) * ratio, ratio, { size: 11, colour: "ink" });
+      if (place) he.text(context, label, place[0], Math.min(place[1] + (low ? 9 : -8) * ratio, height - 9 * ratio), ratio, { size: 11, colour: "ink" });
     }
   }
 

@@ -232,7 +232,7 @@
     const shown = { name: rows.some((row) => row.name), copies: rows.some((row) => row.copies > 1), weight: weighted };
     const columns = [["row", "Row", he.count], ["name", "Name", String], ["place", "Place", String], ["copies", "Copies", he.count], ["weight", "Weight", he.number], ["redundancy", "Redundancy", (value) => he.number(value, 4)]]
       .filter(([key]) => shown[key] !== false);
-    const text = (key) => (key === "place" || key === "name" ? "text" : null);
+    const text = (key) => ({ place: "text", name: "text name" })[key] || null;
     return scrolled(title, "scroll low", element("table", { class: "data" }, element("caption", {}, title),
       element("thead", {}, element("tr", {}, columns.map(([key, label]) => element("th", { scope: "col", class: text(key) }, label)))),
       element("tbody", {}, rows.map((row) => element("tr", {}, columns.map(([key, , as], k) => element(k ? "td" : "th", { scope: k ? null : "row", class: text(key) },
