@@ -148,7 +148,7 @@ _EXAMPLES = """\b
 Examples:
   heatess profile particles.npy --log-weights logw.npy
   heatess profile quakes.csv --weights energy -o quakes.html
-  heatess profile sky.csv --lon ra --lat dec --units rad --json -
+  heatess profile sky.csv --ra ra --dec dec --units rad --json -
   heatess profile embeddings.npy --normalize --resolutions 10:90:40
 """
 
@@ -342,7 +342,7 @@ def density(file: str, **given: Any) -> None:
 _LOOKING = """\b
 Examples:
   heatess inspect quakes.csv
-  heatess inspect sky.csv --lon ra --lat dec --units rad
+  heatess inspect sky.csv --ra ra --dec dec --units rad
 """
 
 
