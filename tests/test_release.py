@@ -67,7 +67,7 @@ def calls_of_missing_extra() -> list[tuple[str, str, str]]:
     found = []
     for module in sorted(SOURCES.rglob("*.py")):
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "missing_extra":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("missing_extra", "importing"):
                 found.append((module.name, *(ast.literal_eval(argument) for argument in node.args)))
     return found
 

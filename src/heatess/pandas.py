@@ -12,11 +12,9 @@ array([3.   , 1.817])
 from __future__ import annotations
 
 from .answers.frame_methods import FrameMethods
-from .base.errors import missing_extra
+from .base.errors import importing
 
-try:
+with importing("pandas", "table"):
     import pandas
-except ImportError:
-    raise missing_extra("pandas", "table") from None
 
 pandas.api.extensions.register_dataframe_accessor("heatess")(FrameMethods)

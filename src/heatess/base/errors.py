@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -246,6 +247,15 @@ class MissingExtraError(Told, ImportError):
 def missing_extra(package: str, extra: str) -> MissingExtraError:
     """The error for an absent optional *package*, with the line that installs it."""
     return missing_extras({package: extra})
+
+
+@contextmanager
+def importing(package: str, extra: str) -> Iterator[None]:
+    """While an optional *package* is imported: where it is absent, the error has the line that installs it."""
+    try:
+        yield
+    except ImportError:
+        raise missing_extras({package: extra}) from None
 
 
 def missing_extras(needs: Mapping[str, str]) -> MissingExtraError:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_type_hints
 import numpy as np
 
 from .arrays import Frozen
-from .errors import InputError, missing_extra
+from .errors import InputError, importing
 from .notebook import HEADINGS, LENGTH, SHOWN_ROWS, Heading, cell, curve_in_svg, head
 from .plain import decoded, finite, object_in, plain_value, put
 
@@ -143,10 +143,8 @@ class Result(Frozen):
         >>> frame.attrs["n"]
         300
         """
-        try:
+        with importing("pandas", "table"):
             import pandas
-        except ImportError:
-            raise missing_extra("pandas", "table") from None
         flat: dict[str, Any] = {}
         for name, column in self._table().items():
             parts = column.reshape(len(column), math.prod(column.shape[1:])).T
@@ -165,10 +163,8 @@ class Result(Frozen):
         >>> he.power_spectrum(he.samplers.fibonacci(300), max_degree=3).to_xarray().energies.dims
         ('degree',)
         """
-        try:
+        with importing("xarray", "xarray"):
             import xarray
-        except ImportError:
-            raise missing_extra("xarray", "xarray") from None
         coordinates = self._coordinates()
         row, told = next(iter(coordinates), self.row_name), {*self._indices()}
         variables: dict[str, Any] = {

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, IntArray, one_of, positive, whole
 from ..base.directions import from_lonlat
-from ..base.errors import InputError, PrecisionWarning, missing_extra, warn
+from ..base.errors import InputError, PrecisionWarning, importing, warn
 from ..drawing.axes import save
 from ..tables.pixels import Pixels
 
@@ -58,10 +58,8 @@ class Grid(NamedTuple):
         16   90.0  60.0     4.74
         17  150.0  60.0     4.74
         """
-        try:
+        with importing("pandas", "table"):
             import pandas
-        except ImportError:
-            raise missing_extra("pandas", "table") from None
         lon, lat = (part.ravel() for part in np.meshgrid(self.lon, self.lat))
         return pandas.DataFrame({"lon": lon, "lat": lat, "density": self.values.ravel()})
 
@@ -80,10 +78,8 @@ def healpix(density: Density, nside: int, order: str) -> FloatArray:
     nside = whole(nside, "nside", 1, LARGEST_NSIDE)
     if nside & (nside - 1):
         raise InputError(f"nside must be a power of two, but is {nside}; give {2 ** round(math.log2(nside))}")
-    try:
+    with importing("astropy-healpix", "sky"):
         import astropy_healpix  # noqa: F401
-    except ImportError:
-        raise missing_extra("astropy-healpix", "sky") from None
     centres = Pixels(nside.bit_length() - 1, np.arange(12 * nside**2), order, "").centres(slice(None))
     values: FloatArray = density.at_checked(density.space.check(np.stack(centres, axis=1)))
     return values
@@ -117,10 +113,8 @@ def _step(density: Density, parts: float) -> float:
 def contours(density: Density, levels: ArrayLike, calibrated: bool = False) -> dict[str, Any]:
     """See `Density.contours`."""
     refuse_others(density, "contours")
-    try:
+    with importing("contourpy", "plot"):
         from contourpy import FillType, contour_generator
-    except ImportError:
-        raise missing_extra("contourpy", "plot") from None
     found = density.region(np.atleast_1d(np.asarray(levels)), calibrated=calibrated)
     density = found.density
     lon, lat = _lines(density)
@@ -223,11 +217,9 @@ def _centres(density: Density, order: int, numbers: IntArray) -> Any:
 def write_fits(density: Density, path: Path) -> None:
     """A map in the multi-order format of ligo.skymap: columns UNIQ and PROBDENSITY."""
     refuse_others(density, "HEALPix maps")
-    try:
+    with importing("astropy", "sky"):
         import astropy_healpix  # noqa: F401
         from astropy.io import fits
-    except ImportError:
-        raise missing_extra("astropy", "sky") from None
     found = multi_order(density)
     total = float(found.values @ (4 * math.pi / (12 * 4.0**found.orders)))
     table = fits.BinTableHDU.from_columns(
@@ -267,11 +259,9 @@ def write_netcdf(density: Density, path: Path, step: float | None) -> None:
 
 def write_geotiff(density: Density, path: Path) -> None:
     """A grid in degrees of longitude and latitude, north up; 64-bit numbers, per steradian."""
-    try:
+    with importing("rasterio", "geotiff"):
         import rasterio
         from rasterio.transform import from_origin
-    except ImportError:
-        raise missing_extra("rasterio", "geotiff") from None
     found = grid(density, None)
     step, (rows, columns) = float(found.lat[1] - found.lat[0]), found.values.shape
     shape: dict[str, Any] = {"height": rows, "width": columns, "count": 1, "dtype": "float64", "compress": "deflate"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..base.messages import shown
 from ..measures import scales
 from ..measures.scales import check_rtol
@@ -81,10 +81,8 @@ def profile_parquet(
     array([519.8,  58.7])
     """
     check_rtol(rtol)
-    try:
+    with importing("dask", "dask"):
         from dask import delayed
-    except ImportError:
-        raise missing_extra("dask", "dask") from None
     vectors = None if points is None else "sphere"
     reading = Reading(vectors, _columns(points, lon, lat), units, weights, log_weights, normalize)
     scheduler = Scheduler(client, progress)

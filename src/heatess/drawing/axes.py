@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..base.errors import InputTypeError, missing_extra
+from ..base.errors import InputTypeError, importing
 from ..measures.scales import ANGLE_DIMENSION
 
 if TYPE_CHECKING:
@@ -46,10 +46,8 @@ SILENT, WITH_SCREEN = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template"), (
 
 def new_figure(width: float, height: float) -> Any:
     """A Figure of this size in inches; one of pyplot, which a cell or `plt.show()` shows, where there is a screen."""
-    try:
+    with importing("matplotlib", "plot"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("matplotlib", "plot") from None
     look: dict[str, Any] = {"figsize": (width, height), "layout": "constrained"}
     if _is_shown():
         from matplotlib import pyplot
@@ -151,6 +149,13 @@ def _free_place(ax: Axes, height: float, lines: list[float]) -> tuple[float, boo
             if clear and all(abs(x - right) > 0.2 or abs(y - here) > row for x, y in names):
                 return right, above
     return 0.25, True
+
+
+def say_nothing_finite(ax: Axes, quantity: str, space: Any) -> Axes:
+    """Words in place of a curve that has no point."""
+    reason = f"no finite {quantity} to draw on {space!r} at these scales"
+    ax.text(0.5, 0.5, reason, transform=ax.transAxes, color=GREY, ha="center", va="center", wrap=True)
+    return ax
 
 
 def drawn(ax: Axes, kind: str) -> list[Any]:

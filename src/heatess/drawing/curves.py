@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import arrays
-from .axes import GREY, LEVEL, QUANTITIES, draw_level, draw_line, drawn, log_ticks, new_axes, plain, scale_axis
+from .axes import (
+    GREY,
+    LEVEL,
+    QUANTITIES,
+    draw_level,
+    draw_line,
+    drawn,
+    log_ticks,
+    new_axes,
+    plain,
+    say_nothing_finite,
+    scale_axis,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,9 +41,7 @@ def draw_profile(profile: Any, ax: Axes | None = None, *, quantity: str = "gess"
     line = draw_line(ax, scale[shown][order], values[shown][order], **style)
     ax.set(xlabel=scale_name, ylabel=name)
     if not shown.any():
-        reason = f"no finite {quantity} to draw on {profile.space!r} at these scales"
-        ax.text(0.5, 0.5, reason, transform=ax.transAxes, color=GREY, ha="center", va="center", wrap=True)
-        return ax
+        return say_nothing_finite(ax, quantity, profile.space)
     ax.set_xscale("log")
     if logarithmic:
         ax.set_yscale("log")

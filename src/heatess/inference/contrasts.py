@@ -113,3 +113,19 @@ def share_beyond(statistics: FloatArray) -> FloatArray:
     array([0.5, 1. ])
     """
     return np.asarray((statistics >= statistics[0] - SPREAD_OF_ROUNDING).mean(axis=0))
+
+
+class Ranked(NamedTuple):
+    """What a test says of statistics at scales and, after them, in single degrees; the first row is observed."""
+
+    statistics: FloatArray  # of the scales, standardised
+    pvalues: FloatArray
+    degree_pvalues: FloatArray
+    pvalue: float  # of the largest of all
+
+    @classmethod
+    def of(cls, found: FloatArray, scales: int) -> Ranked:
+        """Of the forms of all draws, shape (draws, scales and degrees)."""
+        statistics = standardised(found)
+        pvalues, pvalue = share_beyond(statistics), float(share_beyond(statistics.max(axis=1)))
+        return cls(statistics[0, :scales].copy(), pvalues[:scales].copy(), pvalues[scales:].copy(), pvalue)

@@ -17,7 +17,7 @@ from ..base.progress import Progress
 from ..measures.measure import Measure
 from ..parts.sums import part_named
 from ..spaces.base import Space
-from .contrasts import ByDraws, Groups, share_beyond, standardised
+from .contrasts import ByDraws, Groups, Ranked
 from .families import LevelFamily
 from .forms import forms, low_degrees
 from .jackknife import refuse_one_footprint
@@ -202,21 +202,16 @@ def _tested(
                 standing = _drawn(fitting(drawn), size, rng, sample.space)
             found[draw] = _apart(Measure.trusted(sample.space, drawn, sample.weights), standing, at.times, low)
             advance(1)
-    statistics = standardised(found)
-    pvalues = share_beyond(statistics)
     return GoodnessOfFit(
         times=at.times,
         angles=at.angles,
-        statistics=statistics[0, :scales_alone].copy(),
-        pvalues=pvalues[:scales_alone].copy(),
-        pvalue=float(share_beyond(statistics.max(axis=1))),
+        **Ranked.of(found, scales_alone)._asdict(),
         fitted=fitting is not None,
         n=sample.n,
         ess=sample.ess,
         draws=count,
         space=sample.space,
         _resolutions=at.resolutions,
-        degree_pvalues=pvalues[scales_alone:].copy(),
     )
 
 

@@ -18,7 +18,7 @@ from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION
 from ..parts.sums import part_named
 from ..spaces.base import Space
-from .contrasts import ByDraws, Groups, permuted_forms, share_beyond, standardised
+from .contrasts import ByDraws, Groups, Ranked, permuted_forms, share_beyond, standardised
 from .forms import low_degrees
 from .jackknife import refuse_one_footprint
 from .mmd import in_one_frame
@@ -213,18 +213,15 @@ def _tested(
     with bar.told():
         found = permuted_forms(groups, contrasts, at.times, count, rng, bar, low)  # (draws, pairs, scales and degrees)
     sizes = np.array([measure.ess for measure in measures])
-    together = standardised(np.einsum("p,dpt->dt", sizes[pairs].prod(axis=1) / sizes.sum(), found))
+    together = np.einsum("p,dpt->dt", sizes[pairs].prod(axis=1) / sizes.sum(), found)
     each = standardised(found)
     widest = int(np.argmax(each[0].max(axis=1)))
     place = int(np.argmax(each[0, widest, :scales_alone]))
-    pvalues = share_beyond(together)
     high = measures[0].space.dim > ANGLE_DIMENSION
     result = KSampleTest(
         times=at.times,
         angles=at.angles,
-        statistics=together[0, :scales_alone].copy(),
-        pvalues=pvalues[:scales_alone].copy(),
-        pvalue=float(share_beyond(together.max(axis=1))),
+        **Ranked.of(together, scales_alone)._asdict(),
         pair=(names[pairs[widest][0]], names[pairs[widest][1]]),
         scale=float(at.angles[place]),
         pair_pvalues=_matrix(pairs, each, len(measures)),
@@ -234,7 +231,6 @@ def _tested(
         draws=count,
         space=measures[0].space,
         _resolutions=at.resolutions,
-        degree_pvalues=pvalues[scales_alone:].copy(),
     )
     return replace(result, scale=float(result.resolutions[place])) if high else result
 

@@ -15,7 +15,7 @@ from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION, Scales, check_rtol
 from ..profiles.default_scales import fitting_scales
 from ..spaces.base import Space
-from .contrasts import ByDraws, share_beyond, standardised
+from .contrasts import ByDraws, Ranked
 from .forms import forms, low_degrees
 from .jackknife import refuse_one_footprint
 from .mmd import measures_of, mmd2_of
@@ -252,12 +252,19 @@ def tested(
     found[1:, scales_alone:] *= lack.max()
     compact = one.space.compact
     values = mmd2_of(one, other, at.times, rtol) if compact else np.full(len(at.times), np.nan)
-    statistics = standardised(found)
-    pvalues, pvalue = share_beyond(statistics), float(share_beyond(statistics.max(axis=1)))
-    columns = (at.times, at.angles, values, statistics[0, :scales_alone].copy(), pvalues[:scales_alone].copy())
-    sizes = (parts[0].n, parts[1].n), (one.ess, other.ess), (parts[0].blocks, parts[1].blocks)
-    low_alone = pvalues[scales_alone:].copy()
-    return TwoSampleTest(*columns, pvalue, *sizes, count, origin, one.space, at.resolutions, low_alone)
+    return TwoSampleTest(
+        times=at.times,
+        angles=at.angles,
+        mmd2=values,
+        **Ranked.of(found, scales_alone)._asdict(),
+        n=(parts[0].n, parts[1].n),
+        ess=(one.ess, other.ess),
+        blocks=(parts[0].blocks, parts[1].blocks),
+        draws=count,
+        weights_are=origin,
+        space=one.space,
+        _resolutions=at.resolutions,
+    )
 
 
 def _serial(one: Measure, other: Measure, names: tuple[str, str], chains: Any) -> list[Serial]:

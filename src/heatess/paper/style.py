@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.errors import missing_extra
+from ..base.errors import importing
 from ..drawing.axes import COLORS, DASHES, GREY, plain
 
 if TYPE_CHECKING:
@@ -57,10 +57,8 @@ _STYLE: Any = {
 @contextmanager
 def applied() -> Iterator[None]:
     """Use the style inside a `with` block; afterwards the settings of matplotlib are as before."""
-    try:
+    with importing("matplotlib", "plot"):
         from matplotlib import rc_context
-    except ImportError:
-        raise missing_extra("matplotlib", "plot") from None
     with rc_context(_STYLE):
         yield
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.blocks import slices
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..tables.arrow import ArrowTable, Root
 from ..tables.table import Table
 from .expansion import refuse_expansion
@@ -92,11 +92,9 @@ def _buffers(metadata: bytes, nested: bool) -> list[tuple[int, int]]:
 @contextmanager
 def _opened(path: Path, fields: list[int] | None) -> Iterator[tuple[Any, Iterator[tuple[Any, float]]]]:
     """The schema, and the batches with the share of the file up to each."""
-    try:
+    with importing("pyarrow", "table"):
         import pyarrow
         from pyarrow import ipc
-    except ImportError:
-        raise missing_extra("pyarrow", "table") from None
     try:
         with pyarrow.memory_map(str(path)) as mapped:
             if fields:

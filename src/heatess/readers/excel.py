@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..tables.missing import MISSING
 from ..tables.table import Piece, Place, Rows, Table
 from .expansion import refuse_expansion
@@ -37,10 +37,8 @@ def table(path: Path) -> Table:
     The first row of names is the header, titles above it are left out. Dates are text. Without a header, numbers are
     rows.
     """
-    try:
+    with importing("openpyxl", "excel"):
         import openpyxl
-    except ImportError:
-        raise missing_extra("openpyxl", "excel") from None
     file, label = split_label(path)
     with reading(file, "an Excel workbook", "open it and save it again as .xlsx, or as .csv"):
         _refuse_old(file)

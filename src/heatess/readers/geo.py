@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..tables.frames import frame_table
 from ..tables.geometry import is_undefined
 from ..tables.table import Columns, Table
@@ -46,11 +46,9 @@ def table(path: Path) -> Table:
     Coordinates of other systems than longitude and latitude are converted; without a system they are columns
     geometry.x and geometry.y, of which the user has to say what they are.
     """
-    try:
+    with importing("geopandas", "geo"):
         import geopandas
         import pyogrio
-    except ImportError:
-        raise missing_extra("geopandas", "geo") from None
     file, label = split_label(path)
     suffix = file.suffix.lower()
     with reading(file, f"a map ({suffix})", _REMEDY.get(suffix, "fetch or export it again")):

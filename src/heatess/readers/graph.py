@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..spaces.networks import Network, of_networkx
 from ..tables.graphs import NetworkTable, unique_names
 from ..tables.table import Table
@@ -20,10 +20,8 @@ SUFFIXES = packed((".gml", ".graphml"))
 
 def table(path: Path) -> Table:
     """The nodes of a graph, with what the file says about each of them."""
-    try:
+    with importing("networkx", "graph"):
         import networkx
-    except ImportError:
-        raise missing_extra("networkx", "graph") from None
     kind = "GML" if ".gml" in path.name.lower() else "GraphML"
     with reading(path, kind, f"write it again, for instance with `networkx.write_{kind.lower()}`"):
         with Source(path).opened() as (stream, _):

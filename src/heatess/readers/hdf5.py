@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..base.known import Known
 from ..tables.grids import Grid, is_grid
 from ..tables.table import Rows, Table
@@ -180,10 +180,8 @@ def _refuse_stacks(root: Any, file: Path, rows: list[str]) -> None:
 @contextmanager
 def opened(file: Path, kind: str) -> Iterator[Any]:
     """The root of an HDF5 file, closed at the end; damage gives an `InputError`."""
-    try:
+    with importing("h5py", "hdf5"):
         import h5py
-    except ImportError:
-        raise missing_extra("h5py", "hdf5") from None
     with reading(file, kind, "fetch or write it again"), h5py.File(file, "r") as root:
         yield root
 

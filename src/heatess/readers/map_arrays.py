@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays import numeric_array, one_of
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..base.quantities import has_unit
 from ..measures.measure import Measure
 from ..tables.healpix import is_unseen, whole_map
@@ -47,10 +47,8 @@ def from_healpix(values: Any, *, order: str, frame: str | None = None) -> Measur
     1.599
     """
     one_of(order, "order", ("ring", "nested"), "say which, it is never guessed")
-    try:
+    with importing("astropy-healpix", "sky"):
         import astropy_healpix  # noqa: F401
-    except ImportError:
-        raise missing_extra("astropy-healpix", "sky") from None
     if has_unit(values):
         values = np.asarray(getattr(values, "value", values))
     array = numeric_array(values, "values").astype(np.float64)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..tables.table import Columns, Table
 from .expansion import refuse_expansion
 from .foreign import reading
@@ -102,10 +102,8 @@ def _matched(places: NDArray[Any], corners: NDArray[Any], values: dict[str, NDAr
 
 
 def _gifti(path: Path, make: type[Mesh]) -> Table:
-    try:
+    with importing("nibabel", "mesh"):
         import nibabel
-    except ImportError:
-        raise missing_extra("nibabel", "mesh") from None
     with reading(path, "GIFTI", "fetch or export it again"):
         _refuse_empty(path)
         _refuse_expansion(path)

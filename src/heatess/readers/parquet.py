@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..base.blocks import thread_count
-from ..base.errors import InputError, InputTypeError, missing_extra
+from ..base.errors import InputError, InputTypeError, importing
 from ..base.files import repeated
 from ..base.messages import shown
 from ..spaces.base import Space
@@ -189,11 +189,9 @@ def _columns_of(batch: Any) -> Callable[[Root], Any]:
 @contextmanager
 def _opened(path: Path, texts: Sequence[str] = ()) -> Iterator[Any]:
     """The file; entries of the columns *texts* that are there again and again are kept once."""
-    try:
+    with importing("pyarrow", "table"):
         import pyarrow
         from pyarrow import parquet
-    except ImportError:
-        raise missing_extra("pyarrow", "table") from None
     try:
         options = {"buffer_size": 2**20, "page_checksum_verification": True, "read_dictionary": list(texts)}
         with parquet.ParquetFile(path, **options) as file:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..spaces.point_groups import named_group
 from ..tables.table import Table
 from .foreign import chosen, columns, reading, split_label
@@ -36,10 +36,8 @@ def table(path: Path) -> Table:
 
     Of an optimiser's file, those of the run, up to its symmetry.
     """
-    try:
+    with importing("starfile", "star"):
         import starfile
-    except ImportError:
-        raise missing_extra("starfile", "star") from None
     file, label = split_label(path)
     with reading(file, "STAR", "fetch it again, or check its last lines"):
         blocks = starfile.read(file, always_dict=True)

@@ -11,7 +11,7 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..base.files import is_stream
 from .expansion import bounded
 
@@ -151,10 +151,8 @@ def _zstd(raw: Any) -> Any:
         return zstd.ZstdFile(raw)
     except ImportError:
         pass
-    try:
+    with importing("pyarrow", "table"):
         import pyarrow
-    except ImportError:
-        raise missing_extra("pyarrow", "table") from None
     return BufferedReader(pyarrow.CompressedInputStream(pyarrow.PythonFile(raw, "r"), "zstd"))
 
 

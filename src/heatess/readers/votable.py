@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..tables.coordinates import is_old, sky_columns
 from ..tables.table import Table
 from .fits import PARTS, angle_unit, words
@@ -26,10 +26,8 @@ _EXPECTED = "a table with columns such as ra and dec is needed"
 
 def table(path: Path) -> Table:
     """The table of a VOTable or ECSV file; of several, the one named after ``::``."""
-    try:
+    with importing("astropy", "sky"):
         import astropy  # noqa: F401
-    except ImportError:
-        raise missing_extra("astropy", "sky") from None
     file, label = split_label(path)
     return _ecsv(file) if file.suffix.lower() == ".ecsv" else _votable(file, label)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import as_float64, numeric_array
 from ..base.blocks import in_order, slices
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from .table import GLANCE, Piece, Place, Table, refuse_doubles
 
 #: Numbers converted at a time, and numbers that stay in the second-level cache while they are put side by side.
@@ -179,10 +179,8 @@ class ArrowFrame(ArrowTable):
     @classmethod
     def of(cls, exported: Any) -> ArrowFrame:
         """The table in an object that exports Arrow, as those of pyarrow, DuckDB, Ibis and Modin do."""
-        try:
+        with importing("pyarrow", "table"):
             import pyarrow
-        except ImportError:
-            raise missing_extra("pyarrow", "table") from None
         try:
             return cls(pyarrow.RecordBatchReader.from_stream(exported).read_all())
         except pyarrow.ArrowException as error:

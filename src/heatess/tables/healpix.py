@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.blocks import slices
-from ..base.errors import InputError, missing_extra
+from ..base.errors import InputError, importing
 from ..base.known import FRAMES, Known
 from .check import cell_values
 from .coordinates import is_old
@@ -123,10 +123,8 @@ def is_map(header: Mapping[str, Any], fields: Iterable[str]) -> bool:
 
 def sky_map(source: str, header: Mapping[str, Any], fields: Mapping[str, Field]) -> SkyMap:
     """The map as a table, whose pixels are checked."""
-    try:
+    with importing("astropy-healpix", "sky"):
         import astropy_healpix  # noqa: F401
-    except ImportError:
-        raise missing_extra("astropy-healpix", "sky") from None
     named = {name.upper(): field for name, field in fields.items()}
     values = [name for name in named if name not in INDICES]
     if str(header.get("ORDERING", "")).strip().upper() in ("NUNIQ", "RANGE") and (len(named) < 2 or not values):

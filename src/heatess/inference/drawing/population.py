@@ -18,6 +18,7 @@ from ...drawing.axes import (
     log_ticks,
     new_axes,
     plain,
+    say_nothing_finite,
     scale_axis,
 )
 
@@ -52,9 +53,7 @@ def draw_population(
     ax.set(xlabel=scale_name, ylabel=name)
     line = draw_line(ax, x[order], curve, **style)
     if not shown.any():
-        reason = f"no finite {quantity} to draw on {profile.space!r} at these scales"
-        ax.text(0.5, 0.5, reason, transform=ax.transAxes, color=GREY, ha="center", va="center", wrap=True)
-        return ax
+        return say_nothing_finite(ax, quantity, profile.space)
     ax.set_xscale("log")
     if logarithmic:
         ax.set_yscale("log")
