@@ -174,6 +174,72 @@ def test_an_unfit_value_is_told_in_words_and_as_data():
     assert caught.value.found == "2"
 
 
+CLOUD = he.samplers.uniform(6, rng=0)
+
+#: What is refused, with what was expected there, what was found, its row and its column.
+REFUSED = {
+    "weights below zero": (lambda: he.gess(CLOUD, -np.ones(6), angle=5), "finite and not negative", "-1.0", 0, None),
+    "weights without a sum": (
+        lambda: he.gess(CLOUD, np.zeros(6), angle=5),
+        "at least one that is positive",
+        "weights sum to zero",
+        None,
+        None,
+    ),
+    "too few weights": (lambda: he.gess(CLOUD, [1, 2], angle=5), "6 numbers", "2", None, None),
+    "not on the sphere": (
+        lambda: he.gess(2 * CLOUD, angle=5),
+        "unit vectors (norm within 1e-06 of 1)",
+        "norm 2",
+        0,
+        None,
+    ),
+    "not finite": (lambda: he.gess(CLOUD * np.nan, angle=5), "finite", "[nan, nan, nan]", 0, None),
+    "too many columns": (
+        lambda: he.gess(CLOUD, space=he.Torus(2), angle=5),
+        "shape (n, 2)",
+        "shape (6, 3)",
+        None,
+        None,
+    ),
+    "a negative scale": (lambda: he.gess(CLOUD, angle=-5), "positive and finite", "-5", None, None),
+    "two scales": (
+        lambda: he.gess(CLOUD, angle=5, time=3),
+        "exactly one scale, a number: angle=, time= or resolution=",
+        "2 arguments",
+        None,
+        None,
+    ),
+    "no dimension": (lambda: he.Sphere(0), "a whole number dim >= 1", "0", None, None),
+    "an unknown unit": (lambda: he.Torus(2, units="x"), "'deg' or 'rad'", "'x'", None, None),
+    "a word": (lambda: he.read("word.csv"), "a number", "'abc'", None, "z"),
+    "a column that is missing": (
+        lambda: he.read("far.csv", weights="w"),
+        "column 'w'",
+        "2 columns: lon, lat",
+        None,
+        None,
+    ),
+    "a latitude too far": (lambda: he.read("far.csv"), "between -90 and 90 degrees", "95", 1, "lat"),
+    "a column without end": (lambda: he.read("endless.csv"), "a finite number", "inf", 1, "y"),
+    "a negative column": (lambda: he.read("negative.csv", weights="w"), "finite and not negative", "-3", 0, "w"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_refusal_says_as_data_what_was_expected_and_found(what, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("word.csv").write_text("x,y,z\n1,0,0\n0,1,abc\n")
+    Path("far.csv").write_text("lon,lat\n1,0\n0,95\n170,30\n")
+    Path("endless.csv").write_text("x,y,z\n1,0,0\n0,inf,0\n")
+    Path("negative.csv").write_text("x,y,z,w\n1,0,0,-3\n0,1,0,1\n0,0,1,2\n")
+    call, *expected = REFUSED[what]
+    with pytest.raises(he.InputError) as caught:
+        call()
+    error = caught.value
+    assert [error.expected, error.found, error.row, error.column] == expected
+
+
 def test_remedies_can_be_given_to_the_same_function(tmp_path):
     angles = np.random.default_rng(0).uniform(0, 3, (50, 2))
     table = tmp_path / "table.csv"

@@ -63,8 +63,8 @@ class InputError(Told, ValueError):
     """Bad data or a bad argument: what was expected, what was found, where, and what to do.
 
     `row` is the first row of the data that is wrong, counted from 0, and `column` the name of its column; None if no
-    single one is. `expected` is in words what should have been there, `found` what was; None where the message alone
-    says so. `remedies` are the arguments that it advises, to be given to the same function.
+    single one is. `expected` is in words what should have been there, `found` what was; None where the message says
+    neither. `remedies` are the arguments that it advises, to be given to the same function.
 
     >>> import heatess as he
     >>> try:
@@ -84,6 +84,8 @@ class InputError(Told, ValueError):
         found: str | None = None,
     ) -> None:
         super().__init__(message)
+        if expected is None and found is None:
+            expected, found = self.message.contrast or (None, None)
         self.row, self.column, self.expected, self.found = row, column, expected, found
 
     @classmethod

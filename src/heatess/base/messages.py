@@ -26,6 +26,22 @@ _LIKE_CODE = re.compile(r"[a-z]\w*=.+|[\w.]+\(.*\)")
 _WORDS = ("rtol", "max_degree", "log_weights")
 
 
+#: How messages say what was expected and what was found.
+_CONTRASTS = (
+    re.compile(r"\b(?:must(?: be| have| lie)?|needs?) (?P<expected>[^;]+?), but (?P<found>[^;]+)"),
+    re.compile(r"\bhas no (?P<expected>\w+ [^;]+); (?:it has|found) (?P<found>[^;]+)"),
+    re.compile(r"\bgive (?P<expected>(?:exactly|at most) one [^;]+)[;,] (?:but )?found (?P<found>[^;]+)"),
+    re.compile(r"\b(?:is|are|has) (?P<found>[^;,]+), not (?P<expected>an? [^;(]+?|1)(?: \(|;|$)"),
+    re.compile(r"\bis (?P<found>[^;,]+), but (?:must lie|(?:log-)?weights are) (?P<expected>[^;(]+?)(?: \(|;|$)"),
+)
+
+#: What stands before and after the value that was found: its row and a verb, and how many rows are so.
+_AROUND = re.compile(
+    r"^(?:(?:row|entry) [\d,]+ |it |they |there |found )?(?:is |are |has |have |holds |was |were )?"
+    r"|,? \([^()]* of [^()]* (?:rows|points)\b[^()]*\)$"
+)
+
+
 @dataclass(frozen=True)
 class Code:
     """A piece of Python in a message.
@@ -101,6 +117,18 @@ class Message(str):
     def marked(self) -> str:
         """The text with its code in backticks, to be put into another message."""
         return self.said(lambda code: f"`{code.text}`")
+
+    @property
+    def contrast(self) -> tuple[str, str] | None:
+        """What was expected and what was found, where the message says so as most do.
+
+        >>> Message("weights must be finite, but row 3 is nan (1 of 9 rows); drop that row").contrast
+        ('finite', 'nan')
+        >>> Message("a.csv line 3: column z is 'abc', not a number; drop or fix that row").contrast
+        ('a number', "'abc'")
+        """
+        said = next((match for pattern in _CONTRASTS if (match := pattern.search(self))), None)
+        return None if said is None else (said["expected"], _AROUND.sub("", said["found"].strip()))
 
     @property
     def codes(self) -> tuple[Code, ...]:

@@ -98,7 +98,8 @@ def _aligned(values: Any, name: str, count: int, rows: tuple[int, ...] | None) -
 
 def _refuse_length(found: int, name: str, n: int) -> None:
     if found != n:
-        raise InputError(f"{name} must have one entry per point: there are {n} points but {found} {name}")
+        words = f"{name} must have one entry per point: there are {n} points but {found} {name}"
+        raise InputError(words, expected=f"{n} numbers", found=f"{found}")
 
 
 def _rows_of(values: Any, name: str, index: int, rows: int) -> NDArray[Any]:

@@ -477,7 +477,8 @@ def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int
     scaled, exponent, _ = scaled_weights(weights, log_weights, n)
     if exponent is None:
         found = "weights sum to zero" if log_weights is None else "`log_weights` are all -inf"
-        raise InputError(f"{found} over {len(scaled)} points; at least one must be positive")
+        words = f"{found} over {len(scaled)} points; at least one must be positive"
+        raise InputError(words, expected="at least one that is positive", found=found)
     total = scaled.sum()
     if len(scaled) <= ROWS_OF_A_BLOCK:
         return np.asarray(scaled / total)
@@ -504,7 +505,8 @@ def _column(values: Any, name: str, n: int | None) -> FloatArray:
     if array.ndim != 1:
         raise InputError(f"{name} must have shape (n,), but have shape {array.shape}; give one number per point")
     if not len(array):
-        raise InputError(f"{name} are empty; at least one point is needed")
+        raise InputError(f"{name} are empty; at least one point is needed", expected="one or more", found="none")
     if n is not None and len(array) != n:
-        raise InputError(f"{name} must have one entry per point: there are {n} points but {len(array)} {name}")
+        words = f"{name} must have one entry per point: there are {n} points but {len(array)} {name}"
+        raise InputError(words, expected=f"{n} numbers", found=f"{len(array)}")
     return array.astype(np.float64, copy=False)

@@ -280,7 +280,8 @@ def _number(value: Any, place: Place, row: int, name: str) -> float:
     if value is None:
         return np.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{place(row)}: {name} is {_kind(value)}, not a number; drop or fix that record")
+        what = f"{name} is {_kind(value)}, not a number"
+        raise InputError(f"{place(row)}: {what}; drop or fix that record", row=row, column=name)
     try:
         found = float(value)
     except OverflowError:

@@ -246,4 +246,4 @@ def _not_a_number(line: int, row: list[str], dialect: Dialect, wanted: Sequence[
         hint = "; write the minus sign as a hyphen, -"
     name = dialect.names[column] or f"number {column + 1}"
     what = f"column {name} is {text[:40]!r}, not a number{hint}"
-    return InputError(f"{dialect.source} line {line}: {what}; drop or fix that row")
+    return InputError(f"{dialect.source} line {line}: {what}; drop or fix that row", column=name)

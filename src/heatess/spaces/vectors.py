@@ -53,7 +53,7 @@ def check_unit_vectors(points: Any, columns: int, name: str, *, directions: bool
             hint = "; did you mean the transpose, `points.T`?"
         raise InputError(f"points on {name} must have shape (n, {columns}), but have shape {array.shape}{hint}")
     if not len(array):
-        raise InputError("points are empty; at least one point is needed")
+        raise InputError("points are empty; at least one point is needed", expected="one or more", found="none")
     tolerance = NORM_TOLERANCE
     if array.dtype == np.float16:
         array, tolerance = array.astype(np.float32), HALF_TOLERANCE

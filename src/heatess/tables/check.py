@@ -36,7 +36,7 @@ def refuse_infinite(names: Sequence[str], columns: Sequence[NDArray[Any]], spans
         if bad.any():
             found = float(values[bad][0])
             rows = bad if bad.ndim == 1 else bad.any(axis=1)
-            _refuse(rows, f"column {name} is {found}, not a finite number", "drop or fix those rows", place)
+            _refuse(rows, f"column {name} is {found}, not a finite number", "drop or fix those rows", place, name)
 
 
 def refuse_marks(
@@ -122,8 +122,8 @@ def refuse_beyond(kind: Kind, columns: Sequence[NDArray[Any]], spans: Sequence[S
             found, kept = f"column {name} is {first:.6g}, but must lie {limits}", [c[~bad] for c in columns]
             few = 10 * bad.sum() <= len(bad) or all(map(is_mark, np.unique(values[bad])[:9]))
             if few and _within(kind.limits, kept, turn, slack):
-                _refuse(bad, found, _left_out(values[bad]), place)
-            _refuse(bad, found, _other_angles(kind, name, columns, units), place)
+                _refuse(bad, found, _left_out(values[bad]), place, name)
+            _refuse(bad, found, _other_angles(kind, name, columns, units), place, name)
 
 
 def _left_out(values: NDArray[Any]) -> str:
@@ -178,14 +178,15 @@ def refuse_weights(name: str, values: FloatArray, logs: bool, place: Place, what
         return
     bad = np.isnan(values) | (values == np.inf) | (False if logs else values < 0)
     found = f"{what or f'column {name}'} is {float(values[np.argmax(bad)]):g}"
+    column = None if what else name
     if logs:
-        _refuse(bad, f"{found}, but log-weights are finite, or -inf for zero", "drop or fix those rows", place)
+        _refuse(bad, f"{found}, but log-weights are finite, or -inf for zero", "drop or fix those rows", place, column)
     advice = f"if these are logarithms of weights, give `log_weights={name!r}`; if not, drop or fix those rows"
     if _marks_missing(values):
         number = said_missing([values[values < 0][0]])
         remedy = "drop those rows" if what else f"add {number}"
         advice = f"{remedy} if that number stands for a missing one, or fix those rows"
-    _refuse(bad, f"{found}, but weights are finite and not negative", advice, place)
+    _refuse(bad, f"{found}, but weights are finite and not negative", advice, place, column)
 
 
 def cell_values(
@@ -236,8 +237,10 @@ def refuse_cells(source: str, name: str, values: NDArray[Any], at: Callable[[int
     elif found < -1 and len(np.unique(values[bad])) == 1 and 2 * bad.sum() <= len(values):
         mark = f"if {found:.6g} stands for no value, add `missing={shown_number(values[first])}`"
         advice = f"{mark}; if not, {instead}"
-    where = f"{source}: {name} is {found:.6g} {at(first)} ({count})"
-    raise InputError(f"{where}, but weights are finite and not negative; {advice}")
+    where, expected = f"{source}: {name} is {found:.6g} {at(first)} ({count})", "finite and not negative"
+    raise InputError(
+        f"{where}, but weights are {expected}; {advice}", column=name, expected=expected, found=f"{found:.6g}"
+    )
 
 
 def _marks_missing(values: FloatArray) -> bool:
@@ -416,6 +419,6 @@ def _as_angles(kind: Kind, array: FloatArray) -> list[str]:
     return [f"`{arguments[found]}, units={units!r}` for {found}" for found in kinds]
 
 
-def _refuse(bad: NDArray[np.bool_], found: str, advice: str, place: Place) -> None:
+def _refuse(bad: NDArray[np.bool_], found: str, advice: str, place: Place, column: str | None = None) -> None:
     row, count = int(np.argmax(bad)), f"{int(bad.sum()):,} of {len(bad):,} rows"
-    raise InputError(f"{place(row)}: {found} ({count}); {advice}", row=row)
+    raise InputError(f"{place(row)}: {found} ({count}); {advice}", row=row, column=column)

@@ -189,7 +189,7 @@ class Reading:
             spelled = {"pose": "pose:R", "rotations": "rotations (or rotations:O, with a point group)"}
             words = ", ".join(spelled.get(word, word) for word in FORMS)
             raise InputError(
-                f"space must be one of {words}, or a space such as 'Sphere(2)', not {shown(self.space)}"
+                f"space must be one of {words}, or a space such as 'Sphere(2)', but is {shown(self.space)}"
             ) from None
 
 
