@@ -98,8 +98,9 @@ class Packages:
         if found is None and self._offline:
             raise Unavailable("not fetched: --offline")
         if found is None:
-            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", str(self._cache), package]
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--ignore-requires-python"]
             command += ["--no-binary", package] if sources else []
+            command += ["-d", str(self._cache), package]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             found = self._fetched(package, sources)
             if found is None:
