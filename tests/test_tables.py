@@ -212,6 +212,10 @@ def test_weights_are_known_by_name_or_named(rng):
         table(["lon", "lat", "w", "logw"], [lon, lat, w, w])
     )
     assert taken(table(["lon", "lat", "w"], [lon, lat, w]), weights="none").ess == N
+    for names in (["lon", "lat", "u", "v", "w"], ["lon", "lat", "U (m/s)", "V (m/s)", "W (m/s)"]):  # a velocity
+        drifter = table(names, [lon, lat, w, w, w])
+        assert taken(drifter).ess == N
+        np.testing.assert_allclose(taken(drifter, weights=names[-1]).weights, w / w.sum())
     assert "did you mean 'population'?" in refused(
         table(["lon", "lat", "population"], [lon, lat, w]), weights="popluation"
     )

@@ -185,12 +185,14 @@ def test_two_single_points_say_nothing() -> None:
     assert he.two_sample_test([NORTH], [-NORTH], rng=0).pvalue == 1
 
 
+@pytest.mark.filterwarnings("ignore:.*exact copies")  # a law with atoms has them by right
 def test_one_place_says_nothing() -> None:
     test = he.two_sample_test([NORTH] * 5, he.Measure([NORTH] * 3, [1, 2, 4]), weights_are="fixed", rng=0)
     assert test.pvalue == 1
     assert (test.statistics == 0).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*exact copies")  # a law with atoms has them by right
 def test_copies_at_two_places_have_the_law_of_fisher() -> None:
     """On two places MMD^2 counts how many of a are at the first: the two-sided hypergeometric law."""
     from scipy.stats import hypergeom

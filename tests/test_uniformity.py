@@ -237,7 +237,25 @@ def test_one_place_is_no_evidence():
     for points in ([[0, 0, 1]], [[0, 0, 1]] * 3):
         found = he.uniformity_test(points[:1], draws=19, rng=0)
         assert found.pvalue == 1.0
-    assert he.uniformity_test([[0.0, 0, 1]] * 8, draws=199, rng=0).pvalue == pytest.approx(1 / 200)
+    with pytest.warns(he.CalibrationWarning, match="7 of 8 points are exact copies.*keep one of them"):
+        assert he.uniformity_test([[0.0, 0, 1]] * 8, draws=199, rng=0).pvalue == pytest.approx(1 / 200)
+
+
+def test_resampled_points_have_no_p_value_without_a_warning():
+    rng = np.random.default_rng(0)
+    x = he.samplers.uniform(50, rng=rng)
+    resampled, other = x[rng.integers(0, 50, 200)], he.samplers.uniform(60, rng=rng)
+    for of, test in (
+        ("", lambda: he.uniformity_test(resampled)),
+        (" of b", lambda: he.two_sample_test(other, resampled, draws=19, rng=0)),
+        (" of sample 1", lambda: he.k_sample_test([other, resampled], draws=19, rng=0)),
+        ("", lambda: he.goodness_of_fit(resampled, "von_mises_fisher", draws=19, rng=0)),
+    ):
+        with pytest.warns(he.CalibrationWarning, match=f"of 200 points{of} are exact copies.*as they were before"):
+            test()
+    he.two_sample_test(other, x, draws=19, rng=0)  # warnings are errors here
+    few = he.Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    he.two_sample_test([0, 1, 2, 1, 0, 2], [1, 1, 2, 0], space=few, draws=19, rng=0)  # draws on nodes are often alike
 
 
 # Invariance, choices.

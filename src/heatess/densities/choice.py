@@ -67,7 +67,7 @@ class Choice(NamedTuple):
 
 def choose(measure: Measure, rtol: float) -> Choice:
     """The scale that cross-validation chooses."""
-    sample = independent(measure, "points", "choice of the scale by cross-validation", ADVICE)
+    sample = independent(measure, "points", "choice of the scale by cross-validation", ADVICE, copies_once=True)
     atoms, notes = sample.coalesced(), []
     if (copies := sample.support().n - atoms.n) > 0:
         notes.append(f"{copies:,} of {sample.n:,} points are exact copies of others and count once in the choice")

@@ -70,4 +70,4 @@ def groups_of(measure: Measure) -> list[IntArray]:
 def refuse_no_draws(measure: Measure) -> None:
     """A `KindError` where there is no distribution behind the atoms that a region could be calibrated for."""
     if measure.known.kind != "chains":
-        independent(measure, "points", "calibrated region", "leave out `calibrated=True`")
+        independent(measure, "points", "calibrated region", "leave out `calibrated=True`", copies_once=True)

@@ -37,8 +37,8 @@ MOST_EDGE, HIGH_EDGE = 0.55, 0.45
 #: ESS of fixed weights below which bands are withheld, and below which there is a warning. Tests are exact for them.
 LEAST_ESS, LOW_ESS = 10.0, 25.0
 
-#: Share of the points that may be copies of others: above the first a report mentions it, above the second bands are
-#: warned of.
+#: Share of the points that may be copies of others: above the first a report mentions it, above the second bands and
+#: tests are warned of.
 COPIES_TO_MENTION, COPIES_TO_WARN_OF = 0.01, 0.05
 
 #: The p-value up to which two samples differ, or points are not uniform.
@@ -68,14 +68,19 @@ _REASONS = {
 NO_DRAWS = tuple(_REASONS)
 
 
-def independent(measure: Measure, name: str, what: str, instead: str, chains: Any = None) -> Measure:
+def independent(
+    measure: Measure, name: str, what: str, instead: str, chains: Any = None, *, copies_once: bool = False
+) -> Measure:
     """The draws of a measure, if they are independent; Markov chains are thinned until they are, with a warning.
 
-    Parameters are those of `serial`.
+    Parameters are those of `serial`. There is a warning of copies too, unless the caller counts them once.
     """
     subject = f"{name} {'are' if name == 'points' else 'is'}"
     found = _chains_of(measure, name, subject, what, instead, chains)
-    return measure if found is None else thinned(subject, *found)
+    draws = measure if found is None else thinned(subject, *found)
+    if not copies_once:
+        _warn_of_copies(draws, name)
+    return draws
 
 
 def serial(measure: Measure, name: str, what: str, instead: str, chains: Any = None) -> Serial:
@@ -86,7 +91,29 @@ def serial(measure: Measure, name: str, what: str, instead: str, chains: Any = N
     """
     subject = f"{name} {'are' if name == 'points' else 'is'}"
     found = _chains_of(measure, name, subject, what, instead, chains)
-    return Serial.independent(measure) if found is None else in_blocks(subject, *found)
+    if found is not None:
+        return in_blocks(subject, *found)
+    _warn_of_copies(measure, name)
+    return Serial.independent(measure)
+
+
+def _warn_of_copies(measure: Measure, name: str) -> None:
+    """Points at exactly one place, as after resampling; on nodes of a mesh or a graph they are to be expected."""
+    if measure.space.modes is not None or measure.space.flow is not None:
+        return
+    atoms = measure.support()
+    first = np.sort(np.asarray(atoms.points).reshape(atoms.n, -1)[:, 0])
+    if np.count_nonzero(first[1:] == first[:-1]) <= COPIES_TO_WARN_OF * atoms.n:  # no fewer than there are copies, and quick
+        return
+    copies = atoms.n - atoms.coalesced().n
+    if copies > COPIES_TO_WARN_OF * atoms.n:
+        warn(
+            f"{copies:,} of {atoms.n:,} points{'' if name == 'points' else f' of {name}'} are exact copies of others; "
+            "estimates, bands and p-values assume independent draws. If the points were resampled, give them and their "
+            "weights as they were before; if coordinates were rounded, give scales well above the rounding; if one "
+            "place has several rows, keep one of them",
+            CalibrationWarning,
+        )
 
 
 def _chains_of(

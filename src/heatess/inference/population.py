@@ -24,7 +24,7 @@ from .band import ENDS, QUANTITIES, Band, bands_of
 from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_of, quantiles, score_interval
 from .jackknife import excesses, refuse_cost, refuse_one_footprint
 from .limit import resolution_limit
-from .policy import COPIES_TO_WARN_OF, independent, standing
+from .policy import independent, standing
 from .weights import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
@@ -293,7 +293,6 @@ def population_profile(
     withheld = Message(allowed.refusal) if allowed.refusal else None
     if withheld is None and allowed.caution:
         warn(allowed.caution, CalibrationWarning)
-    _warn_of_copies(atoms)
     _warn_of_doubt(outcome, moments, excess, measure.ess)
     ends = _intervals(atoms, at.times, diagonal, moments, importance, level, withheld)
     estimate = estimate_of(moments, importance)
@@ -328,18 +327,6 @@ def _check(measure: Measure, level: float) -> None:
         raise InputError(
             f"`population_profile` needs three or more points with a weight, but found {count} with an ESS of "
             f"{measure.ess:.7g}; give more draws"
-        )
-
-
-def _warn_of_copies(atoms: Measure) -> None:
-    """Atoms at exactly one place, as after resampling: each pair of copies counts as an overlap of the law."""
-    copies = atoms.n - atoms.coalesced().n
-    if copies > COPIES_TO_WARN_OF * atoms.n:
-        warn(
-            f"{copies:,} of {atoms.n:,} points are exact copies of others; estimates and bands assume independent "
-            "draws. If the points were resampled, give them and their weights as they were before; if coordinates were "
-            "rounded, give scales well above the rounding",
-            CalibrationWarning,
         )
 
 

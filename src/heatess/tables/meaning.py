@@ -498,6 +498,8 @@ class _Search:
             [self.plain[n] for n in names if n in self.plain and self.plain[n] not in used]
             for names in (WEIGHTS, LOG_WEIGHTS)
         )
+        if {"u", "v"} <= set(self.plain):  # w is the third component of a velocity
+            plain = [name for name in plain if name != self.plain.get("w")]
         if len(plain) + len(logs) > 1:
             choice = " or ".join([*(f"`weights={n!r}`" for n in plain), *(f"`log_weights={n!r}`" for n in logs)])
             raise InputError(f"{self.table.source} has columns {' and '.join(plain + logs)}; choose with {choice}")
@@ -507,7 +509,7 @@ class _Search:
         """A column that may be weights by its name, but is not known to be, so that nobody overlooks it."""
         used = set(kind.columns)
         for name in self.table.names:
-            if name not in used and _LIKE_WEIGHTS.fullmatch(name):
+            if name not in used and (_LIKE_WEIGHTS.fullmatch(name) or name.lower() == "w"):
                 argument = "log_weights" if re.search(r"log|ln", name, re.I) else "weights"
                 return f"column {name} not used (`{argument}={name!r}` takes it as {argument.replace('_', '-')})"
         bias = next((name for name in self.table.names if name not in used and name.endswith(_BIASES)), "")
