@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -406,6 +407,33 @@ def test_rows_of_samplers_are_asked_about_as_draws_of_chains(tmp_path, column):
     assert np.isnan(he.compare(one, two, angles=[30]).pvalue)
     told = [he.read(tmp_path / f"{name}.csv", kind="chains") for name in ("one", "two")]
     assert 0 < he.compare(*told, angles=[30], rng=0).pvalue <= 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "others"),
+    [
+        (("save_warmup = 1", "num_warmup = 21", "thin = 2"), 11),
+        (("save_warmup = true", "num_warmup = 7", "thin = 1 (Default)"), 7),
+        (("method = variational", "algorithm = meanfield (Default)"), 1),
+        (("save_warmup = 1", "num_warmup = 21", "algorithm = fixed_param"), 0),
+        (("save_warmup = 0 (Default)", "num_warmup = 21", "thin = 2"), 0),
+    ],
+)
+def test_rows_of_stan_that_are_no_draws_of_the_posterior(tmp_path, monkeypatch, settings, others):
+    """Its CSV holds the warm-up, if it was saved, and the mean before the draws of ADVI."""
+    monkeypatch.chdir(tmp_path)
+    rows = np.column_stack([np.arange(40.0), he.samplers.uniform(40, rng=0)])
+    lines = [",".join(map(repr, row)) for row in rows.tolist()]
+    lines[others:others] = ["# Adaptation terminated", "# Step size = 0.8", "# 0.66, 0.5"]
+    comments = [f"#     {setting}" for setting in settings]
+    (tmp_path / "fit.csv").write_text("\n".join([*comments, "lp__,x,y,z", *lines, "# Elapsed Time: 1 s", ""]))
+    file = "fit.csv"
+    if others:
+        with pytest.raises(he.InputError, match=r"no draws? of the posterior; to leave (it|them) out, type") as caught:
+            he.read(file)
+        exec(shlex.split(str(caught.value))[-1], {})
+        file = "fit-draws.csv"
+    np.testing.assert_allclose(he.read(file).points, rows[others:, 1:])
 
 
 @pytest.mark.parametrize("named", [{"chain": ["a", "b", "c"]}, {"draw": None}])

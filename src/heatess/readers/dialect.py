@@ -16,6 +16,7 @@ from ..tables.missing import MISSING
 from ..tables.units import OTHERS
 from .expansion import WIDEST, refuse_columns
 from .lines import COMMENTS, Dialect, is_number, number, records, text_lines
+from .stan import refuse_other_rows
 from .streams import Source
 from .unread import CDS, IPAC, refuse
 
@@ -62,6 +63,7 @@ def dialect_of(source: Source, path: Path) -> Dialect:
     if not any(line.strip() for line in sample):
         raise InputError(f"{source.name} is empty; it needs a header line such as x,y,z or lon,lat,weight")
     _refuse_other(sample, source.name)
+    refuse_other_rows(sample, source.name)
     refuse_columns(source.name, _widest(sample))
     layout = _best(sample, source.name, path)
     names = [name.strip() for name in layout.names]
