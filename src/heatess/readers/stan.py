@@ -36,9 +36,8 @@ comment='#').iloc[334:].to_csv('out-draws.csv', index=False)"
     else:
         return
     if count:
-        code = f"pandas.read_csv({name!r}, comment='#').iloc[{count}:]"
         out = f"{PurePath(name).name.partition('.')[0]}-draws.csv"
-        raise InputError(
-            f"{name}: its {what} of the posterior; to leave {'it' if count == 1 else 'them'} out, type: pip install "
-            f'pandas && python -c "import pandas; {code}.to_csv({out!r}, index=False)"'
-        )
+        code = f"import pandas; pandas.read_csv({name!r}, comment='#').iloc[{count}:].to_csv({out!r}, index=False)"
+        line = f'pip install pandas && python -c "{code}"'
+        them = "it" if count == 1 else "them"
+        raise InputError(f"{name}: its {what} of the posterior; to leave {them} out, type: {line}")
