@@ -409,6 +409,15 @@ def test_rows_of_samplers_are_asked_about_as_draws_of_chains(tmp_path, column):
     assert 0 < he.compare(*told, angles=[30], rng=0).pvalue <= 1
 
 
+@pytest.mark.parametrize("column", ["fieldMJD_TAI", "BJD_TDB", "obs.mjd", "JD", "HJD [d]"])
+def test_dates_of_astronomers_are_times(tmp_path, column):
+    """Two asteroids by turns, night after night, were "not uniform: p < 1e-6"."""
+    rows = np.column_stack([60_000 + np.arange(60.0), [3, 200] * 30, np.linspace(-20, -10, 60)])
+    np.savetxt(tmp_path / "nights.csv", rows, delimiter=",", header=f"{column},ra,dec", comments="")
+    with pytest.raises(he.KindError, match="runs on from row to row"):
+        he.uniformity_test(he.read(tmp_path / "nights.csv"))
+
+
 @pytest.mark.parametrize(
     ("settings", "others"),
     [

@@ -103,7 +103,7 @@ def _warn_of_copies(measure: Measure, name: str) -> None:
         return
     atoms = measure.support()
     first = np.sort(np.asarray(atoms.points).reshape(atoms.n, -1)[:, 0])
-    if np.count_nonzero(first[1:] == first[:-1]) <= COPIES_TO_WARN_OF * atoms.n:  # no fewer than there are copies, and quick
+    if np.count_nonzero(first[1:] == first[:-1]) <= COPIES_TO_WARN_OF * atoms.n:  # no fewer than copies, and quick
         return
     copies = atoms.n - atoms.coalesced().n
     if copies > COPIES_TO_WARN_OF * atoms.n:

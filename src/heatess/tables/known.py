@@ -25,7 +25,7 @@ CHAINS = ("chain", "chain_id", "chain_idx", "chain_index", "chain_number", "chai
 DRAWS = ("draw", "draw_idx", "draw_index", "draw__", "iteration", "iter")
 TIMES = (
     *("time", "timestamp", "stamp", "datetime", "date_time", "date", "t", "frame", "step", "timestep", "epoch", "seq"),
-    *("counter", "elapsed"),
+    *("counter", "elapsed", "mjd", "jd", "bjd", "hjd"),
 )
 
 #: Columns of log-densities that only samplers write, Stan and Cobaya: whatever else is there, rows are draws of chains.
@@ -178,6 +178,7 @@ def _called(table: Table, words: Sequence[str]) -> str | None:
         base = re.sub(r"[\[(].*", "", name).strip(" #%.").lower()
         plain.setdefault(base, name)
         plain.setdefault(base.rpartition(".")[2], name)
+        plain.setdefault(re.sub(r".*(?=[mbh]jd)|_(tai|utc|tdb|tt)$", "", base), name)  # fieldMJD_TAI
     return next((plain[word] for word in words if word in plain), None)
 
 
