@@ -509,7 +509,7 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     from heatess.readers import lines
 
     for module in (lines, text):
-        monkeypatch.setattr(module, "LONGEST", 1000)
+        monkeypatch.setattr(module, "MOST_CHARACTERS_OF_LINE", 1000)
     monkeypatch.setattr(text, "BYTES_AT_ONCE", 512)
     with pytest.raises(InputError, match="line 1 is longer than 1,000 characters"):
         text.table(write(tmp_path / "a.csv", "1," * 2000))

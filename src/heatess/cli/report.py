@@ -18,6 +18,7 @@ from ..inference.comparison import Comparison
 from ..measures.measure import Measure
 from ..profiles.heat_profile import HeatProfile
 from ..readers import is_piped, title_of
+from ..tables.units import IN_WORDS
 from .deliver import Options
 from .messages import typed
 from .reading import shows_progress, warnings_printed
@@ -66,7 +67,7 @@ def _notes(measures: Mapping[str, Measure], options: Options) -> list[str]:
     said = []
     origins = [measure.origin for measure in measures.values() if measure.origin is not None]
     if options["units"] and any(origin.units for origin in origins):
-        unit = {"rad": "radians", "deg": "degrees"}.get(options["units"], options["units"])
+        unit = IN_WORDS.get(options["units"], options["units"])
         said.append(f"Angles were read as {unit} because --units {options['units']} says so.")
     if options["normalize"]:
         said.append("Vectors were scaled to unit length because of --normalize.")

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base.errors import InputError
 from ..tables.missing import MISSING
-from ..tables.units import OTHERS
+from ..tables.units import ANGLES, OTHERS
 from .expansion import WIDEST, refuse_columns
 from .lines import COMMENTS, Dialect, is_number, number, records, text_lines
 from .stan import refuse_other_rows
@@ -31,9 +31,7 @@ _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _IN_PARTS = re.compile(r"[+-]?\d+(?:\.\d*)?[NSEWnsew]|[+-]?\d+\s*[hd:°]\s*\d.*")
 _POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 _THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_DEGREES = ("deg", "degree", "degrees", "degrees_north", "degrees_east", "degree_north", "degree_east", "°")
-_UNITS = dict.fromkeys(_DEGREES, "deg") | dict.fromkeys(("rad", "radian", "radians"), "rad")
-_UNITS |= {"h:m:s": "hours", "d:m:s": "deg"}  # of VizieR, for angles in parts
+_UNITS = ANGLES | {"h:m:s": "hours", "d:m:s": "deg"}  # the last two of VizieR, for angles in parts
 _OTHER_UNITS = {word: word for word in OTHERS if word not in ("e6", "e7")}
 _RULE = re.compile(r"[-=]{2,}|[(\[][^)\]\d]*[)\]]")
 _IN_BRACKETS = re.compile(r"[(\[]\s*([^)\]]*?)\s*[)\]]\s*$")

@@ -22,6 +22,7 @@ from ..base.errors import InputError, missing_extra, missing_extras
 from ..tables import healpix
 from ..tables.coordinates import is_old, sky_columns
 from ..tables.table import Table
+from ..tables.units import ANGLES
 from .foreign import Lazy, columns, reading, split_label
 from .streams import Source
 from .unread import line_to, new_name
@@ -217,10 +218,8 @@ def angle_unit(unit: Any) -> tuple[str, float]:
     Angles in other units, such as arcseconds, become degrees; hours of time stay what they are.
     """
     text = str(unit or "").strip().lower()
-    if text in ("deg", "degree", "degrees", "°"):
-        return "deg", 1.0
-    if text in ("rad", "radian", "radians"):
-        return "rad", 1.0
+    if text in ANGLES:
+        return ANGLES[text], 1.0
     from astropy import units
 
     parsed = units.Unit(str(unit or ""), parse_strict="silent")

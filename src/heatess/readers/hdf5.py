@@ -16,7 +16,7 @@ from ..base.errors import InputError, importing
 from ..base.known import Known
 from ..tables.grids import Grid, is_grid
 from ..tables.table import Rows, Table
-from ..tables.units import OTHERS
+from ..tables.units import angle_word
 from ..tables.unnamed import with_axes
 from ..tables.variables import Index, Variable, native
 from .ebsd_hdf5 import ebsd_map
@@ -243,9 +243,7 @@ def _unit(root: Any, name: str, member: str) -> str:
 def stated_unit(attributes: Mapping[str, Any]) -> str:
     """The attribute units or unit as "deg", "rad" or another unit of angles; empty if it says something else."""
     text = attributes.get("units", attributes.get("unit", ""))
-    word = (text.decode("latin-1") if isinstance(text, bytes) else str(text)).strip().lower()
-    known = {"deg": "deg", "degree": "deg", "degrees": "deg", "rad": "rad", "radian": "rad", "radians": "rad"}
-    return known.get(word, word if word in OTHERS else "")
+    return angle_word(text.decode("latin-1") if isinstance(text, bytes) else text) or ""
 
 
 def _load(file: Path, name: str, member: str) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from .column_names import Kind, RaDec, Torsions
 from .sexagesimal import SEXAGESIMAL, Notation
 from .table import Place, Table
 from .turning import Relion
-from .units import OTHERS, split_unit
+from .units import IN_WORDS, OTHERS, split_unit
 from .written import AngleTable
 
 #: Degrees in an hour, and hours in a turn; hours may exceed it by rounding.
@@ -120,7 +120,7 @@ def _plain(unit: str) -> str:
 
 
 def _words(unit: str) -> str:
-    return {"deg": "degrees", "rad": "radians", SEXAGESIMAL: "parts of sixty"}.get(unit, unit)
+    return "parts of sixty" if unit == SEXAGESIMAL else IN_WORDS.get(unit, unit)
 
 
 def _other(source: str, kind: Kind, name: str, unit: str, written: bool) -> str:

@@ -9,14 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from .column_names import Ecliptic, Galactic, Kind, LonLat, RaDec
-from .units import split_unit
+from .units import ANGLES, EAST, LENGTHS, NORTH, split_unit
 from .variables import Variable
-
-_NORTH = ("degrees_north", "degree_north", "degrees_n", "degree_n", "degreesn", "degreen")
-_EAST = ("degrees_east", "degree_east", "degrees_e", "degree_e", "degreese", "degreee")
-_DEGREES = ("degrees", "degree", "deg", "°")
-_RADIANS = ("radians", "radian", "rad")
-_LENGTHS = ("m", "km", "metre", "metres", "meter", "meters", "kilometre", "kilometres", "kilometer", "kilometers")
 
 _STANDARD = {
     "latitude": "lat",
@@ -66,21 +60,21 @@ def role_of(name: str, variable: Variable) -> str:
         return ""
     if standard in _STANDARD:
         return _STANDARD[standard]
-    if units in _LENGTHS:
+    if units in LENGTHS:
         axis = variable.text("axis").lower() or base
         return axis if axis in ("x", "y") and len(variable.dims) == 1 else ""
-    if units in _NORTH or units in _EAST:
-        return "lat" if units in _NORTH else "lon"
+    if units in NORTH or units in EAST:
+        return "lat" if units in NORTH else "lon"
     if base in _NAMES:
         return _NAMES[base]
     axis = variable.text("axis").upper()
-    return {"Y": "lat", "X": "lon"}.get(axis, "") if units in _DEGREES else ""
+    return {"Y": "lat", "X": "lon"}.get(axis, "") if ANGLES.get(units) == "deg" else ""
 
 
 def unit_of(variable: Variable) -> str:
     """The unit of an angle, "deg" or "rad"; empty if it does not say."""
     units = variable.text("units").lower()
-    return "deg" if units in (*_NORTH, *_EAST, *_DEGREES) else "rad" if units in _RADIANS else ""
+    return ANGLES.get(units, "")
 
 
 def geometries(variables: Mapping[str, Variable]) -> list[Geometry]:

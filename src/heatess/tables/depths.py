@@ -14,15 +14,12 @@ from ..base.directions import EARTH_RADIUS_KM, from_lonlat
 from ..base.errors import InputError
 from ..spaces import Euclidean, Product, Space, Sphere
 from .column_names import Kind, LonLat
+from .units import LENGTHS
 
 #: How many kilometres a unit of depth is, by its word in the name of a space.
 KILOMETRES = {"km": 1.0, "m": 1e-3}
 
-_WORDS = {
-    **dict.fromkeys(("km", "kms", "kilometer", "kilometers", "kilometre", "kilometres"), "km"),
-    **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), "m"),
-}
-_LENGTH = re.compile(rf"(.+?)(?:[\s_./]+[\[(]?|[\[(])\s*({'|'.join(_WORDS)})\s*[\])]?", re.I)
+_LENGTH = re.compile(rf"(.+?)(?:[\s_./]+[\[(]?|[\[(])\s*({'|'.join(LENGTHS)})\s*[\])]?", re.I)
 
 
 class Depths(Kind):
@@ -85,7 +82,7 @@ def split_length(name: str) -> tuple[str, str]:
     """
     plain = name.strip().lower()
     match = _LENGTH.fullmatch(plain)
-    return (match[1].strip(), _WORDS[match[2]]) if match else (plain, "")
+    return (match[1].strip(), LENGTHS[match[2]]) if match else (plain, "")
 
 
 def depth_column(names: Sequence[str]) -> str:
@@ -98,7 +95,7 @@ def depth_column(names: Sequence[str]) -> str:
 
 def depth_unit(name: str, units: Mapping[str, str], said: str, source: str) -> str:
     """The unit of a column of depths: as its name or the file states, or the user *said*, who does not say another."""
-    stated = split_length(name)[1] or _WORDS.get(units.get(name, "").strip().lower(), "")
+    stated = split_length(name)[1] or LENGTHS.get(units.get(name, "").strip().lower(), "")
     if said and stated not in ("", said):
         raise InputError(
             f"{source}: column {name} is in {stated} by its name or its file, not in {said}; say `space='earth3d'`, "

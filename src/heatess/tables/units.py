@@ -1,4 +1,4 @@
-"""Units that the names of columns state, such as lon_deg, RA (hours) or lat_e7."""
+"""The words for units, in files and in the names of columns, such as lon_deg, RA (hours) or lat_e7."""
 
 from __future__ import annotations
 
@@ -6,8 +6,21 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_DEGREES = dict.fromkeys(("deg", "degree", "degrees"), "deg")
-_RADIANS = dict.fromkeys(("rad", "radian", "radians"), "rad")
+#: Units of latitudes and of longitudes, by the CF conventions.
+NORTH = ("degrees_north", "degree_north", "degrees_n", "degree_n", "degreesn", "degreen")
+EAST = ("degrees_east", "degree_east", "degrees_e", "degree_e", "degreese", "degreee")
+
+_DEGREES, _RADIANS = ("deg", "degree", "degrees"), ("rad", "radian", "radians")
+
+#: "deg" or "rad" by the words that files have for them, and how they are said.
+ANGLES = dict.fromkeys((*_DEGREES, "°", *NORTH, *EAST), "deg") | dict.fromkeys(_RADIANS, "rad")
+IN_WORDS = {"deg": "degrees", "rad": "radians"}
+
+#: "km" or "m" by the words for them.
+LENGTHS = {
+    **dict.fromkeys(("km", "kms", "kilometer", "kilometers", "kilometre", "kilometres"), "km"),
+    **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), "m"),
+}
 
 #: Units that are neither degrees nor radians, in words, and how many of their like make degrees.
 OTHERS = {
@@ -24,9 +37,6 @@ OTHERS = {
 _PLAIN = re.compile(rf"(.+?)[\s_]*[\[(]?\s*({'|'.join([*_DEGREES, *_RADIANS])})\s*[\])]?", re.I)
 _LENGTH = re.compile(r"(.+?)\s*[\[(]\s*(?:(?:milli|centi|kilo)?met(?:er|re)s?|[mck]?m|)\s*[\])]", re.I)
 _OTHER = re.compile(rf"(.+?)(?:[\s_.]+[\[(]?|[\[(])\s*({'|'.join(OTHERS)})\s*[\])]?", re.I)
-
-
-_FULL_DEGREES = (*_DEGREES, "degrees_north", "degrees_east", "degree_north", "degree_east")
 
 
 class Named(NamedTuple):
@@ -65,4 +75,4 @@ Named(base='z', unit=''))
 def angle_word(unit: object) -> str | None:
     """Degrees, radians, or another unit of angles, which is refused where angles are needed."""
     word = str(unit).strip().lower()
-    return "deg" if word in _FULL_DEGREES else "rad" if word in _RADIANS else word if word in OTHERS else None
+    return ANGLES.get(word, word if word in OTHERS else None)
