@@ -7,11 +7,15 @@ import pytest
 
 import heatess as he
 import spaces
-from heatess.inference.edge import edge_index
+from heatess.inference.edge import edge_of
 from heatess.inference.pareto import pareto_k
 from heatess.inference.policy import LEAST_CARRIERS, MOST_EDGE, MOST_K, carriers_of, standing
 
 NORTH = np.array([0.0, 0.0, 1.0])
+
+
+def index_at(measure: he.Measure) -> float:
+    return edge_of(measure).index
 
 
 def normal(n: int, dim: int, k: float, rng: np.random.Generator) -> he.Measure:
@@ -35,7 +39,7 @@ def halo(n: int, rng: np.random.Generator) -> he.Measure:
 @pytest.mark.parametrize("k", [0.3, 0.6])
 def test_the_index_of_normal_clouds_is_that_of_their_weights(dim: int, k: float) -> None:
     rng = np.random.default_rng([dim, round(10 * k)])
-    found = [edge_index(normal(1000, dim, k, rng)) for _ in range(11)]
+    found = [index_at(normal(1000, dim, k, rng)) for _ in range(11)]
     assert np.median(found) == pytest.approx(k * (1 + np.sqrt(3 / 1000)), abs=0.2 * k)
 
 
@@ -51,27 +55,27 @@ def test_a_tail_that_was_missed_is_seen_at_the_edge() -> None:
 
 def test_the_advice_helps() -> None:
     rng = np.random.default_rng(8)
-    narrow = next(cloud for cloud in (halo(300, rng) for _ in range(40)) if edge_index(cloud) > MOST_EDGE)
+    narrow = next(cloud for cloud in (halo(300, rng) for _ in range(40)) if index_at(cloud) > MOST_EDGE)
     band = he.population_profile(narrow, weights_are="importance", angles=20)
     assert band.withheld is not None
     assert "wider than the target" in band.withheld
     x = he.samplers.von_mises_fisher(300, NORTH, 5.0, rng=rng)
     core, outside = 90 * np.exp(60 * (x[:, 2] - 1)), np.exp(6 * (x[:, 2] - 1))
     wide = he.Measure(x, (core + outside) * np.exp(-5 * x[:, 2]))
-    assert not edge_index(wide) > 0.45
+    assert not index_at(wide) > 0.45
     assert not np.isnan(he.population_profile(narrow, weights_are="fixed", angles=20).places.lower[0])
 
 
 def test_clouds_that_cover_the_space_have_no_edge() -> None:
     rng = np.random.default_rng(9)
     for kappa in (0.5, 1.0):
-        assert np.isnan(edge_index(mode(500, 0.0, kappa, rng)))
+        assert np.isnan(index_at(mode(500, 0.0, kappa, rng)))
 
 
 def test_a_proposal_that_is_wide_enough_has_bands() -> None:
     rng = np.random.default_rng(10)
     assert not standing(mode(300, 30.0, 20.0, rng), "importance").refusal
-    assert sum(edge_index(mode(300, 30.0, 37.5, rng)) < 0.45 for _ in range(20)) >= 19  # k = 0.2
+    assert sum(index_at(mode(300, 30.0, 37.5, rng)) < 0.45 for _ in range(20)) >= 19  # k = 0.2
 
 
 def test_a_small_mode_is_no_edge() -> None:
@@ -84,13 +88,13 @@ def test_a_small_mode_is_no_edge() -> None:
         ]
         x = np.concatenate(parts)
         logs = [np.logaddexp(*(share + own * (axes @ x.T - 1))) for own in (kappa, kappa / 0.7)]
-        refused += edge_index(he.Measure(x, log_weights=logs[0] - logs[1])) > MOST_EDGE
+        refused += index_at(he.Measure(x, log_weights=logs[0] - logs[1])) > MOST_EDGE
     assert refused <= 2
 
 
 def test_many_points_are_looked_at_in_part() -> None:
     rng = np.random.default_rng(12)
-    assert edge_index(normal(60_000, 2, 0.4, rng)) == pytest.approx(0.4, abs=0.06)
+    assert index_at(normal(60_000, 2, 0.4, rng)) == pytest.approx(0.4, abs=0.06)
 
 
 @pytest.mark.parametrize("case", spaces.EVERY, ids=lambda case: case.name)
@@ -98,5 +102,5 @@ def test_every_space_has_an_answer(case: spaces.Case) -> None:
     """Weights of any space can be asked about; atoms of zero weight too."""
     rng = np.random.default_rng(13)
     measure = he.Measure(case.points(80, rng), rng.gamma(2, size=80) * (rng.random(80) > 0.1), space=case.space())
-    found = edge_index(measure)
+    found = index_at(measure)
     assert np.isnan(found) or found > 0

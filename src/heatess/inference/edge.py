@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,21 @@ PLACES, ROOM_AT_EDGE = 200, 0.5
 HELD, ALL = 2**22, 2**28
 
 
-def edge_index(measure: Measure) -> float:
+class Edge(NamedTuple):
+    """What the edge of a cloud tells of its weights.
+
+    `index` is their tail index, with its error, nan where the edge does not tell it; `heaviest` says whether the
+    heaviest atom is one of the outermost, so that this is the tail that counts.
+    """
+
+    index: float
+    heaviest: bool
+
+
+UNKNOWN = Edge(math.nan, False)
+
+
+def edge_of(measure: Measure) -> Edge:
     """The tail index of the weights of a measure as their growth at the edge of its cloud tells it, and its error.
 
     The depth of an atom is z = -log mean_j exp(-d(x, x_j)^2 / (2 D^2)) over all atoms x_j alike, D the median distance.
@@ -64,8 +78,9 @@ def edge_index(measure: Measure) -> float:
     >>> u = (np.arange(1000) + 0.5) / 1000
     >>> turn = np.pi * (1 + 5**0.5) * np.arange(1000)
     >>> cloud = np.sqrt(-2 * np.log(u)) * [np.cos(turn), np.sin(turn)]
-    >>> round(edge_index(he.Measure(cloud.T, u**-0.3, space=he.Euclidean(2))), 1)
-    0.3
+    >>> edge = edge_of(he.Measure(cloud.T, u**-0.3, space=he.Euclidean(2)))
+    >>> round(edge.index, 1), edge.heaviest
+    (0.3, True)
     """
     space = measure.space
     stride = -(-measure.n // min(MOST_POINTS_WITH_DEPTH, max(ALL // (FIELD * measure.points[0].size), FIELD)))
@@ -73,7 +88,7 @@ def edge_index(measure: Measure) -> float:
     n = len(points)
     size = tail_size(n)
     if space.modes is not None or size < LEAST_TAIL or weights.max() == weights.min():
-        return math.nan
+        return UNKNOWN
     even = Measure.trusted(space, points, np.full(n, 1 / n))
     depths, closer = _depths(even, points)
     order = np.argsort(-depths, kind="stable")
@@ -81,13 +96,17 @@ def edge_index(measure: Measure) -> float:
     outer = depths[rows]
     excess = float(np.mean(outer - outer[-1]))
     if not excess > 0 or not _like(outer, closer[rows]) > ONE_PART:
-        return math.nan
+        return UNKNOWN
     if not _has_room(even, float(outer[0]) + ROOM_AT_EDGE * excess):
-        return math.nan
+        return UNKNOWN
     depth, own = depths[order[:size]] / excess, weights[order[:size]] / weights.mean()
     found = max(_line(depth, own), _growth(depth, own))
+    if not found > 0:
+        return UNKNOWN
     ratio = _mean_excess(min(max(space.dim, 1), MOST_DIMENSIONS_OF_CLOUD) / 2)
-    return found / ratio * (1 + math.sqrt(3 / n)) if found > 0 else math.nan
+    top = int(measure.weights.argmax())
+    deepest = float(_depths(even, measure.points[top : top + 1])[0, 0])
+    return Edge(found / ratio * (1 + math.sqrt(3 / n)), bool(deepest >= depths[order[size - 1]]))
 
 
 def _depths(even: Measure, points: Any) -> FloatArray:

@@ -15,7 +15,7 @@ from ..base.known import KINDS
 from ..base.messages import marked
 from ..measures.measure import Measure
 from .draws import in_chains, order_of_rows
-from .edge import edge_index
+from .edge import UNKNOWN, edge_of
 from .pareto import tail_index
 from .serial import Serial, in_blocks, thinned
 from .weights import WeightsAre
@@ -28,11 +28,13 @@ SHORT_OF_DRAWS_AT_RANDOM, NEARER = 0.5, 0.9
 #: is no p-value and no band, below the second a warning. It stays small, whatever n is, from a tail index of 1/2 on.
 LEAST_CARRIERS, FEW_CARRIERS = 25.0, 50.0
 
+#: Index at the edge of the cloud, see `edge_of`, above which there is no p-value and no band. If it is lower, and the
+#: heaviest atom is at the edge, the tail is known better than from the largest weights: Pareto k is not asked, and so
+#: many carriers are enough.
+MOST_EDGE, LEAST_CARRIERS_KNOWN = 0.45, 15.0
+
 #: Pareto k of importance weights above which there is no p-value and no band, and above which there is a warning.
 MOST_K, HIGH_K = 0.7, 0.5
-
-#: The same for `edge_index`, the index that the growth of the weights at the edge of the cloud tells.
-MOST_EDGE, HIGH_EDGE = 0.55, 0.45
 
 #: ESS of fixed weights below which bands are withheld, and below which there is a warning. Tests are exact for them.
 LEAST_ESS, LOW_ESS = 10.0, 25.0
@@ -180,7 +182,7 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
 
     A cloud that missed its tail has a large ESS and a small Pareto k, so neither tells it apart. How many atoms carry
     the variance does so more often: few where the weights grow steeply, even if the largest of them was never drawn.
-    What tells most is how fast the weights grow at the edge of the cloud, see `edge_index`. Atoms of zero weight are
+    What tells most is how fast the weights grow at the edge of the cloud, see `edge_of`. Atoms of zero weight are
     draws, and count.
 
     >>> import heatess as he
@@ -199,8 +201,9 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
     rests = f"the variance of {whose} rests on {carriers:.2g} of {measure.n:,} points, and below"
     heavy = f"Pareto k of {whose} is {tail:.2f}, and above"
     refusal = caution = ""
-    edge = edge_index(measure) if carriers >= LEAST_CARRIERS and not tail > MOST_K else np.nan
-    grows = f"{whose} grow where draws become rare, as those of a tail index of {edge:.2f} do, and above"
+    edge = edge_of(measure) if carriers >= LEAST_CARRIERS_KNOWN else UNKNOWN
+    grows = f"{whose} grow where draws become rare, as those of a tail index of {edge.index:.2f} do, and above"
+    known = edge.heaviest and edge.index <= MOST_EDGE
     even = carriers > measure.n / 2  # too few atoms, if they are few, and not too uneven
     if even and carriers < LEAST_CARRIERS:
         who = f"{name} has" if name else "there are"
@@ -208,18 +211,16 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
             f"{who} {measure.n} points, and with weights that depend on the points {LEAST_CARRIERS:g} are needed at "
         )
         refusal += 'least; draw more or, if the weights do not depend on the points, say `weights_are="fixed"`'
-    elif carriers < LEAST_CARRIERS:
+    elif carriers < LEAST_CARRIERS and not known:
         refusal = f"{rests} {LEAST_CARRIERS:g} no band and no p-value can be trusted; {_REMEDY}"
-    elif tail > MOST_K:
+    elif tail > MOST_K and not known:
         refusal = f"{heavy} {MOST_K:g} no band and no p-value can be trusted; {_REMEDY}"
-    elif edge > MOST_EDGE:
+    elif edge.index > MOST_EDGE:
         refusal = f"{grows} {MOST_EDGE:g} no band and no p-value can be trusted, for what was not drawn; {_WIDER}"
     elif carriers < FEW_CARRIERS and not even:
         caution = f"{rests} {FEW_CARRIERS:g} bands and tests err more often than their level says; {_REMEDY}"
-    elif tail > HIGH_K:
+    elif tail > HIGH_K and not known:
         caution = f"{heavy} {HIGH_K:g} bands and tests err more often than their level says; {_REMEDY}"
-    elif edge > HIGH_EDGE:
-        caution = f"{grows} {HIGH_EDGE:g} bands and tests err more often than their level says; {_WIDER}"
     return Standing(refusal, caution, tail)
 
 
