@@ -70,9 +70,9 @@ def edge_of(measure: Measure) -> Edge:
     counts. The outer third of a normal cloud thins out at another rate than its tail; the ratio, which is one in two
     dimensions, is divided by. The relative standard error sqrt(3 / n) of b is added.
 
-    It is nan where weights at the edge are no function of the depth, in clouds of several parts, where a cloud covers
-    all of a compact space, so that nothing is beyond its edge, and where distances are long to find. Weights u^(-0.3)
-    of even u, which grow outwards in a normal cloud, have the index 0.3:
+    It is nan where weights at the edge are no function of the depth, in clouds of several parts, and where distances
+    are long to find; and 0 where a cloud covers all of a compact space, so that nothing is beyond its edge. Weights
+    u^(-0.3) of even u, which grow outwards in a normal cloud, have the index 0.3:
 
     >>> import heatess as he
     >>> u = (np.arange(1000) + 0.5) / 1000
@@ -98,7 +98,7 @@ def edge_of(measure: Measure) -> Edge:
     if not excess > 0 or not _like(outer, closer[rows]) > ONE_PART:
         return UNKNOWN
     if not _has_room(even, float(outer[0]) + ROOM_AT_EDGE * excess):
-        return UNKNOWN
+        return Edge(0.0, False)
     depth, own = depths[order[:size]] / excess, weights[order[:size]] / weights.mean()
     found = max(_line(depth, own), _growth(depth, own))
     if not found > 0:

@@ -28,10 +28,12 @@ SHORT_OF_DRAWS_AT_RANDOM, NEARER = 0.5, 0.9
 #: is no p-value and no band, below the second a warning. It stays small, whatever n is, from a tail index of 1/2 on.
 LEAST_CARRIERS, FEW_CARRIERS = 25.0, 50.0
 
-#: Index at the edge of the cloud, see `edge_of`, above which there is no p-value and no band. If it is lower, and the
-#: heaviest atom is at the edge, the tail is known better than from the largest weights: Pareto k is not asked, and so
-#: many carriers are enough.
-MOST_EDGE, LEAST_CARRIERS_KNOWN = 0.45, 15.0
+#: Index at the edge of the cloud, see `edge_of`, above which there is no p-value and no band.
+MOST_EDGE = 0.45
+
+#: Fewest carriers where the index is lower and the heaviest atom is at the edge, so that the tail is known better than
+#: from the largest weights, and Pareto k is not asked; and where uneven weights have no index at the edge.
+LEAST_KNOWN, LEAST_UNKNOWN = 15.0, 35.0
 
 #: Pareto k of importance weights above which there is no p-value and no band, and above which there is a warning.
 MOST_K, HIGH_K = 0.7, 0.5
@@ -182,8 +184,9 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
 
     A cloud that missed its tail has a large ESS and a small Pareto k, so neither tells it apart. How many atoms carry
     the variance does so more often: few where the weights grow steeply, even if the largest of them was never drawn.
-    What tells most is how fast the weights grow at the edge of the cloud, see `edge_of`. Atoms of zero weight are
-    draws, and count.
+    What tells most is how fast the weights grow at the edge of the cloud, see `edge_of`: where that is slow, and the
+    heaviest atom is at the edge, nearly even weights have bands, whatever Pareto k is fitted to their largest. Atoms
+    of zero weight are draws, and count.
 
     >>> import heatess as he
     >>> steep = he.Measure(he.samplers.fibonacci(100), 1 / np.arange(1, 101))
@@ -201,18 +204,17 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
     rests = f"the variance of {whose} rests on {carriers:.2g} of {measure.n:,} points, and below"
     heavy = f"Pareto k of {whose} is {tail:.2f}, and above"
     refusal = caution = ""
-    edge = edge_of(measure) if carriers >= LEAST_CARRIERS_KNOWN else UNKNOWN
+    edge = edge_of(measure) if carriers >= LEAST_KNOWN else UNKNOWN
     grows = f"{whose} grow where draws become rare, as those of a tail index of {edge.index:.2f} do, and above"
     known = edge.heaviest and edge.index <= MOST_EDGE
     even = carriers > measure.n / 2  # too few atoms, if they are few, and not too uneven
-    if even and carriers < LEAST_CARRIERS:
+    least = LEAST_UNKNOWN if np.isnan(edge.index) and not even else LEAST_CARRIERS
+    if even and carriers < least:
         who = f"{name} has" if name else "there are"
-        refusal = (
-            f"{who} {measure.n} points, and with weights that depend on the points {LEAST_CARRIERS:g} are needed at "
-        )
+        refusal = f"{who} {measure.n} points, and with weights that depend on the points {least:g} are needed at "
         refusal += 'least; draw more or, if the weights do not depend on the points, say `weights_are="fixed"`'
-    elif carriers < LEAST_CARRIERS and not known:
-        refusal = f"{rests} {LEAST_CARRIERS:g} no band and no p-value can be trusted; {_REMEDY}"
+    elif carriers < least and not known:
+        refusal = f"{rests} {least:g} no band and no p-value can be trusted; {_REMEDY}"
     elif tail > MOST_K and not known:
         refusal = f"{heavy} {MOST_K:g} no band and no p-value can be trusted; {_REMEDY}"
     elif edge.index > MOST_EDGE:

@@ -155,9 +155,9 @@ def two_sample_test(
     independent of the points) the points of both samples are permuted over the weights, which is exact for any number
     of points. *Importance* weights are functions of the points, so points cannot change places. Then the influence
     w_i / (1 - w_i) of each point on its own sample gets a random sign: that is right for large samples, and refused
-    with a `KindError` where fewer than 25 points carry the variance of the weights of either, (sum w^2)^2 / sum w^4,
-    where `pareto_k` is above 0.7, or where the weights grow at the edge of the cloud as those of an index above 0.55
-    do. If the weights of one sample are importance weights, both are resampled so.
+    with a `KindError` where `population_profile` withholds bands: where fewer than 25 points carry the variance of the
+    weights of either, where `pareto_k` is above 0.7, or where they grow fast at the edge of the cloud. If the weights
+    of one sample are importance weights, both are resampled so.
 
     Points must be independent draws, or those of Markov chains, in their order. Blocks of up to three autocorrelation
     times, at the scale where these are longest, get one random sign together, and resampled MMDs are enlarged by what

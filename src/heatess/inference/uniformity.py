@@ -226,8 +226,8 @@ def uniformity_test(
         independent and uniform. "importance": the weights are functions of the points, such as target over proposal.
         The question is then whether the *target* is uniform, and the points themselves need not be. Signs drawn at
         random for each point give the distribution of T around its own mean; it is approximate, and refused with a
-        `KindError` where fewer than 25 points carry the variance of the weights, (sum w^2)^2 / sum w^4, where
-        `pareto_k` is above 0.7, or where the weights grow at the edge of the cloud as those of an index above 0.55 do.
+        `KindError` where `population_profile` withholds bands: where fewer than 25 points carry the variance of the
+        weights, where `pareto_k` is above 0.7, or where they grow fast at the edge of the cloud.
         One transform a draw serves all scales where the space has one, in linear time; elsewhere all pairs are summed,
         each once for all draws. Default: "importance" if weights are given and differ, zeros aside, else "fixed".
     chains : int or array-like, shape (n,), optional

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..drawing.axes import plain
-from ..inference.policy import COPIES_TO_MENTION, HIGH_K, MOST_K, NO_DRAWS
+from ..inference.policy import COPIES_TO_MENTION, HIGH_K, NO_DRAWS
 from ..measures.measure import Measure
 from ..profiles.heat_profile import HeatProfile
 from .terms import area, count, length_in_words, nouns, percent, scale_in_words, where, whole
@@ -156,10 +156,9 @@ def warnings(known: Told) -> list[str]:
     """What a reader must be warned of."""
     said, n = [], known.profile.n
     if known.pareto_k > HIGH_K and known.profile.known.kind not in NO_DRAWS:
-        strong = "so heavy that averages over them cannot be trusted" if known.pareto_k > MOST_K else "heavy"
         said.append(
-            f"The tail of the weights is {strong}: Pareto k is {known.pareto_k:.2f}, and above {MOST_K:g} a few points "
-            "decide. If these are importance weights, draw from a proposal that is wider than the target."
+            f"The tail of the weights is heavy: Pareto k is {known.pareto_k:.2f}. If these are importance weights, a "
+            "few points that were not drawn could change averages: draw from a proposal that is wider than the target."
         )
     if known.distinct is not None and known.distinct < (1 - COPIES_TO_MENTION) * n:
         said.append(
