@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="more replicates")
     parser.add_argument("--only", choices=[*USUAL, *LONG, *APART], action="append", help="may be repeated")
     parser.add_argument("--all", action="store_true", help="every part")
+    parser.add_argument("--clouds", type=int, help="how many, with --only chains, fit or serial")
     parser.add_argument("--list", action="store_true", dest="listed", help="the parts and what they measure")
     parser.add_argument("--print", action="store_true", dest="printed", help="leave the page as it is")
     given = parser.parse_args()
@@ -68,7 +69,7 @@ def main() -> None:
             subprocess.run([sys.executable, script, *APART[section][1]], check=True)
             continue
         started = time.perf_counter()
-        tables = import_module(f"calibration_{section}").tables(given.full)
+        tables = import_module(f"calibration_{section}").tables(given.full, *([given.clouds] if given.clouds else []))
         note = (
             f"{'Full' if given.full else 'Quick'} run, {(time.perf_counter() - started) / 60:.1f} minutes on two cores."
         )

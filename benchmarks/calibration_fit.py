@@ -96,9 +96,9 @@ def share(number: int, test: Test, count: int) -> float:
     return sum(test(rng) <= LEVEL for rng in rngs) / count
 
 
-def tables(full: bool) -> str:
+def tables(full: bool, clouds: int | None = None) -> str:
     """Sizes, the farthest from 5 % first; powers, the least first, beside those of `uniformity_test`."""
-    count = FULL if full else QUICK
+    count = clouds or (FULL if full else QUICK)
     sizes = [(share(number, test, count), name) for number, (name, test) in enumerate(TRUE.items())]
     lines = ["| the distribution is right | rejected at 5 %, % |", "|---|---|"]
     for size, name in sorted(sizes, key=lambda row: -abs(row[0] - LEVEL)):

@@ -212,9 +212,9 @@ def rejections(number: int, makes: tuple[Make, ...], test: Callable[..., float],
     return Cell(rejected / count, refused / count)
 
 
-def tables(full: bool) -> str:
+def tables(full: bool, clouds: int | None = None) -> str:
     """Sizes, the farthest from 5 % first; powers of blocks and of thinning, the least gain first."""
-    replicates = FULL if full else QUICK
+    replicates = clouds or (FULL if full else QUICK)
     sized, powered = [], []
     groups = [(EVEN, even_p, "uniformity"), (SAME, same_p, "two samples"), (UNEVEN, even_p, "uniformity")]
     for group, (designs, test, words) in enumerate([*groups, (APART, same_p, "two samples")]):

@@ -304,7 +304,7 @@ def rejected(make: Any, n: int, runs: int, seed: int, **how: Any) -> float:
             pair = make(n, rng)
             with contextlib.suppress(he.KindError):  # weights that grow at the edge by chance
                 found.append(he.two_sample_test(*pair, draws=39, rng=rng, **how).pvalue)
-    assert len(found) >= 0.98 * runs
+    assert len(found) >= 0.97 * runs
     return float(np.mean(np.array(found) <= 0.05))
 
 
@@ -355,7 +355,7 @@ def test_importance_weights_with_a_small_ess_are_refused_and_the_advice_helps() 
     rng = np.random.default_rng(24)
     x = vmf(30, NORTH, 2, rng)
     few = he.Measure(x, log_weights=-2 * x[:, 2])
-    with pytest.raises(he.InputError, match=r"the importance weights of a rests on [\d.]+ of 30 points, and below 25"):
+    with pytest.raises(he.InputError, match=r"the importance weights of a rests on [\d.]+ of 30 points, and below 15"):
         he.two_sample_test(few, x, rng=0)
     many = vmf(900, NORTH, 1, rng)
     with pytest.raises(

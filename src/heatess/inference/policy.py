@@ -204,11 +204,14 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
     rests = f"the variance of {whose} rests on {carriers:.2g} of {measure.n:,} points, and below"
     heavy = f"Pareto k of {whose} is {tail:.2f}, and above"
     refusal = caution = ""
-    edge = edge_of(measure) if carriers >= LEAST_KNOWN else UNKNOWN
+    enough = carriers >= LEAST_KNOWN
+    edge = edge_of(measure) if enough else UNKNOWN
     grows = f"{whose} grow where draws become rare, as those of a tail index of {edge.index:.2f} do, and above"
     known = edge.heaviest and edge.index <= MOST_EDGE
     even = carriers > measure.n / 2  # too few atoms, if they are few, and not too uneven
-    least = LEAST_UNKNOWN if np.isnan(edge.index) and not even else LEAST_CARRIERS
+    least = LEAST_CARRIERS
+    if not even:
+        least = LEAST_KNOWN if not enough else LEAST_UNKNOWN if np.isnan(edge.index) else LEAST_CARRIERS
     if even and carriers < least:
         who = f"{name} has" if name else "there are"
         refusal = f"{who} {measure.n} points, and with weights that depend on the points {least:g} are needed at "
