@@ -22,7 +22,7 @@ NORTH = np.array([0.0, 0.0, 1.0])
 
 
 def index_at(measure: he.Measure) -> float:
-    return edge_of(measure).index
+    return edge_of(measure).tail
 
 
 def normal(n: int, dim: int, k: float, rng: np.random.Generator) -> he.Measure:
@@ -96,7 +96,7 @@ def test_fewer_points_may_carry_the_variance_where_the_edge_is_known() -> None:
     clouds = [normal(300, 5, 0.3, rng) for _ in range(40)]
     few = [cloud for cloud in clouds if LEAST_KNOWN <= carriers_of(cloud) < LEAST_CARRIERS]
     told = [(edge_of(cloud), standing(cloud, "importance")) for cloud in few]
-    assert all(bool(found.refusal) == (not edge.heaviest or edge.index > MOST_EDGE) for edge, found in told)
+    assert all(bool(found.refusal) == (not edge.heaviest or edge.tail > MOST_EDGE) for edge, found in told)
     assert sum("rests on" in found.caution for _, found in told) >= 2
 
 
@@ -107,7 +107,7 @@ def test_a_spike_within_the_cloud_is_judged_by_pareto_k() -> None:
     square = np.sum(x * x, axis=1)
     logs = 0.5 * square * (1 / 0.9025 - 1) + np.log1p(0.2 * square**-0.6)
     found = edge_of(he.Measure(x, log_weights=logs, space=he.Euclidean(2)))
-    assert found.index < MOST_EDGE
+    assert found.tail < MOST_EDGE
     assert not found.heaviest
 
 

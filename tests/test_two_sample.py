@@ -355,7 +355,7 @@ def test_importance_weights_with_a_small_ess_are_refused_and_the_advice_helps() 
     rng = np.random.default_rng(24)
     x = vmf(30, NORTH, 2, rng)
     few = he.Measure(x, log_weights=-2 * x[:, 2])
-    with pytest.raises(he.InputError, match=r"the importance weights of a rests on [\d.]+ of 30 points, and below 15"):
+    with pytest.raises(he.InputError, match=r"the importance weights of a rests on [\d.]+ of 30 points, and below 10"):
         he.two_sample_test(few, x, rng=0)
     many = vmf(900, NORTH, 1, rng)
     with pytest.raises(

@@ -49,11 +49,11 @@ HELD, ALL = 2**22, 2**28
 class Edge(NamedTuple):
     """What the edge of a cloud tells of its weights.
 
-    `index` is their tail index, with its error, nan where the edge does not tell it; `heaviest` says whether the
+    `tail` is their tail index, with its error, nan where the edge does not tell it; `heaviest` says whether the
     heaviest atom is one of the outermost, so that this is the tail that counts.
     """
 
-    index: float
+    tail: float
     heaviest: bool
 
 
@@ -79,7 +79,7 @@ def edge_of(measure: Measure) -> Edge:
     >>> turn = np.pi * (1 + 5**0.5) * np.arange(1000)
     >>> cloud = np.sqrt(-2 * np.log(u)) * [np.cos(turn), np.sin(turn)]
     >>> edge = edge_of(he.Measure(cloud.T, u**-0.3, space=he.Euclidean(2)))
-    >>> round(edge.index, 1), edge.heaviest
+    >>> round(edge.tail, 1), edge.heaviest
     (0.3, True)
     """
     space = measure.space

@@ -33,7 +33,7 @@ MOST_EDGE = 0.45
 
 #: Fewest carriers where the index is lower and the heaviest atom is at the edge, so that the tail is known better than
 #: from the largest weights, and Pareto k is not asked; and where uneven weights have no index at the edge.
-LEAST_KNOWN, LEAST_UNKNOWN = 15.0, 35.0
+LEAST_KNOWN, LEAST_UNKNOWN = 10.0, 35.0
 
 #: Pareto k of importance weights above which there is no p-value and no band, and above which there is a warning.
 MOST_K, HIGH_K = 0.7, 0.5
@@ -206,12 +206,12 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
     refusal = caution = ""
     enough = carriers >= LEAST_KNOWN
     edge = edge_of(measure) if enough else UNKNOWN
-    grows = f"{whose} grow where draws become rare, as those of a tail index of {edge.index:.2f} do, and above"
-    known = edge.heaviest and edge.index <= MOST_EDGE
+    grows = f"{whose} grow where draws become rare, as those of a tail index of {edge.tail:.2f} do, and above"
+    known = edge.heaviest and edge.tail <= MOST_EDGE
     even = carriers > measure.n / 2  # too few atoms, if they are few, and not too uneven
     least = LEAST_CARRIERS
     if not even:
-        least = LEAST_KNOWN if not enough else LEAST_UNKNOWN if np.isnan(edge.index) else LEAST_CARRIERS
+        least = LEAST_KNOWN if not enough else LEAST_UNKNOWN if np.isnan(edge.tail) else LEAST_CARRIERS
     if even and carriers < least:
         who = f"{name} has" if name else "there are"
         refusal = f"{who} {measure.n} points, and with weights that depend on the points {least:g} are needed at "
@@ -220,7 +220,7 @@ def standing(measure: Measure, weights_are: WeightsAre, name: str = "") -> Stand
         refusal = f"{rests} {least:g} no band and no p-value can be trusted; {_REMEDY}"
     elif tail > MOST_K and not known:
         refusal = f"{heavy} {MOST_K:g} no band and no p-value can be trusted; {_REMEDY}"
-    elif edge.index > MOST_EDGE:
+    elif edge.tail > MOST_EDGE:
         refusal = f"{grows} {MOST_EDGE:g} no band and no p-value can be trusted, for what was not drawn; {_WIDER}"
     elif carriers < FEW_CARRIERS and not even:
         caution = f"{rests} {FEW_CARRIERS:g} bands and tests err more often than their level says; {_REMEDY}"

@@ -224,7 +224,7 @@ def population_profile(
     Bands are withheld, with the reason in `withheld`, where simulations showed them to be wrong: for fixed weights
     with an ESS below 10, and for importance weights if fewer than 25 points carry their variance, (sum w^2)^2 / sum
     w^4, if `pareto_k` is above 0.7, or if they grow at the edge of the cloud as those of a tail index above 0.45 do.
-    Where they grow more slowly, and the heaviest point is at the edge, k is not asked, and 15 points are enough; where
+    Where they grow more slowly, and the heaviest point is at the edge, k is not asked, and 10 points are enough; where
     weights at the edge follow no rule, 35 are needed. There is a `CalibrationWarning` for an ESS below 25, for
     importance weights with fewer than 50 points that carry their variance or k above 0.5, where it is asked, and if
     more than 5 % of the points are exact copies of others, as they are after resampling: copies are not independent
