@@ -297,4 +297,5 @@ def test_several_clouds_without_a_test_are_told_with_their_ess(tmp_path):
         name: he.heat_profile(one, angles=ANGLES) for name, one in {"a": he.Measure(points), "b": uneven}.items()
     }
     data = data_in(he.report(profiles, tmp_path / "page.html"))
-    assert f"(ordinary ESS: 200, {uneven.ess:.3g})" in data["verdict"]["headline"]
+    pattern = rf"Separate points at [\d.]+°: [\d.]+ in “a”, [\d.]+ in “b” \(ordinary ESS: 200, {uneven.ess:.3g}\)\."
+    assert re.fullmatch(pattern, data["verdict"]["headline"])

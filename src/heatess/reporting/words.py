@@ -190,7 +190,7 @@ def joint_headline(knowns: list[Told], verdict: str | None) -> str:
         return f"N{verdict[1:]}" if verdict.startswith("no ") else verdict  # which else begins with a name
     first = knowns[0]
     at = scale_in_words(first.profile, first.row, first.about)
-    said = ", ".join(f"{count(float(known.profile.gess[known.row]))} in {known.name}" for known in knowns)
+    said = ", ".join(f"{count(float(known.profile.gess[known.row]))} in “{known.name}”" for known in knowns)
     many = {known.nouns[1] for known in knowns}
     cells = all(known.profile.known.kind == "cells" for known in knowns)
     ess = [known.profile.ess for known in knowns]
