@@ -631,10 +631,20 @@ def test_angles_of_particles_in_turned_subtomograms_are_composed(tmp_path):
     turns = [(relion_matrix(*row[:3]) @ relion_matrix(*row[3:])).T for row in rows]
     np.testing.assert_allclose(Rotation.from_quat(measure.points).as_matrix(), turns, atol=1e-12)
     assert "angles of rlnTomoSubtomogram taken in" in read(tmp_path / "a.star")[1].note
+    (tmp_path / "c.star").write_text((tmp_path / "a.star").read_text().replace(body, "1 2 3 0 0 0\n4 5 6 0 0 0"))
+    np.testing.assert_allclose(read(tmp_path / "c.star")[0]["rlnAnglePsi"], [3, 6], atol=1e-10)
     (tmp_path / "b.star").write_text((tmp_path / "a.star").read_text().replace(body, "0 0 0 1 2 3\n0 0 0 nan 5 6"))
     columns, table = read(tmp_path / "b.star")
     assert "taken" not in table.note
+    assert "not aligned" not in table.note
     np.testing.assert_array_equal(columns["rlnAngleRot"], [1, np.nan])
+
+
+def test_particles_that_were_never_aligned_are_called_so(tmp_path):
+    head = "data_\nloop_\n_rlnAngleRot\n_rlnAngleTilt\n_rlnAnglePsi\n"
+    for rows, aligned in (("0 0 0\n0 0 0\n", False), ("0 0 30\n0 0 70\n", False), ("0 0 30\n0 5 70\n", True)):
+        (tmp_path / "a.star").write_text(head + rows)
+        assert ("not aligned in three dimensions" in he.read(tmp_path / "a.star").origin.description) is not aligned
 
 
 @pytest.mark.parametrize(

@@ -85,11 +85,12 @@ def _compose(found: dict[str, Any]) -> str:
     from scipy.spatial.transform import Rotation
 
     outer, inner = ([f"{start}{name}" for name in ("Rot", "Tilt", "Psi")] for start in (_SUBTOMOGRAM, _ANGLES))
+    if not any(np.any(found.get(name, 0)) for name in outer):
+        flat = len(found.get(inner[0], ())) > 1 and not any(np.any(found.get(name, 1)) for name in inner[:2])
+        return ", rlnAngleRot and rlnAngleTilt are 0 in all rows: not aligned in three dimensions" * flat
     if not found.keys() >= {*outer, *inner}:
         return ""
     turned, angles = (np.column_stack([found[name] for name in names]).astype(np.float64) for names in (outer, inner))
-    if not turned.any():
-        return ""
     rows = np.isfinite(turned + angles).all(axis=1)
     angles[~rows] = np.nan
     with warnings.catch_warnings():
