@@ -372,3 +372,65 @@ def test_a_dask_collection_has_the_density_of_the_whole():
     assert he.density(parts).angle == pytest.approx(he.density(cloud).angle, rel=0.02)
     one, whole = he.density(parts, angle=8), he.density(cloud, angle=8)
     np.testing.assert_allclose(one.at(cloud[:20]), whole.at(cloud[:20]), atol=2 * whole.error)
+
+
+def spot(n, seed, width=0.05):
+    cloud = np.random.default_rng(seed).normal(size=(n, 3)) * width + [0, 0, 1]
+    return cloud / np.linalg.norm(cloud, axis=1, keepdims=True)
+
+
+def test_points_are_transformed_twice_for_a_chosen_scale_and_a_map(monkeypatch):
+    from heatess.transforms.levels import HarmonicTransform
+
+    degrees, plain = [], HarmonicTransform.coefficients
+
+    def counted(self, points, weights, degree, *how):
+        degrees.append(degree)
+        return plain(self, points, weights, degree, *how)
+
+    monkeypatch.setattr(HarmonicTransform, "coefficients", counted)
+    cloud, where = spot(2000, 1, 0.3), spot(5, 2, 0.3)
+    found = he.density(cloud)
+    values = found.at(where)
+    assert len(degrees) == 2  # the profile, and what the range of scales and the map share
+    monkeypatch.undo()
+    again = he.density(cloud, time=found.time)
+    np.testing.assert_allclose(values, again.at(where), rtol=0, atol=found.error)
+    direct = kernel(he.Sphere(2), found.time, np.arccos(np.clip(cloud @ where.T, -1, 1))).mean(axis=0)
+    np.testing.assert_allclose(values, direct, rtol=1e-6)
+
+
+def test_small_steps_to_finer_scales_find_the_same_minimum(monkeypatch):
+    from heatess.densities import choice
+    from heatess.measures.scales import resolve
+
+    cloud, space = spot(1000, 3, 0.15), he.Sphere(2)
+    monkeypatch.setattr(choice, "fitting_scales", lambda *_: resolve(space, angles=[10.0, 20.0]))
+    far = he.density(cloud)
+    monkeypatch.setattr(choice, "TIMES_FINER", (2.0,))
+    near = he.density(cloud)
+    assert 0 < near.cv.argmin() < len(near.cv) - 1
+    assert near.scales[0] > far.scales[0]
+    assert near.angle == pytest.approx(far.angle, rel=1e-9)
+    assert near.angle < 7
+
+
+def test_finer_scales_that_take_too_long_are_left_out_and_said(monkeypatch):
+    from heatess.densities import choice
+    from heatess.measures.scales import resolve
+
+    monkeypatch.setattr(choice, "fitting_scales", lambda *_: resolve(he.Sphere(2), angles=[10.0, 20.0]))
+    monkeypatch.setattr(choice.plan, "estimate", lambda question: 1e-3 if question.times[0] > 3e-3 else 1e9)
+    found = he.density(spot(3000, 3))
+    assert found.cv.argmin() == 0
+    assert any("finest scale looked at" in note for note in found.notes)
+
+
+def test_the_range_of_scales_is_that_of_all_scales_looked_at(monkeypatch):
+    clouds = [spot(n, n, width) for n in (40, 400, 4000) for width in (0.1, 0.5)]
+    narrow = [he.density(cloud) for cloud in clouds]
+    monkeypatch.setattr(he.Sphere, "level_transform", None)
+    for cloud, found in zip(clouds, narrow, strict=True):
+        every = he.density(cloud)
+        assert found.scale_lower == pytest.approx(every.scale_lower)
+        assert found.scale_upper == pytest.approx(every.scale_upper)

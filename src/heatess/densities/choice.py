@@ -18,6 +18,8 @@ from ..answers.profile_and_gess import heat_profile
 from ..base.arrays import FloatArray, IntArray
 from ..base.errors import InputError, PrecisionError
 from ..base.messages import Message
+from ..engines import plan
+from ..engines.base import Kept, Question
 from ..engines.centred import log_excess
 from ..engines.overlaps import log_kernel_at_zero, own_kernels
 from ..heat.sums import log_excess_of_power
@@ -39,8 +41,11 @@ POINTS_FOR_CHANCE, MOST_PAIRS = 1000, 2e7
 #: Doublings of the time below and above the best one up to which its chance is looked at.
 DOUBLINGS = (3, 6)
 
-#: How many times finer, as a time, the range becomes where the minimum is at its end; and how often.
-FINER, TRIES = 64.0, 3
+#: How many times finer, as a time, the range may become at once where the minimum is at its end, and in all.
+TIMES_FINER, TIMES_FINER_IN_ALL = (64.0, 8.0, 2.0), 4096.0
+
+#: A finer range may take so many times the seconds of the one before, or so many seconds.
+TIMES_SLOWER, FREE_SECONDS = 4.0, 0.2
 
 #: Standard errors by which a density must be better than the uniform one.
 BETTER = 2.0
@@ -63,6 +68,7 @@ class Choice(NamedTuple):
     upper: float
     uniform: bool  #: whether no scale is clearly better than the uniform density
     notes: tuple[Message, ...]
+    kept: Kept | None = None  #: what is known of the measure from the choice
 
 
 def choose(measure: Measure, rtol: float) -> Choice:
@@ -78,17 +84,47 @@ def choose(measure: Measure, rtol: float) -> Choice:
             f"of {1 / own:.3g}, at least 2 are needed; {ADVICE}"
         )
     space, fitting = atoms.space, fitting_scales(atoms, rtol).times
-    finest, coarsest = float(fitting.min()), float(fitting.max())
-    least = 0.0 if space.modes is None else space.modes.finest_time
-    for last in range(TRIES):
-        profile = heat_profile(atoms, times=_grid(finest, coarsest), rtol=rtol)
-        times, cv = _curve(atoms, profile, own, rtol)
+    grid = _grid(float(fitting.min()), float(fitting.max()))
+    least = max(grid[0] / TIMES_FINER_IN_ALL, 0.0 if space.modes is None else space.modes.finest_time)
+    while True:
+        times, cv = _curve(atoms, heat_profile(atoms, times=grid, rtol=rtol), own, rtol)
         best = int(np.argmin(cv))
-        if best > 0 or finest <= least or last == TRIES - 1:
+        finer = None if best > 0 else _finer(atoms, grid, least, rtol)
+        if finer is None:
             break
-        finest = max(finest / FINER, least)
-    deviations = _deviations(Smoother(atoms, max(rtol, 1e-6)), *_looked_at(atoms), times, best, own)
-    return _chosen(space, times, cv, best, deviations, notes, "rounded coordinates or near copies do that")
+        grid = finer
+    kept = Kept()
+    enough = rtol if space.level_transform is not None else max(rtol, 1e-6)  # where it serves the density as well
+    deviations = _deviations(Smoother(atoms, enough, kept), *_looked_at(atoms), times, cv, best, own)
+    found = _chosen(space, times, cv, best, deviations, notes, "rounded coordinates or near copies do that")
+    return found._replace(kept=_lowered(atoms, found.time, rtol, kept)) if sample is measure else found
+
+
+def _finer(atoms: Measure, grid: FloatArray, least: float, rtol: float) -> FloatArray | None:
+    """A grid that goes on to finer times, far if that takes little; None if it is at the *least* or takes too long."""
+
+    def seconds(times: FloatArray) -> float:
+        return plan.estimate(Question(atoms, times, rtol))
+
+    found, finest, room = None, float(grid[0]), max(TIMES_SLOWER * seconds(grid), FREE_SECONDS)
+    for step in TIMES_FINER if finest > least else ():
+        found = _grid(max(finest / step, least), float(grid[-1]))
+        if (last := seconds(found)) <= room:
+            return found
+    return found if found is not None and last <= plan.PATIENCE else None
+
+
+def _lowered(atoms: Measure, time: float, rtol: float, kept: Kept) -> Kept | None:
+    """What a density at one time needs of the coefficients of finer ones."""
+    transform = atoms.space.level_transform
+    if transform is None or kept.coefficients is None:
+        return None
+    degree, found = transform.degree_for(time / 2, atoms.ess, rtol, mmd2=False), Kept()
+    if degree is None or degree > kept.degree:
+        return None
+    part = tuple(map(slice, transform.zeros(degree).shape))  # the lowest levels come first
+    found.degree, found.coefficients = degree, kept.coefficients[part].copy()
+    return found
 
 
 def choose_of_parts(parts: Accumulator, sums: Sums, rtol: float) -> Choice:
@@ -109,7 +145,7 @@ def choose_of_parts(parts: Accumulator, sums: Sums, rtol: float) -> Choice:
     points = space.check(space.uniform(POINTS_FOR_CHANCE * 10, np.random.default_rng(0)))
     smoother = Smoother(sums, rtol)
     shares = smoother.at(float(times[best]), points)
-    deviations = _deviations(smoother, points, shares / shares.sum(), np.full(len(points), own), times, best, own)
+    deviations = _deviations(smoother, points, shares / shares.sum(), np.full(len(points), own), times, cv, best, own)
     why = f"exact copies do that, and so do few degrees: accumulate with more than `max_degree={parts.max_degree}`"
     return _chosen(space, times, cv, best, deviations, [], why)
 
@@ -198,18 +234,42 @@ def _deviations(
     shares: FloatArray,
     weights: FloatArray,
     times: FloatArray,
+    cv: FloatArray,
     best: int,
     own: float,
 ) -> Deviations:
     """By the part of each atom in the curve, 2 w_i g_i with g_i = f_2t(x_i) - 2 f_t(x_i) without i itself.
 
     Some atoms stand for all, or, of sums over parts, places that count by the density there; and scales a doubling
-    apart for those between them.
+    apart for those between them; where a scale takes a synthesis, those next to the best come first, enough if the
+    range is narrow.
     """
-    some = np.arange(
+    every = np.arange(
         max(best % SCALES_PER_DOUBLING, best - DOUBLINGS[0] * SCALES_PER_DOUBLING), len(times), SCALES_PER_DOUBLING
     )
-    some = some[some <= best + DOUBLINGS[1] * SCALES_PER_DOUBLING]
+    every = every[every <= best + DOUBLINGS[1] * SCALES_PER_DOUBLING]
+    known = smoother, points, shares, weights, times, best, own
+    if smoother.measure.space.level_transform is None:
+        return _deviations_at(every, *known)
+    some = every[np.abs(every - best) <= SCALES_PER_DOUBLING]
+    found = _deviations_at(some, *known)
+    far = cv - cv[best] > found.from_best
+    ends_below = some[0] == every[0] or far[some[0] : best].any()
+    ends_above = some[-1] == every[-1] or far[best : some[-1] + 1].any()
+    return found if ends_below and ends_above else _deviations_at(every, *known)
+
+
+def _deviations_at(
+    some: IntArray,
+    smoother: Smoother,
+    points: NDArray[Any],
+    shares: FloatArray,
+    weights: FloatArray,
+    times: FloatArray,
+    best: int,
+    own: float,
+) -> Deviations:
+    """From some of the scales, a doubling apart."""
     values = [smoother.at(float(time), points) for time in (*times[some], 2 * times[some[-1]])]
     itself = np.zeros((len(some), len(points)))
     if not isinstance(smoother.measure, Sums):

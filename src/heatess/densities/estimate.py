@@ -19,7 +19,7 @@ from ..parts.accumulator import Accumulator, degree_for
 from ..spaces.base import Space
 from .choice import Choice, choose, choose_of_parts
 from .result import Density
-from .smoothing import Sums
+from .smoothing import Smoother, Sums
 
 #: Finest scales that a dask collection is accumulated for, as parts of the diameter, until the minimum is inside.
 PARTS_OF_DIAMETER = (36.0, 100.0, 280.0, 800.0)
@@ -111,7 +111,10 @@ def _chosen(measure: Measure | Sums, found: Choice, rtol: float) -> Density:
     at = scales.resolve(measure.space, times=[found.time, found.lower, found.upper, *found.times])
     chosen, lower, upper = at.angles[:3].tolist()
     curve = np.asarray(at.angles[3:]), found.cv
-    return Density(found.time, chosen, *curve, lower, upper, found.notes, measure, rtol)
+    density = Density(found.time, chosen, *curve, lower, upper, found.notes, measure, rtol)
+    if found.kept is not None:
+        vars(density)["smoother"] = Smoother(measure, rtol, found.kept)
+    return density
 
 
 def _at_scale(measure: Measure | Sums, at: scales.Scales, notes: tuple[Message, ...], rtol: float) -> Density:

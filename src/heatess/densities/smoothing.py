@@ -97,8 +97,8 @@ CODECS[Sums] = Codec(_written, _read, "coefficients")
 class Smoother:
     """Densities of one measure at any time; the coefficients of a transform are worked out once."""
 
-    def __init__(self, measure: Measure | Sums, rtol: float) -> None:
-        self.measure, self.rtol, self._kept = measure, rtol, Kept()
+    def __init__(self, measure: Measure | Sums, rtol: float, kept: Kept | None = None) -> None:
+        self.measure, self.rtol, self._kept = measure, rtol, kept or Kept()
 
     def at(self, time: float, points: NDArray[Any]) -> FloatArray:
         """p_t at checked points."""

@@ -322,9 +322,10 @@ class Measure(Tidied):
         support = self.support()
         if support.n == 1:
             return support
-        label, first = distinct_rows(np.ascontiguousarray(support.points) + 0.0)  # -0.0 and 0.0 are one coordinate
-        if len(first) == support.n:
+        rows = np.ascontiguousarray(support.points) + 0.0  # -0.0 and 0.0 are one coordinate
+        if all_distinct(rows):
             return support
+        label, first = distinct_rows(rows)
         masses = np.bincount(label, support.weights).astype(np.float64)
         return Measure.trusted(self.space, support.points[first], masses, support.known.rows(first, support.n))
 
@@ -408,10 +409,15 @@ def _stacked(points: NDArray[Any]) -> tuple[NDArray[Any], Space | None]:
     )
 
 
+def all_distinct(rows: NDArray[Any]) -> bool:
+    """Whether no hash of a row comes twice: there are then no equal rows."""
+    keys = np.sort(_keys(rows))
+    return not (keys[1:] == keys[:-1]).any()
+
+
 def distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A label for each row, the same for equal rows, and the first row with each label."""
-    # Sorting by a 64-bit hash of the bytes is many times faster than sorting the rows.
-    keys = np.concatenate([_hashes(rows[part]) for part in slices(len(rows), 2**22 // rows.shape[1] + 1)])
+    keys = _keys(rows)
     many = len(rows) > 500_000  # it takes a second
     _, first, label = apart(_unique, keys) if many else _unique(keys)
     if len(first) < len(rows) and not (rows[first[label]] == rows).all():  # two rows with one hash
@@ -421,6 +427,11 @@ def distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 def _unique(keys: NDArray[np.uint64]) -> Any:
     return np.unique(keys, return_index=True, return_inverse=True)
+
+
+def _keys(rows: NDArray[Any]) -> NDArray[np.uint64]:
+    """A 64-bit hash of the bytes of each row: sorting by that is many times faster than sorting rows."""
+    return np.concatenate([_hashes(rows[part]) for part in slices(len(rows), 2**22 // rows.shape[1] + 1)])
 
 
 def _hashes(rows: NDArray[Any]) -> NDArray[np.uint64]:
