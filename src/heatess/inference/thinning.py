@@ -50,9 +50,9 @@ class Thinned(Result):
     weights : ndarray, shape (size,)
         Their new weights: positive, summing to one.
     mmd : float
-        MMD_t between the thinned measure and the whole one, rounded up: never less than the truth for the points as they
-        are in float64; on meshes and point clouds, for the eigenpairs as they are. On spaces of infinite volume and on meshes, point clouds and graphs it
-        is that of the overlap s_t in place of k_2t.
+        MMD_t between the thinned measure and the whole one, rounded up: never less than the truth for the points as
+        they are in float64; on meshes and point clouds, for the eigenpairs as they are. On spaces of infinite volume
+        and on meshes, point clouds and graphs it is that of the overlap s_t in place of k_2t.
     bound : float
         |log (gESS of the thinned / gESS of all)| is no more, at the scale given and, on compact homogeneous spaces, at
         all coarser ones.
