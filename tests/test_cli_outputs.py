@@ -225,3 +225,14 @@ def test_save_without_replacing(run):
     state.save("new.npz", replace=False)
     (state + state).save("state.npz")
     assert he.Accumulator.load("state.npz").n == 6
+
+
+def test_an_estimated_error_that_is_large_stands_beside_the_number_it_is_of(tmp_path):
+    pytest.importorskip("trimesh")
+    coarse = tmp_path / "coarse.off"  # a tetrahedron in place of a sphere
+    faces = ["3 0 1 2", "3 0 3 1", "3 0 2 3", "3 1 3 2"]
+    coarse.write_text("\n".join(["OFF", "4 4 6", "1 1 1", "-1 -1 1", "-1 1 -1", "1 -1 -1", *faces]))
+    words = CliRunner().invoke(main, ["profile", str(coarse), "--times", "5"]).stdout
+    error = he.heat_profile(he.read(coarse), times=[5]).error[0]
+    assert error > 0.05
+    assert f"count as one (estimated error {100 * error:.2g} %)" in words

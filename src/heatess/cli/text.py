@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ..tables.table import Table
 
 CAVEAT = "A low gESS is not by itself a fault: a concentrated posterior should have few distinguishable points."
+#: Relative error of gESS from which the sentence on it says so, beside the column of the table.
+ERROR_THAT_IS_SAID = 0.05
 CURVES = ("times", "angles", "resolutions", "gess", "volume", "divergence", "mmd2", "dimension", "error")
 
 
@@ -59,6 +61,8 @@ def _sentence(profile: HeatProfile, row: int, about: str) -> str:
     most = float(_most(profile)[row])
     count = "one" if plain(found) == "1" else f"{plain(found)} separate ones"
     words = f"At {at} {'it counts' if profile.n == 1 else 'they count'} as {count}"
+    if (doubt := float(profile.error[row])) > ERROR_THAT_IS_SAID:
+        words += f" ({'error up to' if profile.space.certified else 'estimated error'} {100 * doubt:.2g} %)"
     if math.isfinite(most) and most < 10 * profile.ess:
         sphere = profile.space.directional and profile.space.dim == 2
         place = {"earth": "Earth", "sky": "sky"}.get(about, "sphere") if sphere else "space"
