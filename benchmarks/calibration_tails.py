@@ -1,6 +1,7 @@
 """What importance weights with heavy tails do to bands and tests: python benchmarks/calibration_tails.py [--full].
 
     python benchmarks/calibration_tails.py --only bands --clouds 100 --seed 6   # one part, in one process
+    python benchmarks/calibration_tails.py --only bands --clouds 60 --seed 8    # the rule as it is, on new clouds
     python benchmarks/calibration_tails.py --only again --clouds 200 --seed 5   # cells of bands that were in doubt
 
 A proposal narrower than the target gives weights whose true tail index k is known. Of all calls, in how many is an
