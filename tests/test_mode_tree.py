@@ -14,7 +14,7 @@ import heatess as he
 import meshes
 import spaces
 from heatess.cli import main
-from heatess.inference import mode_ground, mode_tree
+from heatess.inference import mode_ground, mode_landscape
 
 NORTH = [0.0, 0.0, 1.0]
 POSE = he.Product(he.Sphere(2), he.Circle(units="rad"))
@@ -63,6 +63,15 @@ def test_one_mode_stays_one(draw, seed):
     assert (found.labels == 0).all()
     assert found.shares.tolist() == [1.0]
     assert found.scales.tolist() == [math.inf]
+
+
+def test_a_narrow_mode_on_the_slope_of_a_wide_one_is_told_apart():
+    wide = he.samplers.von_mises_fisher(255, NORTH, 5.0, rng=0)
+    narrow = he.samplers.von_mises_fisher(45, [math.sin(0.65), 0.0, math.cos(0.65)], 300.0, rng=1)
+    found = he.modes(np.concatenate([wide, narrow]))
+    assert found.count == 2
+    assert (found.labels[255:] == 1).all()
+    assert found.shares[1] == pytest.approx(0.2, abs=0.05)
 
 
 def test_order_turns_and_copies_do_not_matter():
@@ -157,13 +166,21 @@ def test_standard_errors_are_those_of_the_jackknife():
     weights /= weights.sum()
     measure = he.Measure(points, weights)
     ground = mode_ground.ground_of(measure)
-    land = mode_tree.Landscape(measure, weights**2, ground, np.array([0.2, 0.1]))
-    places, at = np.zeros(60), np.array([0, 7, 61])  # every atom at the first time; two vertices and one middle
+    land = mode_landscape.Landscape(measure, weights**2, ground, np.array([0.2, 0.1]))
+    places, at = np.zeros(60), np.array([0, 40, 61])  # every atom at the first time; two vertices and one middle
     kernel = np.array([he.potential(points[[j]], time=0.2, at=ground.places[at]) for j in range(60)]).T
     heights = kernel @ weights
     np.testing.assert_allclose(land.heights(places)[at], heights, rtol=1e-4)
     expected = [np.sum(weights**2 * (row - height) ** 2) for row, height in zip(kernel, heights, strict=True)]
     np.testing.assert_allclose(land.variances(places, at), expected, rtol=1e-6)
+    kept, numbers = np.linspace(0.5, 1.0, 60), np.arange(60)
+    parts = kernel[:2] * kept  # at vertices 0 and 40
+    falls = parts[1] - parts[0]
+    fall = falls @ weights
+    expected = abs(fall) / math.sqrt(weights**2 @ (falls - fall) ** 2)
+    one, other = (numbers == 40, numbers == 0) if fall > 0 else (numbers == 0, numbers == 40)
+    assert land.fall(0, kept, one, other) == pytest.approx(expected, rel=1e-4)
+    assert land.fall(0, kept, other, one) == 0.0
 
 
 def test_many_points_are_labelled_by_the_vertex_nearest_to_them(monkeypatch):

@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
-from ..base.progress import Progress
-from ..engines import columns
-from ..engines.flows import density
-from ..engines.overlaps import block as overlaps_between
-from ..measures.measure import Measure
-from ..measures.scales import ANGLE_DIMENSION
-from .mode_ground import Ground
+from .mode_landscape import LEAST_RATIO, Landscape
 
 #: Draws within a width: at most this share of all, falling by this factor, to at least so many.
 MOST_DRAWS, STEP, FEWEST_DRAWS = 0.25, 1.5, 4.0
-
-#: Widths of atoms follow their density with this power: 1 has as many draws within each, 0 is one width for all.
-POWER = 0.85
 
 #: Standard errors by which a peak must be above its saddle, beyond what the highest of that many places would be, by
 #: the dimension in which draws spread: along a line every way leads through the lowest place, in a plane few do.
 DIMENSIONS, MARGINS = (1.65, 1.9), (2.4, -0.1)
 
-#: The least share of the weight and number of draws of a mode, and by which factor its peak is above the saddle.
-LEAST_SHARE, LEAST_DRAWS, LEAST_RATIO = 0.012, 3.999, 1.1
+#: The least share of the weight and number of draws of a mode.
+LEAST_SHARE, LEAST_DRAWS = 0.012, 3.999
 
-#: Accuracy of densities: much better than their standard errors.
-RTOL_OF_DENSITIES = 1e-5
+#: A part that lacks no more standard errors than this is looked at at a wider scale too; with less asked of it, parts
+#: of a flat background beside peaks are taken for modes.
+LACKING = 1.0
 
 
 class Split(NamedTuple):
@@ -52,134 +42,26 @@ class Tree(NamedTuple):
     splits: list[Split]
 
 
-@dataclass(eq=False)
-class Landscape:
-    """Densities of atoms, smoothed each at a width of its own, at vertices and in the middle of edges.
-
-    *squares* are sums of squared weights of the draws at each atom; 1 / their sum is the number of draws that count.
-    """
-
-    atoms: Measure
-    squares: FloatArray
-    ground: Ground
-    times: FloatArray  # falling
-
-    @cached_property
-    def draws(self) -> float:
-        """How many equally weighted draws would be as uncertain."""
-        return float(1 / self.squares.sum())
-
-    @cached_property
-    def _log_counts(self) -> list[FloatArray]:
-        return []
-
-    @cached_property
-    def _log_diagonals(self) -> FloatArray:
-        """log k_2t(x, x) at each time, but for a constant; densities of meshes and graphs have it already."""
-        space = self.atoms.space
-        if space.modes is not None:
-            return np.zeros(len(self.times))
-        return (
-            space.log_diagonal(self.times, RTOL_OF_DENSITIES) if space.compact else -space.dim / 2 * np.log(self.times)
-        )
-
-    def _counts_at(self, place: int) -> FloatArray:
-        """log of the draws within the footprint of each atom at a time."""
-        while len(self._log_counts) <= place:
-            time = float(self.times[len(self._log_counts)])
-            found = columns.potential(self.atoms, time, RTOL_OF_DENSITIES, self.atoms.points, Progress(False))
-            known = np.maximum(found, self.atoms.weights) * self.draws
-            self._log_counts.append(np.log(np.maximum(known, 1e-300)))
-        return self._log_counts[place]
-
-    def places_for(self, draws: float) -> tuple[FloatArray, FloatArray]:
-        """For each atom, the number of the time, between whole numbers, at which so many draws are within its width.
-
-        And the dimension in which draws spread there: the slope of the log of their number over that of the width.
-        """
-        wanted, found = math.log(draws), np.zeros(self.atoms.n)
-        slopes = np.zeros(self.atoms.n)
-        step = math.log(float(self.times[0] / self.times[1])) / 2
-        for place in range(1, len(self.times)):
-            coarse, fine = self._counts_at(place - 1), self._counts_at(place)
-            between = np.clip((coarse - wanted) / np.maximum(coarse - fine, 1e-12), 0.0, 1.0)
-            found = np.where(coarse > wanted, place - 1 + between, found)
-            slopes = np.where((coarse > wanted) | (place == 1), (coarse - fine) / step, slopes)
-            if (fine <= wanted).all():
-                break
-        middle = float(self.atoms.weights @ found)
-        power = 0.0 if self.atoms.space.dim > ANGLE_DIMENSION else POWER
-        return np.clip(middle + power * (found - middle), 0.0, len(self.times) - 1), slopes
-
-    def _classes(self, places: FloatArray) -> list[tuple[int, IntArray, FloatArray]]:
-        """Numbers of times, atoms that have that time in part, and the part of each."""
-        below = np.minimum(places.astype(np.intp), len(self.times) - 2)
-        part = places - below
-        found = []
-        for place in range(len(self.times)):
-            share = np.where(below == place, 1 - part, 0.0) + np.where(below + 1 == place, part, 0.0)
-            rows = np.flatnonzero(share > 1e-9)
-            if len(rows):
-                found.append((place, rows, share[rows]))
-        return found
-
-    def heights(self, places: FloatArray) -> FloatArray:
-        """The density at all places of the ground, but for a constant."""
-        space, total = self.atoms.space, np.zeros(len(self.ground.places))
-        classes = self._classes(places)
-        most = max(float(self._log_diagonals[place]) for place, _, _ in classes)
-        for place, rows, share in classes:
-            weights = self.atoms.weights[rows] * share
-            part, time = Measure.trusted(space, self.atoms.points[rows], weights / weights.sum()), self.times[place]
-            if space.modes is not None:
-                found = density(part, space.modes, 2 * float(time), self.ground.places)
-            else:
-                found = columns.potential(part, float(time), RTOL_OF_DENSITIES, self.ground.places, Progress(False))
-            total += weights.sum() * math.exp(self._log_diagonals[place] - most) * np.maximum(found, 0.0)
-        return total
-
-    def variances(self, places: FloatArray, at: IntArray) -> FloatArray:
-        """Squared standard errors of the heights at some places of the ground: sum_j w_j^2 (k(y, x_j) - f(y))^2."""
-        space, points, known = self.atoms.space, self.atoms.points, self.atoms.space.overlaps
-        classes = self._classes(places)
-        most = max(float(self._log_diagonals[place]) for place, _, _ in classes)
-        found = np.empty(len(at))
-        block = max(1, 2**21 // self.atoms.n)
-        for start in range(0, len(at), block):
-            targets = self.ground.places[at[start : start + block]]
-            rows = np.zeros((len(targets), self.atoms.n))
-            for place, own, share in classes:
-                time = float(self.times[place])
-                if known.on_nodes:
-                    one = [Measure.trusted(space, target[None], np.ones(1)) for target in targets]
-                    overlaps = np.array([density(each, known, 2 * time, points[own]) for each in one])
-                else:
-                    overlaps = overlaps_between(known, targets, points[own], time, RTOL_OF_DENSITIES)
-                rows[:, own] += share * math.exp(self._log_diagonals[place] - most) * overlaps
-            rows -= (rows @ self.atoms.weights)[:, None]
-            found[start : start + block] = np.square(rows) @ self.squares
-        return found
-
-
 def grow(land: Landscape) -> Tree:
     """Split leaves from coarse to fine, for good, wherever two peaks stand above their saddle.
 
     At m draws within a width there are about N = draws / m places; a peak f that falls to its saddle g, by the best way
     to any higher peak of its leaf, stands where (f - g) / se > sqrt(2 log(N + 1) + 2 log 4) + margin, with se^2 the sum
-    of both squared standard errors.
+    of both squared standard errors; or at a wider scale, see `_stands_wider`. The margin is that of the least dimension
+    which the leaf had at this and at wider scales: what is a line from afar has no way round a gap from nearby.
     """
     ground = land.ground
     leaves = np.zeros(ground.vertices, dtype=np.intp)
     peaks, times, splits = np.zeros(1, dtype=np.intp), np.array([math.inf]), []
+    dimensions = np.full(ground.vertices, math.inf)
     draws, first = MOST_DRAWS * land.draws, True
     while draws >= FEWEST_DRAWS or first:
         places, slopes = land.places_for(max(draws, 1.0))
         heights = land.heights(places)
         if first:
             peaks[0] = int(np.argmax(heights[: ground.vertices]))
-        highest = math.sqrt(2 * math.log(land.draws / max(draws, 1.0) + 1) + 2 * math.log(4))
-        needed = highest + np.interp(_dimensions(land, leaves, slopes, draws), DIMENSIONS, MARGINS)
-        roots = _standing(land, places, heights, leaves, needed)
+        dimensions = np.minimum(dimensions, _dimensions(land, leaves, slopes, draws))
+        roots = _standing(land, places, heights, leaves, draws, np.interp(dimensions, DIMENSIONS, MARGINS))
         tops = np.unique(roots)
         if len(tops) > len(peaks):
             parents = leaves[tops]
@@ -188,6 +70,7 @@ def grow(land: Landscape) -> Tree:
             peaks = np.where(new, tops, peaks[parents])
             times = np.where(new, widths, times[parents])
             leaves = np.searchsorted(tops, roots)
+            dimensions[new[leaves]] = math.inf
             splits.append(Split(draws, leaves))
         draws, first = draws / STEP, False
     return Tree(leaves, peaks, times, splits)
@@ -213,10 +96,10 @@ def _at_vertices(land: Landscape, places: FloatArray) -> FloatArray:
 
 
 def _standing(
-    land: Landscape, places: FloatArray, heights: FloatArray, leaves: IntArray, needed: FloatArray
+    land: Landscape, places: FloatArray, heights: FloatArray, leaves: IntArray, draws: float, margins: FloatArray
 ) -> IntArray:
     """The peak, a vertex, that each vertex belongs to, within leaves; peaks that do not stand join higher ones."""
-    ground, count = land.ground, land.ground.vertices
+    ground, count, needed = land.ground, land.ground.vertices, land.highest(draws) + margins
     own = heights[:count]
     first, second = ground.edges.T
     low = np.where(own[first] < own[second], first, second)
@@ -235,9 +118,55 @@ def _standing(
         return _joined(ground.edges[tree], own, mass, number, None)[0]
     tops, bottoms, edges = (np.array(part, dtype=np.intp) for part in zip(*ends, strict=True))
     spread = land.variances(places, np.concatenate([tops, bottoms])).reshape(2, -1).sum(axis=0)
+    above = (heights[tops] - heights[bottoms]) / np.sqrt(spread)
     stands = np.zeros(len(tree), dtype=bool)
-    stands[edges] = heights[tops] - heights[bottoms] > needed[tops] * np.sqrt(spread)
+    stands[edges] = above > needed[tops]
+    for k in np.flatnonzero((above > needed[tops] - LACKING) & (above <= needed[tops])):
+        parts = _parts(ground.edges[tree[: edges[k] + 1]], own)
+        stands[edges[k]] = _stands_wider(land, places, heights, parts, int(bottoms[k]), draws, margins[tops[k]])
     return _joined(ground.edges[tree], own, mass, number, stands)[0]
+
+
+def _parts(edges: IntArray, own: FloatArray) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Which vertices are in the lower and in the higher of the parts that the last of the edges joins."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = coo_array((np.ones(len(edges) - 1), tuple(edges[:-1].T)), shape=(len(own), len(own)))
+    label = connected_components(matrix, directed=False)[1]
+    low, high = sorted((label == label[end] for end in edges[-1]), key=lambda part: float(own[part].max()))
+    return low, high
+
+
+def _stands_wider(
+    land: Landscape,
+    places: FloatArray,
+    heights: FloatArray,
+    parts: tuple[NDArray[Any], NDArray[Any]],
+    saddle: int,
+    draws: float,
+    margin: float,
+) -> bool:
+    """Whether the lower of two *parts* above a saddle stands when it is smoothed more, as a wide mode beside a spike.
+
+    If the higher peak stands, all but the lower part is cut off at the level of the saddle, so that the spike does not
+    fill it; what is left is smoothed at the widest scale at which no more draws are within a width than the part has.
+    """
+    ground, own, (low, high) = land.ground, heights[: land.ground.vertices], parts
+    peak = int(np.argmax(np.where(high, own, -math.inf)))
+    spread = math.sqrt(land.variances(places, np.array([peak, saddle])).sum())
+    if own[peak] - heights[saddle] <= (land.highest(draws) + margin) * spread:
+        return False
+    kept = np.where(low, 1.0, heights[saddle] / np.maximum(own, max(heights[saddle], 1e-300)))[ground.of_atoms]
+    rows = np.flatnonzero(low[ground.of_atoms])
+    top = int(rows[np.argmax(own[ground.of_atoms[rows]])])
+    most = land.draws * float(land.atoms.weights[rows].sum())
+    place = int(places[top])
+    while place > 0 and math.exp(land.counts_at(place - 1)[top]) <= most:
+        place -= 1
+    within = math.exp(land.counts_at(place)[top])
+    needed = math.sqrt(2 * math.log(land.draws / within + 1)) + margin
+    return within <= most and land.fall(place, kept, low, high) > needed
 
 
 def _spanning(edges: IntArray, heights: FloatArray, leaves: IntArray) -> IntArray:

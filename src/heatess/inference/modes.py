@@ -18,7 +18,8 @@ from ..measures.scales import resolve
 from ..profiles.default_scales import fitting_scales
 from ..spaces.base import Space
 from .mode_ground import ground_of, nearest
-from .mode_tree import FEWEST_DRAWS, Landscape, grow
+from .mode_landscape import Landscape
+from .mode_tree import FEWEST_DRAWS, grow
 
 if TYPE_CHECKING:
     pass
@@ -109,6 +110,9 @@ def modes(
         sqrt(2 log(N + 1) + 2 log 4) + c standard errors, N = draws / m,
 
     and a tenth of the saddle; c is -0.1 where draws spread in a plane or in more dimensions, and 2.4 along a line.
+    Where the higher peak stands and the lower one lacks up to one standard error, as a wide mode beside a narrow one,
+    everything but the lower part is cut off at the height of the saddle; then that part must be above the rest at the
+    width with as many draws within as it has, by sqrt(2 log(N + 1)) + c standard errors of the difference and a tenth.
     Saddles are found along edges between neighbours and in their middle; meshes, point clouds and graphs have edges of
     their own. It stops at four draws within a width: there are no more modes than draws support. A mode has at least
     1.2 % of the weight and four draws.
