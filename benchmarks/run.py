@@ -16,6 +16,7 @@ import scipy
 
 import heatess as he
 from backends import backends
+from density import density
 from embeddings import clustered
 from first_call import first_calls
 from heatess.base.blocks import thread_count
@@ -218,6 +219,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "solver": heat_solver,
     "s3": three_sphere,
     "backends": backends,
+    "density": density,
     "import": import_time,
     "first": first_calls,
     "parquet": parquet,

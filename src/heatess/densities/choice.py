@@ -47,6 +47,9 @@ TIMES_FINER, TIMES_FINER_IN_ALL = (64.0, 8.0, 2.0), 4096.0
 #: A finer range may take so many times the seconds of the one before, or so many seconds.
 TIMES_SLOWER, FREE_SECONDS = 4.0, 0.2
 
+#: Tolerance of the sums that standard errors of the curve are made of.
+ENOUGH_FOR_CHANCE = 1e-4
+
 #: Standard errors by which a density must be better than the uniform one.
 BETTER = 2.0
 
@@ -94,8 +97,9 @@ def choose(measure: Measure, rtol: float) -> Choice:
             break
         grid = finer
     kept = Kept()
-    enough = rtol if space.level_transform is not None else max(rtol, 1e-6)  # where it serves the density as well
-    deviations = _deviations(Smoother(atoms, enough, kept), *_looked_at(atoms), times, cv, best, own)
+    deviations = _deviations(
+        Smoother(atoms, max(rtol, ENOUGH_FOR_CHANCE), kept), *_looked_at(atoms), times, cv, best, own
+    )
     found = _chosen(space, times, cv, best, deviations, notes, "rounded coordinates or near copies do that")
     return found._replace(kept=_lowered(atoms, found.time, rtol, kept)) if sample is measure else found
 

@@ -323,9 +323,10 @@ class Measure(Tidied):
         if support.n == 1:
             return support
         rows = np.ascontiguousarray(support.points) + 0.0  # -0.0 and 0.0 are one coordinate
-        if all_distinct(rows):
+        keys = _keys(rows)
+        if _all_differ(keys):
             return support
-        label, first = distinct_rows(rows)
+        label, first = distinct_rows(rows, keys)
         masses = np.bincount(label, support.weights).astype(np.float64)
         return Measure.trusted(self.space, support.points[first], masses, support.known.rows(first, support.n))
 
@@ -409,15 +410,20 @@ def _stacked(points: NDArray[Any]) -> tuple[NDArray[Any], Space | None]:
     )
 
 
-def all_distinct(rows: NDArray[Any]) -> bool:
-    """Whether no hash of a row comes twice: there are then no equal rows."""
-    keys = np.sort(_keys(rows))
-    return not (keys[1:] == keys[:-1]).any()
+def _all_differ(keys: NDArray[np.uint64]) -> bool:
+    """Whether no hash of a row comes twice, so that no two rows are equal: a few of them, then all."""
+    for some in (keys[: len(keys) // 16], keys):
+        ordered = np.sort(some)
+        if (ordered[1:] == ordered[:-1]).any():
+            return False
+    return True
 
 
-def distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A label for each row, the same for equal rows, and the first row with each label."""
-    keys = _keys(rows)
+def distinct_rows(
+    rows: NDArray[Any], keys: NDArray[np.uint64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A label for each row, the same for equal rows, and the first row with each label; *keys* are hashes of rows."""
+    keys = _keys(rows) if keys is None else keys
     many = len(rows) > 500_000  # it takes a second
     _, first, label = apart(_unique, keys) if many else _unique(keys)
     if len(first) < len(rows) and not (rows[first[label]] == rows).all():  # two rows with one hash
