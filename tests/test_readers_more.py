@@ -80,6 +80,17 @@ def test_directions_before_and_after_the_correction_for_tilt_are_never_mixed(tmp
     assert he.read(f"{path}::sites/dir_tilt_correction=100").n == 2
 
 
+def test_the_tilt_of_an_anisotropy_says_nothing_of_directions(tmp_path):
+    path = tmp_path / "specimens.txt"
+    rows = [f"a{k}\t0\t{10 * k}\t{5 * k}\t{frame}" for k, frame in enumerate(("-1", "0", "0", "-1", "0"))]
+    path.write_text(
+        "tab\tspecimens\nspecimen\taniso_tilt_correction\tdir_dec\tdir_inc\tdir_tilt_correction\n" + "\n".join(rows)
+    )
+    with pytest.raises(he.InputError, match="specimens/dir_tilt_correction=-1, specimens/dir_tilt_correction=0"):
+        he.read(path)
+    assert he.read(f"{path}::specimens/dir_tilt_correction=0").n == 3
+
+
 def test_a_bad_number_is_refused_with_its_line_in_the_whole_file(tmp_path):
     (tmp_path / "c.txt").write_text(LOCATIONS + SITES.replace("-55", "down"))
     assert "c.txt line 8: column dir_inc is 'down', not a number" in message(tmp_path / "c.txt")

@@ -20,8 +20,11 @@ SUFFIXES = packed((".magic",))
 #: The line above a header, such as "tab delimited <tab> sites".
 TITLE = re.compile(r"\ufeff?tab(?: ?delimited)?\s*\t\s*(\w+)\s*")
 
+#: What names of columns of directions begin with; others, such as aniso_, are of something else.
+_OF_DIRECTIONS = "(?:(?:dir|site|sample|specimen|measurement|average)_)?"
+
 #: The column that has by how many per cent of the tilt of beds directions are corrected; -1 in the specimen's frame.
-_TILT = re.compile(r"(?:\w+_)?tilt_correction")
+_TILT = re.compile(f"{_OF_DIRECTIONS}tilt_correction")
 
 #: The table of what was measured on each specimen, at one step of heating or of a field after another.
 _STEPS = ("measurements", "magic_measurements")
@@ -32,9 +35,7 @@ _DOUBT = (
 
 _END = re.compile(r">{4,}\s*")
 _ANGLE = re.compile(r"(?:.*_)?(?:lat|lon|dec|inc|lat_[ns]|lon_[ew])")
-_DIRECTION = tuple(
-    re.compile(rf"(?:(?:dir|site|sample|specimen|measurement|average)_)?{end}") for end in ("dec", "inc")
-)
+_DIRECTION = tuple(re.compile(f"{_OF_DIRECTIONS}{end}") for end in ("dec", "inc"))
 
 
 class Section(NamedTuple):
