@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import FloatArray
 from ...base.errors import InputError, MissingExtraError, missing_extra
-from .polygons import read_polygons
+from .polygons import Polygons, read_polygons
 
 #: Modules that trimesh needs for other formats, and the packages they are in.
 _PACKAGES = {"networkx": "networkx", "lxml": "lxml", "collada": "pycollada", "cascadio": "cascadio", "PIL": "pillow"}
@@ -31,12 +30,8 @@ def read_triangles(path: str) -> tuple[FloatArray, NDArray[np.int64]]:
         what = "it is a folder" if Path(path).is_dir() else "there is no such file"
         raise InputError(f"{path} cannot be read as a mesh: {what}")
     try:
-        polygons = read_polygons(path)
-        if polygons is None:
-            _refuse_fans(path)
-            found = trimesh.load_mesh(path, process=False)
-        else:
-            found = trimesh.Trimesh(polygons.vertices, polygons.triangles(), process=False)
+        polygons = read_polygons(path) or _by_trimesh(path)
+        found = trimesh.Trimesh(polygons.vertices, polygons.triangles(), process=False)
     except InputError as error:
         raise error.within(f"{path} cannot be read as a mesh") from None
     except ImportError as error:
@@ -44,11 +39,9 @@ def read_triangles(path: str) -> tuple[FloatArray, NDArray[np.int64]]:
     except Exception as error:  # parsers raise anything on broken bytes
         hint = "" if isinstance(error, NotImplementedError) else "; is it cut short, or of another format?"
         raise _broken(path, f"{type(error).__name__}: {error}{hint}") from None
-    faces = np.asarray(getattr(found, "faces", ()))
+    vertices, faces = np.asarray(found.vertices), np.asarray(found.faces)
     if not len(faces):
         raise _broken(path, "no faces were found in it")
-    vertices = np.asarray(found.vertices)
-    _check(path, vertices, faces)
     small = min(1.0, 2.0 ** np.floor(np.log2(max(np.ptp(vertices, axis=0).max(), 1e-300))))
     found.vertices = vertices / small  # trimesh merges what is nearer than 1e-8, whatever the unit
     found.merge_vertices(merge_tex=True, merge_norm=True)
@@ -69,20 +62,20 @@ def _refuse_fans(path: str) -> None:
         raise InputError("its faces are polygons, not triangles; export it again as .obj or .ply, which are read whole")
 
 
-def _check(path: str, vertices: NDArray[Any], faces: NDArray[Any]) -> None:
-    """Refuse what trimesh passes on or leaves out in silence."""
+def _by_trimesh(path: str) -> Polygons:
+    """What trimesh reads of the other formats, unless it left something out in silence."""
+    import trimesh
+
+    _refuse_fans(path)
+    found = trimesh.load_mesh(path, process=False)
+    faces = np.asarray(getattr(found, "faces", ()), dtype=np.int64)
+    vertices = np.asarray(found.vertices) if len(faces) else np.empty((0, 3))
     if vertices.ndim != 2 or vertices.shape[1] != 3:
-        raise _broken(path, f"vertices have shape {vertices.shape}, not (v, 3)")
-    if not np.isfinite(vertices).all():
-        row = int(np.argmin(np.isfinite(vertices).all(axis=1)))
-        raise _broken(path, f"vertex {row} is {vertices[row].tolist()}")
-    outside = ((faces < 0) | (faces >= len(vertices))).any(axis=1)
-    if outside.any():
-        row = int(np.argmax(outside))
-        raise _broken(path, f"face {row} has the corners {faces[row].tolist()}, but there are {len(vertices)} vertices")
+        raise InputError(f"vertices have shape {vertices.shape}, not (v, 3)")
     announced = _announced(path)
-    if len(faces) < announced:
-        raise _broken(path, f"it announces {announced} faces, of which {len(faces)} can be read; is it cut short?")
+    if 0 < len(faces) < announced:
+        raise InputError(f"it announces {announced} faces, of which {len(faces)} can be read; is it cut short?")
+    return Polygons(vertices, faces)
 
 
 def _announced(path: str) -> int:
