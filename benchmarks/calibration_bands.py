@@ -13,9 +13,9 @@ import numpy as np
 
 import heatess as he
 from designs import DESIGNS, WEIGHTS
-from heatess.engines.centred import diagonal_of
-from heatess.inference.interval import moments_of
+from heatess.engines.centred_overlap import diagonal_of
 from heatess.inference.jackknife import excesses
+from heatess.inference.score_intervals import moments_of
 
 SIZES = (100, 500, 2000)
 LEVEL = 0.95

@@ -18,8 +18,8 @@ from scipy.interpolate import CubicSpline
 
 import heatess as he
 from heatess.inference import uniform_null, uniformity
-from heatess.inference.combine import LimitLaw, from_draws
-from heatess.inference.families import Family, heat_family, sobolev_family
+from heatess.inference.combined_p_values import LimitLaw, from_draws
+from heatess.inference.uniformity_families import Family, heat_family, sobolev_family
 from heatess.inference.uniformity_statistics import sobolev
 from heatess.measures.measure import Measure
 

@@ -25,7 +25,7 @@ from heatess.engines.plan import plan
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 import meshes
-from spaces import HOMOGENEOUS
+from space_cases import HOMOGENEOUS
 
 SIZES = (20_000, 200_000)
 

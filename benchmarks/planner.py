@@ -15,7 +15,7 @@ import heatess as he
 from timing import Row
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from spaces import HOMOGENEOUS
+from space_cases import HOMOGENEOUS
 
 SPACES = {case.name: case for case in HOMOGENEOUS}
 SIZES = (100, 300, 1000, 3000, 10_000)

@@ -30,7 +30,7 @@ import numpy as np
 import heatess as he
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-import spaces
+import space_cases
 
 SIZES = (300, 3000, 30_000, 300_000)
 SCALES, DRAWS = 8, 500
@@ -46,11 +46,11 @@ TARGETS: dict[str, tuple[str, Callable[[dict[str, float]], float]]] = {
 }
 
 
-def statistics(case: spaces.Case, n: int, draws: int) -> dict[str, Callable[[], Any]]:
+def statistics(case: space_cases.Case, n: int, draws: int) -> dict[str, Callable[[], Any]]:
     """All of them, for one cloud of n points or two of n / 2."""
     rng, space = np.random.default_rng(0), case.space()
     whole = case.points(n, rng)
-    a, b = (he.Measure(spaces.taken(whole, part), space=space) for part in (slice(0, n // 2), slice(n // 2, n)))
+    a, b = (he.Measure(space_cases.taken(whole, part), space=space) for part in (slice(0, n // 2), slice(n // 2, n)))
     cloud, times = he.Measure(whole, space=space), case.times(SCALES)
     one = float(times[SCALES // 2])
     return {
@@ -109,7 +109,7 @@ def answered(statistic: Callable[[], Any], limit: float) -> float | str:
     return best
 
 
-def row(case: spaces.Case, n: int, limit: float) -> dict[str, float | str]:
+def row(case: space_cases.Case, n: int, limit: float) -> dict[str, float | str]:
     """The cells of one space and size; a long test with fewer draws, whose cost is in proportion to them."""
     for statistic in statistics(case, 60, 99).values():
         answered(statistic, limit)
@@ -175,7 +175,7 @@ def written(lines_of: dict[int, dict[str, str]]) -> str:
         "",
     ]
     lines += [f"- {name}: at most {words}" for name, (words, _) in TARGETS.items()]
-    order, columns = [case.name for case in spaces.EVERY], list(statistics(spaces.EVERY[0], 60, 99))
+    order, columns = [case.name for case in space_cases.EVERY], list(statistics(space_cases.EVERY[0], 60, 99))
     for n, rows in sorted(lines_of.items()):
         lines += ["", f"## {n:,} points", "", "| space | " + " | ".join(columns) + " |"]
         lines += ["|---" * (1 + len(columns)) + "|", *(rows[name] for name in order if name in rows)]
@@ -185,7 +185,7 @@ def written(lines_of: dict[int, dict[str, str]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", nargs="+", type=int, default=SIZES)
-    parser.add_argument("--space", nargs="+", default=[case.name for case in spaces.EVERY])
+    parser.add_argument("--space", nargs="+", default=[case.name for case in space_cases.EVERY])
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of CPU after which a cell is ended")
     parser.add_argument("--minutes", type=float, default=np.inf, help="after which no row is begun")
     parser.add_argument("--to", type=Path, default=Path("served.jsonl"))
@@ -196,7 +196,7 @@ def main() -> None:
     start, kept = time.monotonic(), given.to.read_text().splitlines() if given.to.exists() else []
     known = {(name, n) for name, n, _ in map(json.loads, kept)} if given.resume else set()
     for n in () if given.write else given.n:
-        for case in (case for case in spaces.EVERY if case.name in given.space and (case.name, n) not in known):
+        for case in (case for case in space_cases.EVERY if case.name in given.space and (case.name, n) not in known):
             if time.monotonic() - start > 60 * given.minutes:
                 break
             kept.append(json.dumps([case.name, n, row(case, n, given.limit)]))

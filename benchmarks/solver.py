@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import heatess as he
-from heatess.engines.runs import Power
+from heatess.engines.lanczos_runs import Power
 from timing import Row, side_by_side, within
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))

@@ -82,18 +82,18 @@ if TYPE_CHECKING:
     from .densities.estimate import density
     from .densities.region import Region
     from .densities.result import Density
-    from .inference.atoms import Gradient, gradient, redundancy
     from .inference.band import Band
     from .inference.chains import ChainEss, chain_ess
     from .inference.comparison import Comparison, compare
-    from .inference.filters import ResamplingCriterion
-    from .inference.goodness import GoodnessOfFit, goodness_of_fit
-    from .inference.groups import KSampleTest, k_sample_test
+    from .inference.goodness_of_fit import GoodnessOfFit, goodness_of_fit
+    from .inference.k_sample import KSampleTest, k_sample_test
     from .inference.maximum_entropy import MaximumEntropy, maximum_entropy
     from .inference.mmd import mmd, mmd2
     from .inference.modes import Modes, modes
     from .inference.pareto import pareto_k
     from .inference.population import PopulationProfile, population_profile
+    from .inference.redundancy import Gradient, gradient, redundancy
+    from .inference.resampling_criterion import ResamplingCriterion
     from .inference.summary import Summary, summarize
     from .inference.thinning import Thinned, thin
     from .inference.two_sample import TwoSampleTest, two_sample_test
@@ -216,13 +216,13 @@ _MODULES = {
     "densities.result": ("Density",),
     "base.directions": ("from_decinc", "from_euler", "from_lonlat", "from_spherical"),
     "readers.map_arrays": ("from_healpix",),
-    "inference.atoms": ("Gradient", "gradient", "redundancy"),
+    "inference.redundancy": ("Gradient", "gradient", "redundancy"),
     "inference.band": ("Band",),
     "inference.chains": ("ChainEss", "chain_ess"),
     "inference.comparison": ("Comparison", "compare"),
-    "inference.filters": ("ResamplingCriterion",),
-    "inference.goodness": ("GoodnessOfFit", "goodness_of_fit"),
-    "inference.groups": ("KSampleTest", "k_sample_test"),
+    "inference.resampling_criterion": ("ResamplingCriterion",),
+    "inference.goodness_of_fit": ("GoodnessOfFit", "goodness_of_fit"),
+    "inference.k_sample": ("KSampleTest", "k_sample_test"),
     "inference.maximum_entropy": ("MaximumEntropy", "maximum_entropy"),
     "inference.mmd": ("mmd", "mmd2"),
     "inference.modes": ("Modes", "modes"),

@@ -19,7 +19,7 @@ from flint import arb
 import heatess as he
 from certainty import reference
 from certainty.strategies import Cloud, taken
-from heatess.engines import columns, cosines, flows, modes, neighbours, pairs
+from heatess.engines import columns, cosines, eigenpairs, lanczos, neighbours, pairs
 from heatess.spaces.discrete import nodes
 
 #: What heatess may answer instead of a number.
@@ -79,9 +79,9 @@ def as_if_many() -> Iterator[None]:
         patch.object(neighbours, "FEW_ATOMS", 0),
         patch.object(cosines, "FEW_PAIRS", 0),
         patch.object(nodes.NodeSpace, "flow", property(lambda space: space._laplacian.flow)),
-        patch.object(modes.Eigenmodes, "offer", unless_runs),
-        patch.object(modes, "runs_are_sooner", runs_if_any),
-        patch.object(flows, "runs_are_sooner", runs_if_any),
+        patch.object(eigenpairs.Eigenmodes, "offer", unless_runs),
+        patch.object(eigenpairs, "runs_are_sooner", runs_if_any),
+        patch.object(lanczos, "runs_are_sooner", runs_if_any),
     ):
         yield
 
@@ -90,7 +90,7 @@ def runs_if_any(question: Any, at: Any) -> bool:
     return question.measure.space.flow is not None
 
 
-def unless_runs(engine: Any, question: Any, by_eigenpairs: Any = modes.Eigenmodes.offer) -> Any:
+def unless_runs(engine: Any, question: Any, by_eigenpairs: Any = eigenpairs.Eigenmodes.offer) -> Any:
     """No offer of eigenpairs where Lanczos runs make one."""
     return None if runs_if_any(question, None) else by_eigenpairs(engine, question)
 
@@ -225,8 +225,8 @@ class Examiner:
         return bool(truth.overlap < sum((mass**2 for mass in self.masses()), arb(0)))
 
     def discretised(self, time: float) -> float:
-        modes = self.cloud.subject.space.modes
-        return 0.0 if modes is None else float(modes.discretisation_error(np.array([time]))[0])
+        eigenpairs = self.cloud.subject.space.modes
+        return 0.0 if eigenpairs is None else float(eigenpairs.discretisation_error(np.array([time]))[0])
 
     def slack(self, time: float) -> float:
         """What runs on nodes that stand for a surface differ from their eigenpairs by."""

@@ -19,8 +19,8 @@ import numpy as np
 import heatess as he
 import meshes
 from certainty import reference
-from spaces import Case as ListedCase
-from spaces import taken
+from space_cases import Case as ListedCase
+from space_cases import taken
 
 Rng = np.random.Generator
 
@@ -242,7 +242,7 @@ def weigh(kind: str, n: int, rng: Rng) -> dict[str, np.ndarray]:
 
 @st.composite
 def clouds(draw: Any, case: ListedCase, most: int = 12) -> tuple[Any, np.ndarray]:
-    """Points and weights on one space of `spaces.py`."""
+    """Points and weights on one space of `space_cases.py`."""
     n, rng = draw(st.integers(1, most)), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     kind, gaps = draw(st.sampled_from(CENTRES[:4])), draw(st.sampled_from(GAPS))
     weights = weigh(draw(st.sampled_from(["equal", "random", "heavy", "dominated", "zeros"])), n, rng)

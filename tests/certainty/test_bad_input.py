@@ -21,8 +21,8 @@ from click.testing import CliRunner
 import heatess as he
 from heatess.cli import main
 from heatess.readers import open_table, read
-from heatess.tables.meaning import Reading
-from heatess.tables.take import take
+from heatess.tables.column_meaning import Reading
+from heatess.tables.points_and_weights import take
 from plain_words import python_in
 
 ERRORS = (he.InputError, he.PrecisionError, he.CostError, he.MissingExtraError)

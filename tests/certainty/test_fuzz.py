@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import heatess as he
 from heatess.readers import open_table, read
-from heatess.tables.meaning import Reading
-from heatess.tables.take import Taken, take
+from heatess.tables.column_meaning import Reading
+from heatess.tables.points_and_weights import Taken, take
 
 POINTS = he.samplers.fibonacci(20)
 ERRORS = (he.InputError, he.MissingExtraError)

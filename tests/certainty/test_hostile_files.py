@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import heatess as he
-from heatess.readers import expansion
+from heatess.readers import packed_size
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "hostile.py"
 
@@ -60,7 +60,7 @@ def test_a_small_file_is_refused_before_it_fills_the_memory(makers, tmp_path, mo
     for suffix, package in NEEDS.items():
         if name.endswith(suffix):
             pytest.importorskip(package)
-    monkeypatch.setattr(expansion, "ROOM", {"text": 2**20, "arrays": 2**20})
+    monkeypatch.setattr(packed_size, "ROOM", {"text": 2**20, "arrays": 2**20})
     makers[name](tmp_path / name)
     words = OTHERS.get(name, "may become at most|unpacks to more than 1.05 MB and 100 times its own size")
     with pytest.raises(he.InputError, match=words):
@@ -76,7 +76,7 @@ def test_a_long_name_that_every_row_has_is_kept_once_and_shortened(makers, tmp_p
 
 
 def test_the_advice_to_unpack_is_right(tmp_path, monkeypatch):
-    monkeypatch.setitem(expansion.ROOM, "text", 2**10)
+    monkeypatch.setitem(packed_size.ROOM, "text", 2**10)
     text = b"lon,lat\n" + b"9,0\n" * 10_000
     with gzip.open(tmp_path / "a.csv.gz", "wb") as stream:
         stream.write(text)
@@ -89,7 +89,7 @@ def test_the_advice_to_unpack_is_right(tmp_path, monkeypatch):
 
 
 def test_what_is_packed_as_real_numbers_are_has_no_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(expansion, "ROOM", {"text": 0, "arrays": 0})
+    monkeypatch.setattr(packed_size, "ROOM", {"text": 0, "arrays": 0})
     points = he.samplers.uniform(2000, rng=1)
     lines = "\n".join(",".join(map(repr, row)) for row in points.tolist())
     with gzip.open(tmp_path / "a.csv.gz", "wt") as stream:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heatess as he
-import spaces
+import space_cases
 from heatess.base import blocks
 from heatess.engines import plan
 from heatess.transforms import backend
@@ -22,7 +22,7 @@ def answers(measure: he.Measure, times: np.ndarray, method: str, threads: int) -
 
 
 @pytest.mark.parametrize("n", [450, pytest.param(1700, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(**spaces.named(spaces.HOMOGENEOUS))
+@pytest.mark.parametrize(**space_cases.named(space_cases.HOMOGENEOUS))
 def test_sums_over_pairs_and_neighbours_do_not_depend_on_threads(case, n):
     rng = np.random.default_rng(0)
     measure = he.Measure(case.points(n, rng), rng.random(n), space=case.space())
@@ -44,7 +44,9 @@ def test_many_close_pairs_do_not_depend_on_threads():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in spaces.HOMOGENEOUS if case.space().transform], ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "case", [case for case in space_cases.HOMOGENEOUS if case.space().transform], ids=lambda c: c.name
+)
 @pytest.mark.parametrize("name", backend.NAMES)
 def test_threads_change_nothing_in_a_transform_of_ours_and_far_less_than_the_error_in_others(case, name, monkeypatch):
     if name == "ducc":

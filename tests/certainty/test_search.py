@@ -20,7 +20,7 @@ import heatess as he
 from certainty import reference, search
 from certainty.examine import relative
 from certainty.strategies import FAMILIES, clouds, draw_cloud, truth_of
-from spaces import EVERY, HOMOGENEOUS, Case, named, taken
+from space_cases import EVERY, HOMOGENEOUS, Case, named, taken
 
 CASES = 200
 

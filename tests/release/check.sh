@@ -13,9 +13,9 @@ unset PYTHONPATH NUMBA_CACHE_DIR
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=
 pyenvs=${PYENV_ROOT:-$HOME/.pyenv}/versions
 
-FEW="tests/test_about.py tests/test_measure.py tests/test_against_mpmath.py"
-CORE="$FEW tests/test_nonuniform.py tests/test_every_space.py tests/test_neighbours.py tests/test_cli.py tests/test_layers.py"
-EXTRAS="tests/test_plot.py tests/test_parquet.py tests/test_readers_science.py tests/test_frames.py"
+FEW="tests/cli/test_about.py tests/measures/test_measure.py tests/test_against_mpmath.py"
+CORE="$FEW tests/transforms/test_nonuniform.py tests/spaces/test_every_space.py tests/engines/test_neighbours.py tests/cli/test_cli.py tests/test_layers.py"
+EXTRAS="tests/test_plot.py tests/readers/test_parquet.py tests/readers/test_readers_science.py tests/tables/test_frames.py"
 NEEDED="pytest hypothesis mpmath"
 if [ "${1:-}" = --full ]; then CORE=tests; fi
 

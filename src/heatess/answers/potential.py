@@ -11,7 +11,7 @@ from ..base.arrays import FloatArray, one_of
 from ..base.errors import InputError
 from ..base.progress import Progress
 from ..engines import columns
-from ..engines.flows import density
+from ..engines.lanczos import density
 from ..measures import scales
 from ..measures.measure import Measure, in_frame_of
 from ..measures.scales import check_one_scale, check_rtol

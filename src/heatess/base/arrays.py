@@ -8,9 +8,9 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from .astropy_quantities import in_unit
 from .errors import InputError, InputTypeError
 from .messages import shown
-from .quantities import in_unit
 from .tensors import plain
 
 FloatArray = NDArray[np.float64]

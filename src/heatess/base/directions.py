@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import FloatArray, numeric_array, one_of
+from .astropy_quantities import has_unit, in_unit
 from .blocks import map_rows, span
 from .errors import InputError
 from .messages import shown
-from .quantities import has_unit, in_unit
 
 #: Angles whose vectors are made at a time, in the second-level cache.
 _ANGLES_AT_ONCE = 16_384

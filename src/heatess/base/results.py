@@ -17,7 +17,7 @@ import numpy as np
 from .arrays import Frozen
 from .errors import InputError, importing
 from .notebook import HEADINGS, LENGTH, SHOWN_ROWS, Heading, cell, curve_in_svg, head
-from .plain import decoded, finite, object_in, plain_value, put
+from .plain_values import decoded, finite, object_in, plain_value, put
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

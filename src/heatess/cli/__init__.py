@@ -37,7 +37,7 @@ class _Command(click.Command):
         try:
             return super().invoke(ctx)
         except MissingExtraError as error:
-            from .reading import all_missing
+            from .inputs import all_missing
 
             raise all_missing(error, ctx.params) from None
 
@@ -174,9 +174,9 @@ def profile(file: str, **given: Any) -> None:
     of distinguishable points, and the occupied volume at about ten scales. A GRID of scales is START:STOP:COUNT
     (geometric) or a list such as 5,15,45; by default scales fit the cloud.
     """
-    from . import commands
+    from . import profile_commands
 
-    commands.profile(file, given)
+    profile_commands.profile(file, given)
 
 
 _SEVERAL = """\b
@@ -203,9 +203,9 @@ def compare(files: tuple[str, ...], **given: Any) -> None:
 
     For two files it also says how often chance alone would make them differ as much.
     """
-    from . import commands
+    from . import profile_commands
 
-    commands.compare(files, given)
+    profile_commands.compare(files, given)
 
 
 _TESTS = """\b
@@ -231,9 +231,9 @@ def test(file: str, **given: Any) -> None:
 
     Scales that are given must have been chosen before looking at the points.
     """
-    from . import inferring
+    from . import inference_commands
 
-    inferring.test(file, given)
+    inference_commands.test(file, given)
 
 
 _THINNING = """\b
@@ -258,9 +258,9 @@ def thin(file: str, **given: Any) -> None:
 
     Says by how much gESS may have changed at most.
     """
-    from . import inferring
+    from . import inference_commands
 
-    inferring.thin(file, given)
+    inference_commands.thin(file, given)
 
 
 _MODES = """\b
@@ -280,9 +280,9 @@ def modes(file: str, **given: Any) -> None:
 
     There are no more modes than draws support: peaks stand above their saddles by several standard errors.
     """
-    from . import inferring
+    from . import inference_commands
 
-    inferring.modes(file, given)
+    inference_commands.modes(file, given)
 
 
 _ALIKE = """\b
@@ -307,9 +307,9 @@ def redundancy(file: str, **given: Any) -> None:
     The redundancy of a row is 0 if it is by itself and near 1 among many. Of rows nearer to each
     other than the scale, the most redundant is printed, with its nearest neighbour.
     """
-    from . import alike
+    from . import redundancy_command
 
-    alike.redundancy(file, given)
+    redundancy_command.redundancy(file, given)
 
 
 _WHERE = """\b
@@ -334,9 +334,9 @@ def density(file: str, **given: Any) -> None:
     The scale is the one that cross-validation chooses, unless it is given. Maps are for points on the sphere, pictures
     also for circles, the plane and pairs of angles.
     """
-    from . import where
+    from . import density_command
 
-    where.density(file, given)
+    density_command.density(file, given)
 
 
 _LOOKING = """\b
@@ -351,9 +351,9 @@ Examples:
 @options.reading
 def inspect(file: str, **given: Any) -> None:
     """Say what would be read from FILE: columns, space, units, weights. Nothing is computed."""
-    from . import commands
+    from . import profile_commands
 
-    commands.inspect(file, given)
+    profile_commands.inspect(file, given)
 
 
 _ANGLE: dict[str, Any] = {"type": options.degrees}
@@ -381,9 +381,9 @@ def accumulate(shards: tuple[str, ...], **given: Any) -> None:
     shards must be on one common scale. heatess merge adds up states of the same degree. The state
     file is written in one step at the end, so an interrupted run does not damage it.
     """
-    from . import commands
+    from . import profile_commands
 
-    commands.accumulate(shards, given)
+    profile_commands.accumulate(shards, given)
 
 
 @main.command(epilog=_SHARDS, short_help="Add up state files, and profile the whole.")
@@ -400,9 +400,9 @@ def merge(states: tuple[str, ...], **given: Any) -> None:
 
     With -o, and without options for scales or results, only the merged state is written.
     """
-    from . import commands
+    from . import profile_commands
 
-    commands.merge(states, given)
+    profile_commands.merge(states, given)
 
 
 _SHOWING = """\b
@@ -419,8 +419,8 @@ def demo(out: Path, force: bool) -> None:
 
     Run again, it replaces the files that it wrote, and no others.
     """
-    from . import demonstration as story
-    from .owned import Owned
+    from . import resampling_demo as story
+    from .own_directory import Owned
 
     folder = Owned(out, force=force)
     folder.refuse_others(story.FILES)
@@ -458,7 +458,7 @@ def reproduce(out: Path, force: bool, only: str | None, quick: bool, seed: int, 
     --quick takes half of that. Run again, it replaces the files that it wrote, and no others.
     """
     from .. import paper
-    from .owned import Owned
+    from .own_directory import Owned
 
     try:
         names = paper.EXPERIMENTS if only is None else paper.chosen(filter(None, map(str.strip, only.split(","))))

@@ -19,7 +19,7 @@ import click
 from ..base.errors import InputError
 from ..base.files import check_writable, is_stream
 from ..base.known import FRAMES, KINDS
-from ..tables.reading import UNITS
+from ..tables.read_options import UNITS
 from .kilometres import Km, in_kilometres, scale
 from .messages import typed
 

@@ -19,9 +19,9 @@ from ..measures.measure import Measure
 from ..profiles.heat_profile import HeatProfile
 from ..readers import is_piped, title_of
 from ..tables.units import IN_WORDS
-from .deliver import Options
+from .inputs import shows_progress, warnings_printed
 from .messages import typed
-from .reading import shows_progress, warnings_printed
+from .profile_output import Options
 
 if TYPE_CHECKING:
     from ..reporting.mass import Asked

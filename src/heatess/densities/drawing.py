@@ -215,7 +215,7 @@ def _pole_figures(
     density: Density, ax: Axes | None, levels: ArrayLike, projection: str | None, calibrated: bool
 ) -> Axes:
     """Of three directions that do not look alike, side by side; of the first alone in an Axes that is given."""
-    from .poles import three_directions
+    from .pole_figures import three_directions
 
     directions = three_directions(density)
     how: dict[str, Any] = {"levels": levels, "projection": projection, "calibrated": calibrated}

@@ -17,8 +17,8 @@ from ..measures.measure import Measure
 from ..measures.scales import check_one_scale, check_rtol
 from ..parts.accumulator import Accumulator, degree_for
 from ..spaces.base import Space
-from .choice import Choice, choose, choose_of_parts
 from .result import Density
+from .scale_choice import Choice, choose, choose_of_parts
 from .smoothing import Smoother, Sums
 
 #: Finest scales that a dask collection is accumulated for, as parts of the diameter, until the minimum is inside.

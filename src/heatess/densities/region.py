@@ -15,7 +15,7 @@ from ..base.errors import InputError
 from ..base.messages import Message
 from ..base.results import Result
 from ..samplers import fibonacci
-from .leaving import groups_of, refuse_no_draws
+from .leave_one_out import groups_of, refuse_no_draws
 from .smoothing import Smoother
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from .leaving import LeftOut
+    from .leave_one_out import LeftOut
     from .maps import Grid
-    from .poles import PoleFigure
+    from .pole_figures import PoleFigure
     from .region import Region
 
 #: What a unit of area is on a sphere of radius one, in the unit's own size: areas are multiplied by it.
@@ -120,7 +120,7 @@ class Density(Result):
     @cached_property
     def left_out(self) -> LeftOut:
         """The density at places of atoms without the atoms there."""
-        from .leaving import left_out
+        from .leave_one_out import left_out
 
         return left_out(self, self.atoms("what a region holds"))
 
@@ -310,7 +310,7 @@ class Density(Result):
         >>> cubes.pole_figure([1, 0, 0]).at([[0, 0, 1]]).round(2)
         array([11.])
         """
-        from .poles import pole_figure
+        from .pole_figures import pole_figure
 
         return pole_figure(self, direction, inverse=False, antipodal=antipodal)
 
@@ -322,7 +322,7 @@ class Density(Result):
         >>> cubes.inverse_pole_figure([0, 0, 2]).at([[1, 0, 0]]).round(2)
         array([11.])
         """
-        from .poles import pole_figure
+        from .pole_figures import pole_figure
 
         return pole_figure(self, direction, inverse=True, antipodal=antipodal)
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from ..base.arrays import FloatArray
 from ..base.errors import PrecisionError
 from ..base.known import ABOUT, Known
-from ..base.plain import CODECS, Codec, decoded, plain_value
+from ..base.plain_values import CODECS, Codec, decoded, plain_value
 from ..base.progress import Progress
 from ..engines import columns, plan, spectral
 from ..engines.base import Kept
-from ..engines.flows import density as density_on_nodes
+from ..engines.lanczos import density as density_on_nodes
 from ..engines.overlaps import log_kernel_at_zero, squares
 from ..measures.measure import Measure
 from ..measures.scales import in_words

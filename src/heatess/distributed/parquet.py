@@ -16,8 +16,8 @@ from ..measures import scales
 from ..measures.scales import check_rtol
 from ..profiles.heat_profile import HeatProfile
 from ..readers import parquet
-from ..tables.meaning import Reading
-from ..tables.take import Taken, taken_from
+from ..tables.column_meaning import Reading
+from ..tables.points_and_weights import Taken, taken_from
 from .partitions import Partitions, Piece
 from .reduction import Scheduler, by_pairs, by_transform, space_of
 

@@ -23,7 +23,7 @@ from ..parts.accumulator import UNKNOWN_ESS, Accumulator, degree_for, with_trans
 from ..parts.sums import part_named
 from ..profiles.heat_profile import HeatProfile
 from ..spaces.base import Space, check_space
-from ..tables.take import Taken, taken_from
+from ..tables.points_and_weights import Taken, taken_from
 from .pair_blocks import block_pairs, block_sizes, levels_for, make_block, pair_profile, pair_sums, series_of
 from .partitions import Partitions, Piece
 

@@ -75,8 +75,8 @@ class Question:
 class FormsQuestion(Question):
     """v' C_t v of some *columns* of signed weights v at the points of a measure, whose own weights do not count.
 
-    C_t holds the centred overlaps (see `engines.centred`); on spaces known by their nodes k_2t - 1, in a unit that
-    depends on the time alone. *rtol* is the share of the kernel that may be left out, the same for all columns.
+    C_t holds the centred overlaps (see `engines.centred_overlap`); on spaces known by their nodes k_2t - 1, in a unit
+    that depends on the time alone. *rtol* is the share of the kernel that may be left out, the same for all columns.
     """
 
     columns: int = 1

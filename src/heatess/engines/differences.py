@@ -22,11 +22,11 @@ from ..spaces.flow import Flow
 from ..transforms.base import Coefficients, LowSums, Spectrum, Transform
 from ..transforms.levels import LevelSpectrum
 from .base import Difference, DifferenceOffer, DifferenceQuestion, Engine, Offer, Question
-from .centred import log_excess
+from .centred_overlap import log_excess
 from .diagonals import SOON, eigenpair_seconds
-from .energies import Energies, blur_of
-from .modes import BLOCK_ENTRIES, SUM_ROUNDING, OfModes, share_missing
-from .runs import log_energy, rounding_of
+from .eigenpairs import BLOCK_ENTRIES, SUM_ROUNDING, OfModes, share_missing
+from .lanczos_runs import log_energy, rounding_of
+from .node_rounding import Energies, blur_of
 from .spectral import AGAIN, Spectral, accuracy, threads_for
 
 #: Logarithms of numbers that are zero in floating point.

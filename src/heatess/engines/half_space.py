@@ -26,7 +26,7 @@ from ..heat.sums import HeatSums
 from ..measures.measure import Measure
 from ..spaces.capabilities import SeparatedPairs
 from .base import Answer, Offer, Question
-from .counts import PairCounts, sampled_rows
+from .close_pair_counts import PairCounts, sampled_rows
 
 if TYPE_CHECKING:
     from .cells import DistanceMoments

@@ -14,7 +14,7 @@ from ..spaces.capabilities import Modes, ZonalPairs
 from ..transforms.base import Coefficients, Transform
 from ..transforms.levels import LevelTransform
 from .base import FormsOffer, LevelFormsQuestion, Levels, LevelsOffer, LevelsQuestion, most_levels
-from .modes import BLOCK_ENTRIES, OTHER
+from .eigenpairs import BLOCK_ENTRIES, OTHER
 from .pairs import level_seconds, pair_moments
 from .spectral import accuracy, column_forms, threads_for
 

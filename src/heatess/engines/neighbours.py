@@ -26,7 +26,7 @@ from ..measures.measure import Measure
 from ..spaces.base import Space
 from ..spaces.capabilities import Embedding
 from .base import Answer, Engine, FormsOffer, FormsQuestion, Offer, PotentialOffer, PotentialQuestion, Question, made
-from .counts import PairCounts
+from .close_pair_counts import PairCounts
 from .half_space import COINCIDENT, MOMENT_ERROR, HalfSpaceOffer
 from .tiles import BATCH, close_pairs, zonal_pairs
 
@@ -96,13 +96,13 @@ class Neighbours(Engine):
 
     def forms(self, question: FormsQuestion) -> FormsOffer | None:
         """Over close pairs, where there are coordinates."""
-        from .close import NeighbourForms
+        from .close_pairs import NeighbourForms
 
         return made(NeighbourForms, question, _few_columns(question))
 
     def potentials(self, question: PotentialQuestion) -> PotentialOffer | None:
         """Over close pairs, where the cut-off holds at every point."""
-        from .close import NeighbourPotentials
+        from .close_pairs import NeighbourPotentials
 
         return made(NeighbourPotentials, question, _few_columns(question))
 

@@ -16,7 +16,7 @@ from ..spaces.base import Space
 from ..spaces.capabilities import Modes, OverlapsOfTime, PairKernel
 from . import plan
 from .diagonals import SOON, diagonals, eigenpair_seconds
-from .modes import BLOCK_ENTRIES, resolved
+from .eigenpairs import BLOCK_ENTRIES, resolved
 
 #: Pairs worked out at once.
 BLOCK_PAIRS = 2**20

@@ -13,7 +13,7 @@ from ..base.blocks import one_blas_thread, share_out, slices, thread_count
 from ..base.progress import Progress
 from ..spaces.capabilities import PairKernel, ZonalPairs
 from .base import FormsOffer, FormsQuestion, LevelFormsQuestion, PotentialOffer, PotentialQuestion, Potentials
-from .centred import diagonal_of
+from .centred_overlap import diagonal_of
 from .tiles import over_tiles
 
 #: Rows of a tile whose overlaps are multiplied by columns, and of one whose rows are summed.

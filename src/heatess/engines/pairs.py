@@ -42,8 +42,8 @@ from .cosines import ERROR, CosineSums, lanes_that_fit
 from .half_space import COINCIDENT, MOMENT_ERROR, gathered
 from .neighbours import LEAST_RTOL, NeighboursOffer, sum_cells
 from .pair_columns import PairForms, PairLevelForms, PairPotentials
-from .single import BIN_ERROR, Plan, certain, planned, single_cosines
-from .single import TILE as SINGLE_TILE
+from .single_precision import BIN_ERROR, Plan, certain, planned, single_cosines
+from .single_precision import TILE as SINGLE_TILE
 from .tiles import TILE, lanes_for, over_tiles
 
 #: Rows of a tile where each scale is summed on its own: several arrays of its square should stay in cache.

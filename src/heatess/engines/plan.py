@@ -21,8 +21,8 @@ from ..measures.measure import Measure
 from ..transforms.base import Spectrum
 from .base import Costed, Engine, Offer, PotentialQuestion, Question
 from .boxes import Boxes
-from .flows import Flows
-from .modes import Eigenmodes
+from .eigenpairs import Eigenmodes
+from .lanczos import Flows
 from .neighbours import Neighbours
 from .pairs import Pairs
 from .spectral import Spectral, quick_overlap

@@ -36,7 +36,7 @@ from .base import (
     SlopesQuestion,
     made,
 )
-from .centred import diagonal_of, log_excess
+from .centred_overlap import diagonal_of, log_excess
 
 #: A transform may be repeated with a higher degree, for a balanced cloud, if it takes so many seconds at most.
 AGAIN = 1.0

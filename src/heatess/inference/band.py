@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray
 from ..base.results import Result
-from ..engines.centred import Diagonal
+from ..engines.centred_overlap import Diagonal
 from ..spaces.base import Space
-from .interval import Interval
+from .score_intervals import Interval
 
 QUANTITIES = ("places", "volume", "divergence", "mmd2")
 ENDS = ("lower", "upper", "simultaneous_lower", "simultaneous_upper")

@@ -20,7 +20,7 @@ from ..base.arrays import EPS, FloatArray
 from ..base.progress import Progress
 from ..engines import columns, plan
 from ..engines.base import PotentialQuestion
-from ..engines.uneven import squared_apart
+from ..engines.node_differences import squared_apart
 from ..heat.sums import HeatSums
 from ..measures.measure import Measure
 from ..spaces.base import Space

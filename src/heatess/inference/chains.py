@@ -17,8 +17,8 @@ from ..measures.scales import OverScales, Scales, check_rtol, in_words
 from ..profiles.default_scales import scales_for
 from ..spaces.base import Space
 from .autocovariance import Autocovariances, equally_weighted
-from .contrasts import Groups, permuted_forms, share_beyond, standardised
-from .draws import FEWEST_DRAWS_OF_CHAIN, arranged, step_of
+from .chain_draws import FEWEST_DRAWS_OF_CHAIN, arranged, step_of
+from .group_contrasts import Groups, permuted_forms, share_beyond, standardised
 
 if TYPE_CHECKING:
     pass

@@ -1,7 +1,7 @@
 """What each atom, left out, does to the overlap, and squared overlaps: what population estimates rest on.
 
-Everything is in terms of the centred overlap c_t of two atoms, see `engines.centred`. The *excess* of a measure is
-e = sum_ij w_i w_j c_t(x_i, x_j) = (A - 1) / (k_2t(x, x) - 1).
+Everything is in terms of the centred overlap c_t of two atoms, see `engines.centred_overlap`. The *excess* of a measure
+is e = sum_ij w_i w_j c_t(x_i, x_j) = (A - 1) / (k_2t(x, x) - 1).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..base.errors import ScaleError
 from ..base.progress import Progress
 from ..engines import columns, plan
 from ..engines.base import PotentialQuestion, Potentials
-from ..engines.centred import Diagonal, log_excess
+from ..engines.centred_overlap import Diagonal, log_excess
 from ..measures.measure import Measure
 from ..measures.scales import in_words
 

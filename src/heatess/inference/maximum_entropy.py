@@ -21,8 +21,8 @@ from ..measures.scales import check_one_scale
 from ..parts.sums import part_named
 from ..spaces.base import Space
 from ..transforms.harmonics import Harmonics
-from . import exponential
-from .exponential import Fit, Grid
+from . import exponential_laws
+from .exponential_laws import Fit, Grid
 
 if TYPE_CHECKING:
     pass
@@ -222,7 +222,7 @@ class _Cloud(NamedTuple):
 
     def counts(self) -> list[int]:
         """Harmonics of degrees 1 to L, for each L from 0 on."""
-        return [exponential.count_until(self.harmonics, degree) for degree in range(self.degrees + 1)]
+        return [exponential_laws.count_until(self.harmonics, degree) for degree in range(self.degrees + 1)]
 
     def moments(self, time: float) -> FloatArray:
         """exp(-lambda t) sum_i w_i Y(x_i), degree after degree."""
@@ -245,7 +245,7 @@ def _divergence(measure: Measure, harmonics: Harmonics, time: float) -> float:
     """KL(p_t || uniform), from grids that are doubled until two agree."""
     degree, found = _first_degree(harmonics, time), math.nan
     while degree <= MOST_DEGREE[harmonics.dim]:
-        before, found = found, _entropy_on(measure, harmonics, exponential.grid_of(harmonics, degree), time)
+        before, found = found, _entropy_on(measure, harmonics, exponential_laws.grid_of(harmonics, degree), time)
         if abs(found - before) <= ACCURACY * max(1.0, abs(found)):
             return max(found, 0.0)
         degree *= 2
@@ -272,7 +272,7 @@ def _points(harmonics: Harmonics, grid: Grid) -> FloatArray:
 
 def _smoothed_fits(cloud: _Cloud, time: float) -> list[Fit]:
     """One law per degree, or an error that says how far it goes."""
-    wanted = Accuracy(exponential.DECREMENT, ACCURACY, exponential.MATCHED)
+    wanted = Accuracy(exponential_laws.DECREMENT, ACCURACY, exponential_laws.MATCHED)
     fits = _fits(cloud, cloud.moments(time), _first_degree(cloud.harmonics, time), wanted)
     if len(fits) < cloud.degrees:
         raise _undetermined(cloud, time, len(fits))
@@ -295,12 +295,12 @@ def _fits(cloud: _Cloud, moments: FloatArray, degree: int, wanted: Accuracy) -> 
     """Laws of degrees 1, 2, ..., as far as they are determined and a grid of twice as many nodes confirms them."""
     fits: list[Fit] = []
     for _ in range(REFINEMENTS):
-        fits = _fits_on(exponential.grid_of(cloud.harmonics, degree), cloud, moments, fits, wanted)
-        finer = exponential.grid_of(cloud.harmonics, 2 * degree)
-        functions = exponential.functions_at(cloud.harmonics, finer.nodes, cloud.degrees)
+        fits = _fits_on(exponential_laws.grid_of(cloud.harmonics, degree), cloud, moments, fits, wanted)
+        finer = exponential_laws.grid_of(cloud.harmonics, 2 * degree)
+        functions = exponential_laws.functions_at(cloud.harmonics, finer.nodes, cloud.degrees)
         sizes = [len(fit.theta) for fit in fits]
         confirmed = [
-            exponential.residual_on(functions[:size], finer.weights, fit, moments[:size]) <= wanted.residual
+            exponential_laws.residual_on(functions[:size], finer.weights, fit, moments[:size]) <= wanted.residual
             for fit, size in zip(fits, sizes, strict=True)
         ]
         if all(confirmed):
@@ -313,12 +313,12 @@ def _fits(cloud: _Cloud, moments: FloatArray, degree: int, wanted: Accuracy) -> 
 
 def _fits_on(grid: Grid, cloud: _Cloud, moments: FloatArray, starts: list[Fit], wanted: Accuracy) -> list[Fit]:
     """Laws of degrees 1, 2, ... on one grid, each started from the one before, unless there are *starts*."""
-    functions = exponential.functions_at(cloud.harmonics, grid.nodes, cloud.degrees)
+    functions = exponential_laws.functions_at(cloud.harmonics, grid.nodes, cloud.degrees)
     found: list[Fit] = []
     theta = np.empty(0)
     for place, size in enumerate(cloud.counts()[1:]):
         start = starts[place].theta if place < len(starts) else theta
-        fit = exponential.fit(functions[:size], grid.weights, moments[:size], start, wanted.enough)
+        fit = exponential_laws.fit(functions[:size], grid.weights, moments[:size], start, wanted.enough)
         if fit.gap > wanted.gap or fit.residual > wanted.residual:
             break
         found.append(fit)
@@ -343,7 +343,7 @@ def _bic(cloud: _Cloud) -> FloatArray:
     most = sum(DRAWS_PER_COEFFICIENT * count <= ess for count in counts)
     degree = _raw_degree(cloud) if most else None
     if degree is not None:
-        nodes = len(exponential.grid_of(cloud.harmonics, 2 * degree).weights)
+        nodes = len(exponential_laws.grid_of(cloud.harmonics, 2 * degree).weights)
         few = cloud._replace(degrees=sum(count * nodes <= 2 * MOST_ENTRIES for count in counts[:most]))
         for place, fit in enumerate(_fits(few, few.moments(0.0), degree, RAW_ACCURACY)):
             values[place] = -2 * ess * fit.divergence + counts[place] * math.log(ess)

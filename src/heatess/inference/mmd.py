@@ -14,7 +14,7 @@ from ..base.messages import shown
 from ..base.progress import told
 from ..engines import columns
 from ..engines.base import Difference, DifferenceQuestion
-from ..engines.centred import log_excess
+from ..engines.centred_overlap import log_excess
 from ..engines.differences import UNDERFLOW
 from ..measures import scales
 from ..measures.measure import Measure, distinct_rows, in_frame_of

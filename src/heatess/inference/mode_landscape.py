@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..base.arrays import FloatArray, IntArray
 from ..base.progress import Progress
 from ..engines import columns
-from ..engines.flows import density
+from ..engines.lanczos import density
 from ..engines.overlaps import block as overlaps_between
 from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION

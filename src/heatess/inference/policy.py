@@ -14,11 +14,11 @@ from ..base.errors import CalibrationWarning, KindError, warn
 from ..base.known import KINDS
 from ..base.messages import marked
 from ..measures.measure import Measure
-from .draws import in_chains, order_of_rows
-from .edge import UNKNOWN, edge_of
+from .chain_blocks import Serial, in_blocks, thinned
+from .chain_draws import in_chains, order_of_rows
+from .missed_mass import UNKNOWN, edge_of
 from .pareto import tail_index
-from .serial import Serial, in_blocks, thinned
-from .weights import WeightsAre
+from .weight_origin import WeightsAre
 
 #: Steps from row to row, as a share of the distance of rows at random, below which rows of a file are in an order: that
 #: of a chain with an autocorrelation of 0.75, whose time is 7 draws; and below which there is a warning.

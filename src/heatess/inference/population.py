@@ -13,7 +13,7 @@ from ..base.arrays import FloatArray, generator, is_dask
 from ..base.errors import CalibrationWarning, InputError, PrecisionWarning, warn
 from ..base.messages import Message
 from ..base.progress import told
-from ..engines.centred import Diagonal, diagonal_of
+from ..engines.centred_overlap import Diagonal, diagonal_of
 from ..engines.plan import Outcome
 from ..measures import scales
 from ..measures.measure import Measure
@@ -21,11 +21,11 @@ from ..measures.scales import check_one_scale, check_rtol
 from ..profiles.default_scales import scales_for
 from ..spaces.base import Space
 from .band import ENDS, QUANTITIES, Band, bands_of
-from .interval import NODES, Interval, Moments, estimate_of, moments_of, nodes_of, quantiles, score_interval
 from .jackknife import excesses, refuse_cost, refuse_one_footprint
-from .limit import resolution_limit
 from .policy import independent, standing
-from .weights import WeightsAre, origin_of_weights
+from .resolution_limit import resolution_limit
+from .score_intervals import NODES, Interval, Moments, estimate_of, moments_of, nodes_of, quantiles, score_interval
+from .weight_origin import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -217,9 +217,9 @@ def population_profile(
     `resolution_limit` of the sample.
 
     Bands are score intervals: they hold all values of A from which the estimate is less than some standard deviations
-    away, by the variance that this value of A implies (see `heatess.inference.interval`). No random number is drawn,
-    and all other quantities follow from A. They assume that the draws are independent: draws of Markov chains are
-    thinned first, and maps, grids, trajectories and complete lists are refused with a `KindError`.
+    away, by the variance that this value of A implies (see `heatess.inference.score_intervals`). No random number is
+    drawn, and all other quantities follow from A. They assume that the draws are independent: draws of Markov chains
+    are thinned first, and maps, grids, trajectories and complete lists are refused with a `KindError`.
 
     Bands are withheld, with the reason in `withheld`, where simulations showed them to be wrong: for fixed weights
     with an ESS below 10, and for importance weights if fewer than 25 points carry their variance, (sum w^2)^2 / sum

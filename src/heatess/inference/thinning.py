@@ -21,7 +21,7 @@ from ..measures.measure import Measure, distinct_rows
 from ..measures.scales import check_one_scale, check_rtol
 from ..spaces.base import Space
 from .certificate import Certificate, certify
-from .corrective import Candidates, Chosen, choose
+from .herding import Candidates, Chosen, choose
 
 if TYPE_CHECKING:
     pass

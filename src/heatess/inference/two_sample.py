@@ -15,14 +15,14 @@ from ..measures.measure import Measure
 from ..measures.scales import ANGLE_DIMENSION, Scales, check_rtol
 from ..profiles.default_scales import fitting_scales
 from ..spaces.base import Space
-from .contrasts import ByDraws, Ranked
-from .forms import forms, low_degrees
+from .chain_blocks import Serial, lack_of
+from .group_contrasts import ByDraws, Ranked
 from .jackknife import refuse_one_footprint
 from .mmd import measures_of, mmd2_of
+from .null_resampling import Pool, draws_of, origins
 from .policy import serial
-from .resampling import Pool, draws_of, origins
-from .serial import Serial, lack_of
-from .weights import WeightsAre
+from .quadratic_forms import forms, low_degrees
+from .weight_origin import WeightsAre
 
 if TYPE_CHECKING:
     pass

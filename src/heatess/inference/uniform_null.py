@@ -13,11 +13,11 @@ from ..base.errors import PrecisionWarning, warn
 from ..engines import plan
 from ..measures.measure import Measure
 from ..measures.scales import Scales
-from .combine import LEAST_PVALUE, LimitLaw, from_draws
-from .families import Family, too_long
-from .resampling import multiplied
-from .serial import Serial
-from .weights import WeightsAre
+from .chain_blocks import Serial
+from .combined_p_values import LEAST_PVALUE, LimitLaw, from_draws
+from .null_resampling import multiplied
+from .uniformity_families import Family, too_long
+from .weight_origin import WeightsAre
 
 Method = Literal["limit", "monte carlo", "multiplier"]
 

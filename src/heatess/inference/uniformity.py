@@ -16,13 +16,13 @@ from ..measures import scales
 from ..measures.measure import Measure
 from ..measures.scales import Scales
 from ..spaces.base import Space
-from .combine import cauchy
-from .families import Family, heat_family, sobolev_family
+from .combined_p_values import cauchy
 from .jackknife import refuse_one_footprint
 from .policy import ask_weights, serial
 from .uniform_null import CLOSE_PAIRS, Found, Method, claimed, find_pvalues, log_places
+from .uniformity_families import Family, heat_family, sobolev_family
 from .uniformity_statistics import sobolev
-from .weights import WeightsAre, origin_of_weights
+from .weight_origin import WeightsAre, origin_of_weights
 
 if TYPE_CHECKING:
     pass

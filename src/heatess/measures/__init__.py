@@ -1,3 +1,3 @@
 """Weighted points, checked once, and the scales at which they are looked at."""
 
-from . import restored as restored  # so that results on spaces can be read
+from . import from_json as from_json  # so that results on spaces can be read

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray, is_whole, numeric_array
+from ..base.astropy_quantities import has_unit
 from ..base.blocks import ROWS_OF_A_BLOCK, map_rows, slices, span
 from ..base.completion import Tidied
 from ..base.directions import from_lonlat
@@ -19,17 +20,16 @@ from ..base.known import ABOUT, KINDS, SKY, Known, of_stack
 from ..base.messages import shown
 from ..base.notebook import html_of, readable
 from ..base.pool import apart
-from ..base.quantities import has_unit
 from ..base.sky_frames import converted_frame, turned
 from ..base.tensors import plain
 from ..spaces.base import Space, check_space
 from ..spaces.rotations import Rotations
-from ..spaces.shapes import poses_in
+from ..spaces.row_shapes import poses_in
 from ..spaces.sphere import Sphere
 
 if TYPE_CHECKING:
+    from ..tables.points_and_weights import Origin, Taken
     from ..tables.table import Table
-    from ..tables.take import Origin, Taken
 
 #: The default spaces of the last few dimensions, with the tables they have made.
 _sphere = lru_cache(maxsize=8)(Sphere)
@@ -163,8 +163,8 @@ class Measure(Tidied):
 
     def _take(self, table: Table, weights: Any, log_weights: Any, space: Space | None, labels: str | None) -> None:
         """Columns of a data frame; weights are a column's name or an array."""
-        from ..tables.meaning import Reading
-        from ..tables.take import take
+        from ..tables.column_meaning import Reading
+        from ..tables.points_and_weights import take
 
         named = {"weights": weights, "log_weights": log_weights}
         columns: dict[str, Any] = {name: value for name, value in named.items() if isinstance(value, str)}
@@ -182,7 +182,7 @@ class Measure(Tidied):
     @classmethod
     def taken(cls, taken: Taken) -> Measure:
         """The measure of points taken from a table; errors name the place of the row there."""
-        from ..tables.take import at_place
+        from ..tables.points_and_weights import at_place
 
         try:
             made = cls.of(taken.points, taken.weights, log_weights=taken.log_weights, space=taken.space)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, is_whole, numeric_array
+from ..base.astropy_quantities import in_unit
 from ..base.errors import InputError, ScaleError, ScaleWarning, warn
-from ..base.quantities import in_unit
 from ..base.results import Result
 from ..spaces.base import Space
 

@@ -18,8 +18,8 @@ from ..base.files import atomic_path, check_writable, checksum, is_archive, read
 from ..base.known import Known
 from ..heat.series import level_count
 from ..measures import scales
+from ..measures.from_json import space_of
 from ..measures.measure import Measure, in_frame_of
-from ..measures.restored import space_of
 from ..measures.scales import check_rtol
 from ..profiles.heat_profile import Facts, HeatProfile, build_profile
 from ..spaces.base import Space, check_space

@@ -25,15 +25,15 @@ from ..base.messages import Message, shown
 from ..base.progress import Progress
 from ..measures.measure import Measure
 from ..spaces.base import Space
-from ..tables.check import refuse_weights
+from ..tables.column_meaning import Reading
 from ..tables.frames import frame_table
-from ..tables.meaning import Reading
+from ..tables.impossible_numbers import refuse_weights
+from ..tables.points_and_weights import take
 from ..tables.table import Table
-from ..tables.take import take
-from .foreign import split_label
-from .held import TEXTS, held_in
+from .file_signatures import TEXTS, held_in
+from .package_readers import split_label
 from .streams import Source
-from .unread import new_name, sentence
+from .unread_formats import new_name, sentence
 
 __all__ = ["FORMATS", "open_table", "read"]
 
@@ -42,18 +42,18 @@ FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".tab", ".txt", ".dat", ".tum"), "text"),
     **dict.fromkeys((".npy", ".npz"), "arrays"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".feather", ".arrow", ".ipc"), "arrow"),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson", ".geojson"), "jsons"),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), "arrow_files"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson", ".geojson"), "json_tables"),
     **dict.fromkeys((".fits", ".fit", ".fts"), "fits"),
     **dict.fromkeys((".vot", ".votable", ".ecsv"), "votable"),
-    **dict.fromkeys((".xml", ".quakeml", ".qml"), "markup"),
+    **dict.fromkeys((".xml", ".quakeml", ".qml"), "xml_files"),
     **dict.fromkeys((".h5", ".hdf5", ".hdf", ".he5", ".h5oina", ".h5ebsd"), "hdf5"),
     **dict.fromkeys((".nc", ".nc4", ".netcdf"), "netcdf"),
     ".star": "star",
     ".cs": "cryosparc",
     **dict.fromkeys((".ang", ".ctf"), "ebsd_text"),
     **dict.fromkeys((".ply", ".obj", ".stl", ".off", ".gii"), "mesh"),
-    **dict.fromkeys((".edges", ".edgelist"), "edges"),
+    **dict.fromkeys((".edges", ".edgelist"), "edge_lists"),
     **dict.fromkeys((".gml", ".graphml"), "graph"),
     **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
     ".zip": "archives",
@@ -61,7 +61,7 @@ FORMATS = {
     ".colvar": "plumed",
     ".xvg": "xvg",
     ".magic": "magic",
-    ".vec": "words",
+    ".vec": "word_vectors",
 }
 
 #: Suffixes of compressed files; what is inside is told by the suffix before.

@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 
 from ..base.errors import InputError
 from ..tables.table import Piece, Place, Table
-from .expansion import refuse_expansion
-from .foreign import chosen, reading, split_label
+from .package_readers import chosen, reading, split_label
+from .packed_size import refuse_expansion
 
 SUFFIXES = (".zip",)
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from ..base.errors import InputError
 from ..base.known import of_stack
-from ..spaces.shapes import poses_in
+from ..spaces.row_shapes import poses_in
 from ..tables.grids import Grid
 from ..tables.table import Columns, Piece, Rows, Table
-from ..tables.unnamed import with_axes
+from ..tables.unnamed_arrays import with_axes
 from ..tables.variables import Variable
-from .expansion import refuse_expansion
+from .packed_size import refuse_expansion
 
 SUFFIXES = (".npy", ".npz")
 

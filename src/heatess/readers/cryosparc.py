@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..base.errors import InputError
+from ..tables.rotation_columns import RotationVectors
 from ..tables.table import Table
-from ..tables.turning import RotationVectors
 from .arrays import mapped
-from .foreign import chosen, columns, split_label
+from .package_readers import chosen, columns, split_label
 
 SUFFIXES = (".cs",)
 

@@ -14,11 +14,11 @@ import numpy as np
 from ..base.errors import InputError
 from ..tables.missing import MISSING
 from ..tables.units import ANGLES, OTHERS
-from .expansion import WIDEST, refuse_columns
-from .lines import COMMENTS, Dialect, is_number, number, records, text_lines
+from .packed_size import WIDEST, refuse_columns
 from .stan import refuse_other_rows
 from .streams import Source
-from .unread import CDS, IPAC, refuse
+from .text_lines import COMMENTS, Dialect, is_number, number, records, text_lines
+from .unread_formats import CDS, IPAC, refuse
 
 #: Lines that are looked at, comments and blank lines not counted.
 _LINES_LOOKED_AT = 60

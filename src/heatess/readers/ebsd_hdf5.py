@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..tables.table import Columns
 from .ebsd import ALL, EDAX, LAUE, EbsdMap, Layout, Phase, of_space_group
-from .foreign import Lazy, chosen
+from .package_readers import Lazy, chosen
 
 _ANGLES, _EULER = ("phi1", "phi", "phi2"), ("euler", "eulerangles")
 

@@ -9,10 +9,10 @@ from ..base.errors import InputError
 from ..tables.table import Table
 from .dialect import encoding_of
 from .ebsd import EDAX, LAUE, EbsdMap, Layout, Phase
-from .foreign import split_label
-from .lines import Dialect, text_lines
+from .package_readers import split_label
 from .streams import Source, packed
 from .text import TextTable
+from .text_lines import Dialect, text_lines
 
 SUFFIXES = packed((".ang", ".ctf"))
 

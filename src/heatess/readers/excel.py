@@ -15,10 +15,10 @@ import numpy as np
 from ..base.errors import InputError, importing
 from ..tables.missing import MISSING
 from ..tables.table import Piece, Place, Rows, Table
-from .expansion import refuse_expansion
-from .foreign import chosen, reading, split_label
-from .jsons import Records
-from .lines import is_number, number
+from .json_tables import Records
+from .package_readers import chosen, reading, split_label
+from .packed_size import refuse_expansion
+from .text_lines import is_number, number
 
 SUFFIXES = (".xlsx", ".xlsm")
 

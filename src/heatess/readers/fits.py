@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from ..base.errors import InputError, missing_extra, missing_extras
 from ..tables import healpix
-from ..tables.coordinates import is_old, sky_columns
+from ..tables.sky_columns import is_old, sky_columns
 from ..tables.table import Table
 from ..tables.units import ANGLES
-from .foreign import Lazy, columns, reading, split_label
+from .package_readers import Lazy, columns, reading, split_label
 from .streams import Source
-from .unread import line_to, new_name
+from .unread_formats import line_to, new_name
 
 SUFFIXES = (".fits", ".fit", ".fts", ".fits.gz")
 

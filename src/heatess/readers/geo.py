@@ -11,11 +11,11 @@ import numpy as np
 
 from ..base.errors import InputError, importing
 from ..tables.frames import frame_table
-from ..tables.geometry import is_undefined
+from ..tables.geopandas_points import is_undefined
 from ..tables.table import Columns, Table
-from .foreign import chosen, reading, split_label
+from .package_readers import chosen, reading, split_label
 from .streams import Source, root_of
-from .unread import line_to, new_name
+from .unread_formats import line_to, new_name
 
 SUFFIXES = (".shp", ".gpkg", ".fgb", ".kml", ".gpx")
 

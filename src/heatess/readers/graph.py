@@ -11,9 +11,9 @@ from ..base.errors import InputError, importing
 from ..spaces.networks import Network, of_networkx
 from ..tables.graphs import NetworkTable, unique_names
 from ..tables.table import Table
-from .foreign import reading
+from .package_readers import reading
 from .streams import Source, packed
-from .unread import GEOGRAPHY, refuse
+from .unread_formats import GEOGRAPHY, refuse
 
 SUFFIXES = packed((".gml", ".graphml"))
 

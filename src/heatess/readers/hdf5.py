@@ -17,11 +17,11 @@ from ..base.known import Known
 from ..tables.grids import Grid, is_grid
 from ..tables.table import Rows, Table
 from ..tables.units import angle_word
-from ..tables.unnamed import with_axes
+from ..tables.unnamed_arrays import with_axes
 from ..tables.variables import Index, Variable, native
 from .ebsd_hdf5 import ebsd_map
-from .expansion import refuse_expansion
-from .foreign import Lazy, chosen, columns, reading, split_label
+from .package_readers import Lazy, chosen, columns, reading, split_label
+from .packed_size import refuse_expansion
 
 SUFFIXES = (".h5", ".hdf5", ".hdf", ".he5", ".h5oina", ".h5ebsd")
 

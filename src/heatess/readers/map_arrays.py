@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays import numeric_array, one_of
+from ..base.astropy_quantities import has_unit
 from ..base.errors import InputError, importing
-from ..base.quantities import has_unit
 from ..measures.measure import Measure
+from ..tables.column_meaning import Reading
 from ..tables.healpix import is_unseen, whole_map
-from ..tables.meaning import Reading
-from ..tables.take import take
+from ..tables.points_and_weights import take
 
 
 def from_healpix(values: Any, *, order: str, frame: str | None = None) -> Measure:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..base.errors import InputError, importing
 from ..tables.table import Columns, Table
-from .expansion import refuse_expansion
-from .foreign import reading
+from .package_readers import reading
+from .packed_size import refuse_expansion
 from .streams import Source
 
 if TYPE_CHECKING:

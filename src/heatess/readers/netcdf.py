@@ -21,8 +21,8 @@ from ..tables import cf
 from ..tables.grids import Grid, is_grid, sample_dims
 from ..tables.table import Table
 from ..tables.variables import Index, Variable
-from .foreign import Lazy, chosen, columns, reading, split_label
 from .hdf5 import group_variables, opened, plain_attribute, stated_unit
+from .package_readers import Lazy, chosen, columns, reading, split_label
 
 SUFFIXES = (".nc", ".nc4", ".netcdf")
 

@@ -14,12 +14,12 @@ from ..base.errors import InputError, InputTypeError, importing
 from ..base.files import repeated
 from ..base.messages import shown
 from ..spaces.base import Space
-from ..tables.arrow import ArrowTable, Geometry, Root
-from ..tables.meaning import Reading, meaning_of
+from ..tables.arrow_columns import ArrowTable, Geometry, Root
+from ..tables.column_meaning import Reading, meaning_of
+from ..tables.points_and_weights import Taken, take
 from ..tables.table import Piece, Table
-from ..tables.take import Taken, take
-from .expansion import refuse_expansion
-from .unread import line_to, new_name
+from .packed_size import refuse_expansion
+from .unread_formats import line_to, new_name
 
 SUFFIXES = (".parquet", ".pq")
 

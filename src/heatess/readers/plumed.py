@@ -9,9 +9,9 @@ from pathlib import Path
 from ..base.errors import InputError
 from ..base.known import Known
 from ..tables.table import Table
-from .lines import Dialect
 from .streams import Source, packed
 from .text import TextTable
+from .text_lines import Dialect
 
 SUFFIXES = packed((".colvar",))
 

@@ -11,7 +11,7 @@ from ..base.arrays import FloatArray
 from ..base.errors import InputError
 from ..base.known import Known
 from ..tables.table import Piece, Table
-from .lines import is_number
+from .text_lines import is_number
 
 TUM = ["timestamp", "tx", "ty", "tz", "qx", "qy", "qz", "qw"]
 

@@ -13,8 +13,8 @@ import numpy as np
 from ..base.errors import InputError
 from ..base.known import Known
 from ..tables.table import Columns, Table
-from .lines import is_number
 from .streams import Source
+from .text_lines import is_number
 
 #: Bytes, unpacked, above which a file is not read.
 LARGEST_FILE_IN_BYTES = 2**32

@@ -18,7 +18,7 @@ import numpy as np
 from ..base.errors import InputError, importing
 from ..spaces.point_groups import named_group
 from ..tables.table import Table
-from .foreign import chosen, columns, reading, split_label
+from .package_readers import chosen, columns, reading, split_label
 
 SUFFIXES = (".star",)
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from ..base.errors import InputError, importing
 from ..base.files import is_stream
-from .expansion import bounded
+from .packed_size import bounded
 
 #: What may follow the suffix of a text file; the packing itself is told from the first bytes.
 PACKED = (".gz", ".bz2", ".xz", ".zst")

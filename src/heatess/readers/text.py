@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from ..base.arrays import EXACT_INTEGERS, FloatArray
 from ..base.errors import InputError
 from ..base.known import Known
-from ..tables.arrow import as_numpy
+from ..tables.arrow_columns import as_numpy
 from ..tables.missing import MISSING
 from ..tables.table import GLANCE, Piece, Place, Rows, Table
 from .dialect import dialect_of, quaternions_at_end, sample_rows
-from .lines import MOST_CHARACTERS_OF_LINE, Block, Dialect, careful, number, records, text_lines, whole_rows
 from .poses import TUM, Kitti, is_kitti, named_trajectory
 from .streams import Source, packed
+from .text_lines import MOST_CHARACTERS_OF_LINE, Block, Dialect, careful, number, records, text_lines, whole_rows
 
 SUFFIXES = packed((".csv", ".tsv", ".tab", ".txt", ".dat", ".tum"))
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import InputError, importing
-from ..tables.coordinates import is_old, sky_columns
+from ..tables.sky_columns import is_old, sky_columns
 from ..tables.table import Table
 from .fits import PARTS, angle_unit, words
-from .foreign import Lazy, chosen, columns, reading, split_label
+from .package_readers import Lazy, chosen, columns, reading, split_label
 from .streams import Source
 
 SUFFIXES = (".vot", ".votable", ".ecsv")

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from ..base.errors import InputError
 from ..base.known import Known
 from ..tables.table import Table
-from .foreign import chosen, split_label
-from .lines import Dialect, is_number, text_lines
-from .rows import RowTable
+from .package_readers import chosen, split_label
 from .streams import Source, packed
+from .text_lines import Dialect, is_number, text_lines
+from .text_rows import RowTable
 
 SUFFIXES = packed((".xvg",))
 

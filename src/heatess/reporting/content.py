@@ -14,20 +14,20 @@ import numpy as np
 from ..base.arrays import FloatArray
 from ..base.directions import EARTH_SQUARE_KM, KM_PER_DEGREE, SKY_SQUARE_DEGREES
 from ..base.errors import InputError
-from ..base.plain import plain_value
+from ..base.plain_values import plain_value
 from ..base.version import __version__
 from ..inference.comparison import Comparison, verdict_in
 from ..inference.policy import COPIES_TO_WARN_OF, NO_DRAWS
 from ..inference.population import PopulationProfile
 from ..measures.measure import Measure
 from ..profiles.heat_profile import HeatProfile
-from . import methods, quantities
+from . import computed, methods
+from .computed import Reasons
 from .landmarks import buttons, landmarks, sorted_profile
 from .pictures import MOST_CELLS_OF_FRAMES, SEVERAL_CELLS
-from .quantities import Reasons
-from .terms import length_in_words, scale_in_words, scale_kind, scale_unit, scale_values
+from .verdict import Told, verdict_of
 from .views import view_of
-from .words import Told, verdict_of
+from .vocabulary import length_in_words, scale_in_words, scale_kind, scale_unit, scale_values
 
 SCHEMA = "heatess.report/1"
 
@@ -74,9 +74,9 @@ def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_a
     except InputError as error:
         entry.reasons["modes"] = error.message
     if profile.known.kind not in (*NO_DRAWS, "chains"):
-        entry.limit = quantities.limit_of(profile)
+        entry.limit = computed.limit_of(profile)
     if measure is not None:
-        entry.pareto_k, entry.distinct = quantities.tail_of(measure), quantities.distinct_of(measure)
+        entry.pareto_k, entry.distinct = computed.tail_of(measure), computed.distinct_of(measure)
         copies = 0 if entry.distinct is None else measure.n - entry.distinct
         if copies > COPIES_TO_WARN_OF * measure.n:
             entry.limit = math.nan
@@ -84,7 +84,7 @@ def entry_of(name: str, profile: HeatProfile, measure: Measure | None, weights_a
             return entry
         # Far below the limit bands are wide and expensive, and say nothing.
         coarse = entry.profile.angles >= (entry.limit / 2 if math.isfinite(entry.limit) else 0.0)
-        found = quantities.population_of(measure, entry.profile.times[coarse], weights_are, rtol, entry.reasons)
+        found = computed.population_of(measure, entry.profile.times[coarse], weights_are, rtol, entry.reasons)
         if found is not None:
             entry.population, entry.limit = found, found.resolution_limit
     return entry
@@ -216,9 +216,9 @@ def _measure(entry: Entry, known: Told, weights_are: str | None, room: int) -> d
         length = math.sqrt(8 * at)
         return length_in_words(math.degrees(length) if profile.space.angular else length, profile.space, entry.about)
 
-    told["spectrum"] = quantities.spectrum_of(measure, entry.reasons)
-    told["maximum_entropy"] = quantities.entropy_of(measure, time, in_words, entry.reasons)
-    told["atoms"] = quantities.atoms_of(measure, time, in_words(time), entry.reasons)
+    told["spectrum"] = computed.spectrum_of(measure, entry.reasons)
+    told["maximum_entropy"] = computed.entropy_of(measure, time, in_words, entry.reasons)
+    told["atoms"] = computed.atoms_of(measure, time, in_words(time), entry.reasons)
     told["view"] = view_of(measure, profile.times, most_cells=room, opening=row)
     told["mass"] = entry.smoothed
     return told
@@ -246,8 +246,8 @@ def _curves(entry: Entry, weights_are: str | None) -> dict[str, Any]:
     curves["divergence"] = curves["divergence"] if compact else None
     curves |= {"mmd2_null": None, "even": None, "places": None}
     if measure is not None:
-        null = quantities.null_of(measure, profile.times, weights_are, entry.reasons)
-        even = quantities.even_of(measure, profile.times, entry.reasons)
+        null = computed.null_of(measure, profile.times, weights_are, entry.reasons)
+        even = computed.even_of(measure, profile.times, entry.reasons)
         curves["mmd2_null"] = None if null is None else {name: part.tolist() for name, part in null.items()}
         curves["even"] = None if even is None else even.tolist()
     if entry.population is not None:

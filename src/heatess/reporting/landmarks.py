@@ -16,7 +16,7 @@ from ..base.errors import CostError, InputError, PrecisionError
 from ..measures.measure import Measure
 from ..profiles.default_scales import NUMBER_OF_SCALES
 from ..profiles.heat_profile import HeatProfile, ProfilePoint
-from .terms import scale_kind, scale_values
+from .vocabulary import scale_kind, scale_values
 
 #: Round numbers of a decade, buttons at most, and how near a round scale another one is replaced by it.
 ROUND, MOST_BUTTONS, NEAR_A_ROUND_SCALE = (1.0, 2.0, 5.0), 9, 0.03

@@ -14,10 +14,10 @@ from ..densities.region import Region
 from ..densities.result import Density
 from ..measures.measure import Measure
 from ..spaces.drawing import Drawing, Patch, frame_of, sphere_cells
+from .computed import OrReason, Reasons, is_few
 from .pictures import shades
-from .quantities import OrReason, Reasons, is_few
-from .terms import area, length_in_words
 from .views import attitude_of, coded, patch_of
+from .vocabulary import area, length_in_words
 
 #: Shares of the mass whose regions are told.
 LEVELS = (0.5, 0.9)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..base.version import __version__
 from ..inference.comparison import Comparison
 from ..profiles.heat_profile import HeatProfile
-from .terms import scale_in_words, whole
+from .vocabulary import scale_in_words, whole
 
 if TYPE_CHECKING:
     from .content import Entry

@@ -19,7 +19,7 @@ from ..transforms.low_moments import VectorMoments
 from .base import Space
 from .capabilities import VectorEmbedding, ZonalPairs, plain_rows
 from .drawing import Drawing, bloch
-from .heated import on_sphere
+from .heat_draws import on_sphere
 from .sphere import Sphere
 from .vectors import check_dimension, check_unit_vectors, halfway, uniform_vectors, vector_distance
 

@@ -4,7 +4,7 @@ S = A G is the Laplacian A, scaled by the roots of the masses, with G the invers
 (one on graphs). It is symmetric in the inner product x' G y, which all products and lengths of vectors mean here. With
 r_x the functional that evaluates at a point x, the heat kernel is k_2t(x, y) = r_x' G exp(-2 t S) r_y. A Lanczos run
 from a vector v gives v' G exp(-2 t S) v at every time t at once, and from below and from above; see
-`engines.quadrature`.
+`engines.lanczos_quadrature`.
 """
 
 from __future__ import annotations

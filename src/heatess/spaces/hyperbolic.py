@@ -26,7 +26,7 @@ from .base import Space
 from .capabilities import MANY_PAIRS, OverlapsOfTime, SeparatedPairs, TermsOfTime
 from .coordinates import coordinate_rows
 from .drawing import Drawing, poincare
-from .heated import radial_draws
+from .heat_draws import radial_draws
 from .vectors import uniform_vectors
 
 #: How far -x_0^2 + x_1^2 + ... may be from -1, as a share of x_0^2.

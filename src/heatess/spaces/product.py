@@ -19,7 +19,7 @@ from ..transforms.product import ProductTransform
 from .base import GESS_ONLY, Space
 from .capabilities import OverlapsOfTime, PairKernel, RadialFactor, TermsOfTime, combined
 from .drawing import Drawing, drawing_of_factor
-from .looped import LoopedPairs
+from .fused_overlaps import LoopedPairs
 from .torus import Torus
 
 T = TypeVar("T")

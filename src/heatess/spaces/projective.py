@@ -21,7 +21,7 @@ from ..transforms.wigner import WignerTransform
 from .base import Space
 from .capabilities import AxisEmbedding, LoopKind, ZonalPairs
 from .drawing import HALF_CIRCLE, HEMISPHERE, LINES, Drawing
-from .heated import on_sphere
+from .heat_draws import on_sphere
 from .vectors import (
     axis_cosines,
     axis_distance,

@@ -26,7 +26,7 @@ from ..transforms.wigner import WignerTransform
 from .base import Space
 from .capabilities import AxisEmbedding, LoopKind, ZonalPairs
 from .drawing import ROTATIONS, Drawing
-from .heated import on_sphere
+from .heat_draws import on_sphere
 from .orbits import Cell, OrbitEmbedding, OrbitPairs
 from .point_groups import PointGroup, named_group
 from .vectors import (

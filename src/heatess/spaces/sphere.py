@@ -17,7 +17,7 @@ from ..transforms.spin import SpinTransform
 from .base import Space
 from .capabilities import LoopKind, VectorEmbedding, ZonalPairs
 from .drawing import CIRCLE, GLOBE, Drawing
-from .heated import on_sphere
+from .heat_draws import on_sphere
 from .vectors import (
     check_dimension,
     check_unit_vectors,

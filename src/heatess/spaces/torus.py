@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import EPS, FloatArray, numeric_array
+from ..base.astropy_quantities import in_unit
 from ..base.directions import check_units
 from ..base.errors import InputError
-from ..base.quantities import in_unit
 from ..heat import theta
 from ..heat.lookup import CIRCLE, LoopFactor, of_gap
 from ..heat.radial import PairTerms, radial, resolutions_of_times
@@ -40,7 +40,7 @@ from .capabilities import (
 from .coordinates import coordinate_rows
 from .drawing import Drawing
 from .drawing import torus as torus_drawing
-from .looped import LoopedPairs
+from .fused_overlaps import LoopedPairs
 from .vectors import check_dimension
 
 #: Periods from zero within which a coordinate is known to six digits of a period or more.

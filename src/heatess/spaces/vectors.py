@@ -13,7 +13,7 @@ from ..base.blocks import ROWS_OF_A_BLOCK, map_rows
 from ..base.directions import SLACK_RADIANS
 from ..base.errors import InputError
 from ..base.messages import shown
-from .shapes import extra_column, is_transposed, matrices_in
+from .row_shapes import extra_column, is_transposed, matrices_in
 
 NORM_TOLERANCE = 1e-6
 

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import InputError
-from .check import Span
 from .column_names import Kind, RaDec, Torsions
+from .impossible_numbers import Span
+from .rotation_columns import Relion
 from .sexagesimal import SEXAGESIMAL, Notation
 from .table import Place, Table
-from .turning import Relion
+from .text_angles import AngleTable
 from .units import IN_WORDS, OTHERS, split_unit
-from .written import AngleTable
 
 #: Degrees in an hour, and hours in a turn; hours may exceed it by rounding.
 HOUR, DAY = 15.0, 24.0

@@ -17,17 +17,17 @@ from ..base.known import Known
 from ..base.tensors import plain
 from ..spaces.networks import network_of
 from . import healpix
-from .arrow import ArrowFrame
+from .arrow_columns import ArrowFrame
 from .cf import role_of
-from .coordinates import is_old, sky_columns
-from .geometry import geometry_columns, is_geometry
+from .geopandas_points import geometry_columns, is_geometry
 from .graphs import NetworkTable
 from .grids import Grid
-from .known import CHAINS, DRAWS, TIMES
 from .pixels import Stored
+from .row_facts import CHAINS, DRAWS, TIMES
+from .sky_columns import is_old, sky_columns
 from .table import Columns, Table, refuse_doubles
 from .units import angle_word
-from .unnamed import with_axes
+from .unnamed_arrays import with_axes
 from .variables import Variable
 from .xarrays import chains_of_array, grid_of_array, table_of_dataset
 

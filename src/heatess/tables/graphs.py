@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..base.arrays import IntArray
 from ..base.errors import InputError
 from ..spaces.networks import Network, as_number
-from .edges import LIKELY, TWICE, WEIGHTS, network_of_edges, one_of
-from .reading import Reading
+from .edge_columns import LIKELY, TWICE, WEIGHTS, network_of_edges, one_of
+from .read_options import Reading
 from .table import Columns, Place, Table
 
 #: Values of edges that are never their weights.

@@ -16,10 +16,10 @@ from ..base.blocks import slices
 from ..base.errors import InputError
 from ..base.known import Known
 from . import cf
-from .check import cell_values
-from .layout import Layout, layout, oriented, stated_areas
-from .reading import Reading
-from .select import chosen_steps, described
+from .axis_steps import chosen_steps, described
+from .grid_layout import Layout, layout, oriented, stated_areas
+from .impossible_numbers import cell_values
+from .read_options import Reading
 from .suggest import near, spelled
 from .table import Piece, Place, Table
 from .variables import Variable

@@ -13,10 +13,10 @@ from ..base.arrays import FloatArray
 from ..base.blocks import slices
 from ..base.errors import InputError, importing
 from ..base.known import FRAMES, Known
-from .check import cell_values
-from .coordinates import is_old
+from .impossible_numbers import cell_values
 from .pixels import INDICES, Field, Pixels, Stored, flat, level_of_count, multi_order
-from .reading import Reading
+from .read_options import Reading
+from .sky_columns import is_old
 from .table import Piece, Place, Table
 
 _UNSEEN = -1.6375e30  # what HEALPix writes into pixels without data

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .column_names import Colatitude, DecInc, Ecliptic, Galactic, Kind, LonLat, RaDec, Torsions
-from .turning import ListedQuaternions, Quaternions, ScalarFirst
+from .rotation_columns import ListedQuaternions, Quaternions, ScalarFirst
 from .units import split_unit
 
 #: More words for two roles, by which columns are suggested but not taken.

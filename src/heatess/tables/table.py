@@ -15,7 +15,7 @@ from ..base.blocks import slices
 from ..base.errors import InputError
 from ..base.known import Known
 from ..spaces.base import Space
-from .reading import Reading
+from .read_options import Reading
 
 #: Gives the place of a row in words, for instance "cloud.csv line 7".
 Place = Callable[[int], str]

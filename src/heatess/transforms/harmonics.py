@@ -20,7 +20,7 @@ from ..heat.spherical import SphereSeries
 from .levels import CircleTransform, HarmonicTransform, LevelTransform
 from .low_moments import AngleMoments, AxisMoments, VectorMoments
 from .spin import SpinTransform
-from .squares import factor_squares, ways_to_square
+from .squared_overlap import factor_squares, ways_to_square
 from .wigner import WignerTransform
 
 #: Entries of one table of eigenfunctions at a block of points.

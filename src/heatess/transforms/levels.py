@@ -21,7 +21,7 @@ from .base import Coefficients, Forms, LowSums, Spectrum, Transform
 from .double_fourier import at_places
 from .low_moments import LowMoments, Rows
 from .nonuniform.box import Box
-from .squares import level_squares
+from .squared_overlap import level_squares
 
 #: Points transformed at once, at least and at most: few enough to stay in the cache and to bound the memory.
 BLOCK = (2**19, 2**22)

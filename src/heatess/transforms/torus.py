@@ -20,7 +20,7 @@ from . import backend
 from .base import Coefficients, Forms, LowSums, Spectrum, Transform
 from .lattice import lattice_levels
 from .nonuniform.box import Box
-from .squares import torus_squares
+from .squared_overlap import torus_squares
 
 #: Most Fourier modes of a transform, by dimension: frequencies up to 2^18 on the circle; half a gigabyte of memory in
 #: two dimensions, two in three.

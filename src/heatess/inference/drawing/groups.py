@@ -11,7 +11,7 @@ from ...drawing import axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..groups import KSampleTest
+    from ..k_sample import KSampleTest
 
 
 def draw_pairs(test: KSampleTest, ax: Axes | None = None) -> Axes:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..comparison import Comparison
-    from ..goodness import GoodnessOfFit
+    from ..goodness_of_fit import GoodnessOfFit
     from ..two_sample import TwoSampleTest
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import FloatArray
-from .flips import flipped
+from .delaunay_flips import flipped
 from .matrices import edge_laplacian, symmetric
-from .sides import Sides
+from .triangle_edges import Sides
 
 _LEAST_EDGE_WEIGHT = -1e-6  # edges with a weight below this are flipped, by robust-laplacian too
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ...base.arrays import FloatArray
 from ...base.blocks import map_rows, one_blas_thread, thread_count
 from ...base.errors import InputError
-from .fans import fans
 from .laplacian import Laplacian
+from .local_delaunay import fans
 from .matrices import edge_matrix
 from .nodes import refuse_components
 from .simplices import angles, masses, squared_edges, stiffness, volumes

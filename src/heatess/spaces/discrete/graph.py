@@ -14,10 +14,10 @@ from ...base.errors import InputError, InputTypeError
 from ...base.messages import shown
 from ..drawing import Cells, Drawing
 from ..networks import Network, network_of
-from .labels import NodeNames, labels_of
+from .graph_layout import spread_out
 from .laplacian import SHARP, TAIL, Laplacian
-from .layout import spread_out
 from .matrices import degrees_less, same_pattern, symmetric, with_data
+from .node_names import NodeNames, labels_of
 from .nodes import NodeSpace, refuse_components
 
 

@@ -16,11 +16,11 @@ from ...base.pool import apart
 from ...base.progress import announce
 from ..capabilities import Rounding
 from ..flow import Flow, circles
-from .bands import Bands, without_constant
-from .dense import eigenpairs
-from .graded import graded_eigenpairs, links_of, relative_error, singular
+from .dense_eigenpairs import eigenpairs
+from .eigenpair_bands import Bands, without_constant
+from .filtered_eigenpairs import Wanted, smooth_eigenpairs
+from .graded_eigenpairs import graded_eigenpairs, links_of, relative_error, singular
 from .matrices import same_pattern, scaled, with_data
-from .subspace import Wanted, smooth_eigenpairs
 
 TAIL = 1e-5  # share of the heat trace that the eigenpairs left out may hold
 SHARP = 1e-10  # and on graphs, which nothing but that keeps from being exact, if it does not take long

@@ -18,8 +18,8 @@ from .laplacian import Laplacian
 from .matrices import edge_matrix
 from .meshfile import read_triangles
 from .nodes import NodeSpace, check_indices, check_places, not_indices, refuse_components, refuse_rows
-from .sides import Sides, side_numbers
 from .simplices import angles, assembled, masses, squared_edges
+from .triangle_edges import Sides, side_numbers
 
 
 class Mesh(NodeSpace):
