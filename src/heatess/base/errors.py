@@ -84,19 +84,40 @@ class InputError(Told, ValueError):
         found: str | None = None,
     ) -> None:
         super().__init__(message)
-        if expected is None and found is None:
-            expected, found = self.message.contrast or (None, None)
-        self.row, self.column, self.expected, self.found = row, column, expected, found
+        told = self.message
+        if expected is None and found is None and told.expected is None and told.found is None:
+            expected, found = told.contrast or (None, None)
+        self.row, self.column = row, column
+        self.expected, self.found = expected or told.expected, found or told.found
 
     @classmethod
-    def unfit(cls, name: str, expected: str, found: Any, advice: str = "", *, verb: str = "is") -> Self:
-        """The error for something that must be as *expected*, but was *found* to be otherwise.
+    def unfit(cls, name: str, expected: str, found: Any, advice: str = "", *, verb: str = "is", **place: Any) -> Self:
+        """The error for something that must be as *expected*, but was *found* otherwise; *place* is row and column.
 
         >>> print(InputError.unfit("size", "a whole number", 0.5, "round it"))
         size must be a whole number, but is 0.5; round it
         """
-        text = f"{name} must be {expected}, but {verb} {shown(found)}{advice and f'; {advice}'}"
-        return cls(text, expected=expected, found=shown(found))
+        must = "have" if verb in ("has", "have") else "be"
+        text = f"{name} must {must} {expected}, but {verb} {shown(found)}{advice and f'; {advice}'}"
+        return cls(text, expected=expected, found=shown(found), **place)
+
+    @classmethod
+    def misshapen(cls, name: str, expected: str, shape: tuple[int, ...], advice: str = "") -> Self:
+        """The error for an array of another *shape* than *expected*.
+
+        >>> print(InputError.misshapen("points", "(n, 3)", (5, 2)))
+        points must have shape (n, 3), but have shape (5, 2)
+        """
+        return cls(f"{name} must have <+shape {expected}+>, but have <!shape {shape}!>{advice and f'; {advice}'}")
+
+    @classmethod
+    def lacking(cls, where: str, what: str = "point") -> Self:
+        """The error for data without a single *what*; *where* says in words that there is none.
+
+        >>> print(InputError.lacking("a.csv has no rows"))
+        a.csv has no rows; at least one point is needed
+        """
+        return cls(f"{where}; <+at least one {what}+> is needed", found="none")
 
 
 class InputTypeError(InputError, TypeError):

@@ -3,6 +3,9 @@
 A message is written once, with the code in it in backticks: "the angle is missing; add `units='deg'`". Python shows it
 as it is, without the backticks; the command line says ``--units deg``. So a message is data, a `Message`: its words and
 its pieces of `Code`. Whoever writes for others than Python renders the pieces; nobody searches the text.
+
+What was expected stands in <+ +> and what was found in <! !>: "size must be <+positive+>, but is <!-3!>". Nobody is
+shown these marks; an error has what they hold as `expected` and `found`.
 """
 
 from __future__ import annotations
@@ -95,22 +98,31 @@ def _values(keywords: list[ast.keyword]) -> dict[str, Any]:
 class Message(str):
     """What Python shows of a message, as text; `parts` are its words and its pieces of code.
 
+    `expected` and `found` are what was marked so, as messages too; None where nothing was.
+
     >>> message = Message("column `a` is 3; add `units='deg'` or `units='rad'`")
     >>> print(message)
     column `a` is 3; add units='deg' or units='rad'
     >>> message.said(lambda code: code.text.upper())
     "column `a` is 3; add UNITS='DEG' or UNITS='RAD'"
+    >>> message = Message("size must be <+positive+>, but is <!-3!>")
+    >>> print(message, message.expected, message.found, sep=" | ")
+    size must be positive, but is -3 | positive | -3
     """
 
     parts: tuple[str | Code, ...]
+    expected: Message | None
+    found: Message | None
 
     def __new__(cls, text: str) -> Self:
         """The message of a text with its code in backticks."""
         if isinstance(text, cls):
             return text
+        text, expected = _unmarked(text, "<+", "+>")
+        text, found = _unmarked(text, "<!", "!>")
         parts = tuple(_parts(text))
         made = super().__new__(cls, "".join(part if isinstance(part, str) else part.text for part in parts))
-        made.parts = parts
+        made.parts, made.expected, made.found = parts, expected, found
         return made
 
     @property
@@ -140,6 +152,13 @@ class Message(str):
         return "".join(part if isinstance(part, str) else speak(part) for part in self.parts)
 
 
+def _unmarked(text: str, begin: str, end: str) -> tuple[str, Message | None]:
+    """A text without the first pair of these marks, and what stands between them."""
+    before, _, rest = text.partition(begin)
+    marked, closed, after = rest.partition(end)
+    return (f"{before}{marked}{after}", Message(marked)) if closed else (text, None)
+
+
 def _parts(text: str) -> Iterator[str | Code]:
     """Words and code by turns; a backtick that begins no code is a word."""
     words, *rest = text.split("`")
@@ -162,9 +181,12 @@ def marked(text: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """*value* as it stands in messages: its repr, short and on one line; its type, if it has no repr."""
+    """*value* as it stands in messages: its repr, short and on one line; its type, if it has no repr.
+
+    A number of NumPy is shown as one of Python.
+    """
     try:
-        text = " ".join(repr(value).split())
+        text = " ".join(repr(value.item() if getattr(value, "shape", None) == () else value).split())
     except Exception:  # whatever an object of the user raises
         text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:77]}..."
