@@ -87,7 +87,7 @@ def merging(distance: ArrayLike, times: ArrayLike, *, share: float = 0.5) -> Flo
     (1.0, 2.0)
     """
     if isinstance(share, bool) or not isinstance(share, int | float | np.floating) or not 0 < share < 1:
-        raise InputError(f"share must lie strictly between 0 and 1, but is {shown(share)}")
+        raise InputError(f"share must lie <+strictly between 0 and 1+>, but is <!{shown(share)}!>")
     r, t = numeric_array(distance, "distance").astype(np.float64), numeric_array(times, "times").astype(np.float64)
     for name, values, fine, expected in (("distance", r, r >= 0, "not negative"), ("times", t, t > 0, "positive")):
         if not (fine & np.isfinite(values)).all():

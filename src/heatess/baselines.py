@@ -66,10 +66,10 @@ def leinster_cobbold(
     """
     alpha = math.radians(positive(angle, "angle", "positive and finite, in degrees"))
     if not 1e-100 < alpha < 1e100:
-        raise InputError(f"angle must be positive and finite, from 1e-98 to 1e+101 degrees, but is {angle:g}")
+        raise InputError.unfit("angle", "positive and finite, from 1e-98 to 1e+101 degrees", angle)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space)
     if not measure.space.angular:
-        raise InputError(f"angle must be that of two points, but distances on {measure.space!r} are not angles")
+        raise InputError(f"angle must be <+that of two points+>, but <!distances on {measure.space!r} are not angles!>")
     return 1.0 / float(gaussian_sums(measure.support(), zonal_pairs(measure), np.array([alpha]))[0])
 
 
@@ -114,7 +114,7 @@ def uniformity_loss(
     """
     exponent = positive(exponent, "exponent", f"positive and at most {_MOST_EXPONENT:g}")
     if exponent > _MOST_EXPONENT:
-        raise InputError(f"exponent must be positive and at most {_MOST_EXPONENT:g}, but is {exponent:g}")
+        raise InputError.unfit("exponent", f"positive and at most {_MOST_EXPONENT:g}", exponent)
     measure = Measure.of(points, weights, log_weights=log_weights, space=space).support()
     series = _sphere(measure.space)
     if measure.n < 2:
@@ -183,7 +183,9 @@ def _sphere(space: Space) -> SphereSeries:
     """The series of a sphere or circle of any radius, or an `InputError`."""
     series = space.of_sphere
     if series is None or series.step != 1:
-        raise InputError(f"this is defined on spheres and circles, not on {space!r}; give unit vectors and Sphere(dim)")
+        raise InputError(
+            f"this is defined on <+spheres and circles+>, not on <!{space!r}!>; give unit vectors and Sphere(dim)"
+        )
     return series
 
 

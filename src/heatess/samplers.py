@@ -57,7 +57,7 @@ def von_mises_fisher(n: int, mean: ArrayLike, kappa: float, *, rng: Rng) -> Floa
     n, rng = _checked(n, rng)
     axis = numeric_array(mean, "mean").astype(np.float64)
     if axis.ndim != 1 or len(axis) < 2:
-        raise InputError(f"mean must be one unit vector of at least 2 coordinates, but has shape {axis.shape}")
+        raise InputError(f"mean must be <+one unit vector of at least 2 coordinates+>, but has <!shape {axis.shape}!>")
     axis = Sphere(len(axis) - 1).check(axis[None])[0]
     concentration = _not_negative(kappa, "kappa")
     deficit = _cosine_deficit(n, len(axis), concentration, rng)
@@ -75,7 +75,7 @@ def girdle(n: int, *, spread: float = 0.035, clip: float = 0.12, rng: Rng) -> Fl
     n, rng = _checked(n, rng)
     if not (_is_number(clip) and _is_number(spread) and 0 <= clip <= 1 and 0 <= spread <= LARGEST):
         found = f"they are {shown(spread)} and {shown(clip)}"
-        raise InputError(f"spread must be >= 0 and clip in [0, 1], but {found}")
+        raise InputError(f"spread must be <+>= 0 and clip in [0, 1]+>, but <!{found}!>")
     longitude = rng.uniform(0, 2 * math.pi, n)
     return _at(np.clip(rng.normal(0.0, spread, n), -clip, clip), longitude)
 
@@ -126,7 +126,9 @@ def mixture(n: int, components: Sequence[Sampler], shares: ArrayLike | None = No
         raise InputTypeError.unfit("components", "a list of functions (n, rng)", components, verb="are")
     p = np.ones(len(components)) if shares is None else numeric_array(shares, "shares").astype(np.float64)
     if not len(components) or p.shape != (len(components),) or not (p >= 0).all() or not 0 < p.sum() < math.inf:
-        raise InputError(f"shares must be {len(components)} non-negative numbers with a positive sum, but are {p}")
+        raise InputError(
+            f"shares must be <+{len(components)} non-negative numbers with a positive sum+>, but are <!{p}!>"
+        )
     counts = rng.multinomial(n, p / p.sum())
     drawn = [component(int(count), rng) for component, count in zip(components, counts, strict=True) if count]
     return rng.permutation(np.concatenate(drawn))
@@ -180,5 +182,7 @@ def _checked(n: int, rng: Rng) -> tuple[int, np.random.Generator]:
         found = f"but is {shown(rng)}; seeds are >= 0"
         raise InputError(f"rng must be a numpy.random.Generator or an integer seed, {found}")
     if whole(n, "the number of points", 1) > _MOST_POINTS:
-        raise InputError(f"the number of points must be at most {_MOST_POINTS:,}, but is {n}; draw them in parts")
+        raise InputError(
+            f"the number of points must be <+at most {_MOST_POINTS:,}+>, but is <!{n}!>; draw them in parts"
+        )
     return int(n), np.random.default_rng(rng)

@@ -115,7 +115,7 @@ def test_every_suffix_and_every_schema_is_on_its_page() -> None:
 
 
 def source_texts() -> list[str]:
-    """Every text in the source, the values in it as `\\0`, without the backticks around code."""
+    """Every text in the source, the values in it as `\\0`, without what marks its parts."""
     texts = []
     for file in (ROOT / "src" / "heatess").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -124,7 +124,7 @@ def source_texts() -> list[str]:
                 texts.append("".join(map(str, parts)))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 texts.append(node.value)
-    return [text.replace("`", "") for text in texts]
+    return [re.sub(r"`|<[+!]|[+!]>", "", text) for text in texts]
 
 
 def is_quoted(message: str, texts: list[str]) -> bool:

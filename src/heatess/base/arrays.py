@@ -52,14 +52,16 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
     if array.dtype == object and not isinstance(values, np.ndarray):
         array = _from_columns(values, name) if array.ndim == 2 else _stacked(array, name) if array.ndim else array
     if array.dtype.kind == "c":
-        raise InputTypeError(f"{name} must be real numbers, but are complex ({array.dtype}); pass real coordinates")
+        raise InputTypeError(
+            f"{name} must be <+real numbers+>, but are <!complex ({array.dtype})!>; pass real coordinates"
+        )
     if array.dtype == object and array.ndim:
         _refuse_missing(array, name)
     if array.dtype.kind not in "fiub":
         sample = shown(array.flat[0])[:40] if array.size else "nothing"
         raise InputTypeError(
-            f"{name} must be real numbers, but have dtype {array.dtype} (first entry {sample}); "
-            f"convert them first, for instance with `numpy.asarray(..., dtype=float)`"
+            f"{name} must be <+real numbers+>, but have <!dtype {array.dtype} (first entry {sample})!>; convert them "
+            "first, for instance with `numpy.asarray(..., dtype=float)`"
         )
     kept = array.dtype.kind == "f" and array.dtype.itemsize <= 8
     return array if kept else as_float64(array, name)
@@ -120,7 +122,7 @@ def is_dask(values: Any) -> bool:
 def positive(value: Any, name: str, expected: str = "positive and finite") -> float:
     """One positive, finite number, or an `InputError` that says what was *expected*."""
     if not (is_whole(value) or isinstance(value, float | np.floating)):
-        raise InputTypeError(f"{name} must be {expected}, but is {shown(value)}, which is not a number")
+        raise InputTypeError(f"{name} must be <+{expected}+>, but is <!{shown(value)}!>, which is not a number")
     if not 0 < value <= LARGEST:
         raise InputError.unfit(name, expected, value)
     return float(value)

@@ -35,8 +35,8 @@ def thread_count() -> int:
     if wanted:
         if not (wanted.isdecimal() and len(wanted) < 9 and 1 <= int(wanted) <= MOST_THREADS):
             raise InputError(
-                f"the environment variable HEATESS_NUM_THREADS must be a whole number from 1 to {MOST_THREADS}, but is "
-                f"{wanted[:40]!r}; set it to one, or unset it to use all cores"
+                f"the environment variable HEATESS_NUM_THREADS must be <+a whole number from 1 to {MOST_THREADS}+>, "
+                f"but is <!{wanted[:40]!r}!>; set it to one, or unset it to use all cores"
             )
         return int(wanted)
     try:

@@ -123,7 +123,7 @@ def from_euler(angles: Any, *, convention: str, units: str | None = None) -> Flo
     (found,) = _angles({"angles": angles}, units)
     array = found.radians()
     if array.ndim != 2 or array.shape[1] != 3:
-        raise InputError(f"angles must have shape (n, 3), one row per rotation, but have shape {array.shape}")
+        raise InputError.misshapen("angles", "(n, 3), one row per rotation", array.shape)
     return np.asarray(Rotation.from_euler(axes, array).as_quat())
 
 
@@ -137,8 +137,8 @@ def euler_axes(convention: Any, name: str) -> str:
     turned = isinstance(axes, str) and bool(re.fullmatch("[xyz]{3}|[XYZ]{3}", axes)) and axes[0] != axes[1] != axes[2]
     if not turned:
         raise InputError(
-            f"{name} must be one of {', '.join(CONVENTIONS)}, or three axes such as 'ZYZ' (which turn with the body) "
-            f"or 'xyz' (which are fixed), but is {shown(convention)}"
+            f"{name} must be <+one of {', '.join(CONVENTIONS)}, or three axes such as 'ZYZ' (which turn with the "
+            f"body) or 'xyz' (which are fixed)+>, but is <!{shown(convention)}!>"
         )
     return axes
 
@@ -171,14 +171,14 @@ def _angles(named: dict[str, Any], units: str | None) -> list[_Angle]:
         first = found[0].values if found else array
         if first.shape != array.shape or array.ndim > 2:
             shapes = " and ".join(str(other.shape) for other in (first, array))
-            raise InputError(f"{' and '.join(named)} must have one number per point each, but have shapes {shapes}")
+            raise InputError(
+                f"{' and '.join(named)} must have <+one number per point each+>, but have <!shapes {shapes}!>"
+            )
         low, high = span(array)
         if array.size and not (math.isfinite(low) and math.isfinite(high)):
             bad = ~np.isfinite(array)
-            row = int(np.argwhere(bad)[0][0])
-            raise InputError(
-                f"{name} must be finite, but row {row} is not ({int(bad.sum())} of {len(bad)} rows)", row=row
-            )
+            row, count = int(np.argwhere(bad)[0][0]), f"{int(bad.sum())} of {len(bad)} rows"
+            raise InputError(f"{name} must be <+finite+>, but row {row} is <!{array[bad][0]}!> ({count})", row=row)
         degrees = not own and units == "deg"
         limits = (math.radians(low), math.radians(high)) if degrees else (low, high)
         found.append(_Angle(array, limits, degrees))
@@ -203,8 +203,8 @@ def _within(angles: _Angle, name: str, units: str | None, low: float, high: floa
         value = math.degrees(angle[row]) if degrees else angle[row]
         far = not degrees and float(np.abs(angle).max()) > turn + SLACK_RADIANS
         raise InputError(
-            f"{name} must lie between {low * size:.5g} and {high * size:.5g} {unit}, but row {row} is {value:.6g} "
-            f"({int(bad.sum())} of {len(bad)} rows); {hint}" + ("; are these degrees?" if far else ""),
+            f"{name} must lie <+between {low * size:.5g} and {high * size:.5g} {unit}+>, but row {row} is "
+            f"<!{value:.6g}!> ({int(bad.sum())} of {len(bad)} rows); {hint}" + ("; are these degrees?" if far else ""),
             row=row,
         )
 
@@ -213,7 +213,7 @@ def _vectors(around: _Angle, other: _Angle, *, from_pole: bool = False) -> Float
     """(cos up cos around, cos up sin around, sin up), where the other angle is *up*, or the one from the pole."""
     shape = around.values.shape
     if len(shape) != 1:
-        raise InputError(f"angles must have shape (n,), one number per point each, but have shape {shape}")
+        raise InputError.misshapen("angles", "(n,), one number per point each", shape)
     found = np.empty((*shape, 3))
 
     def fill(rows: slice) -> None:

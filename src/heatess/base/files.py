@@ -276,7 +276,7 @@ def read_archive(path: AnyPath, names: Iterable[str], what: str) -> dict[str, ND
     except TypeError:
         raise InputTypeError("is not the name of a file; give a str or a path") from None
     except IsADirectoryError:
-        raise InputError("is a directory, not a file; check the name") from None
+        raise InputError("is <!a directory!>, not <+a file+>; check the name") from None
     except PermissionError:
         raise InputError("cannot be read: permission denied; check its permissions") from None
     except Exception as error:  # a damaged archive makes zipfile and NumPy raise nearly anything

@@ -74,12 +74,14 @@ def object_in(text: str, schema: str) -> dict[str, Any]:
     """The object with this schema that JSON text holds."""
     of_a_file = "of a file give `pathlib.Path(name).read_text()`"
     if not isinstance(text, str | bytes | bytearray):
-        raise InputTypeError(f"from_json needs JSON text, as to_json gives it, but found {shown(text)}; {of_a_file}")
+        raise InputTypeError(
+            f"from_json needs <+JSON text, as to_json gives it+>, but found <!{shown(text)}!>; {of_a_file}"
+        )
     try:
         found = json.loads(text)
     except ValueError as error:
         what = f"{shown(text)} is not JSON ({error})"
-        raise InputError(f"from_json needs JSON text, as to_json gives it, but {what}; {of_a_file}") from None
+        raise InputError(f"from_json needs <+JSON text, as to_json gives it+>, but <!{what}!>; {of_a_file}") from None
     if not isinstance(found, dict):
         raise InputError(f"this JSON is a {type(found).__name__}, but an object with schema {schema} is needed")
     if found.get("schema") == schema:

@@ -84,7 +84,7 @@ class Progress:
         try:
             self.shown = bool(shown) and sys.stderr.isatty()
         except Exception:
-            raise InputTypeError(f"progress must be true or false, but is {type(shown).__name__}") from None
+            raise InputTypeError(f"progress must be <+true or false+>, but is <!{type(shown).__name__}!>") from None
         self._said: set[str] = set()
 
     @contextmanager

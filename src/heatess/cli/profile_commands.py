@@ -194,7 +194,7 @@ def accumulate(shards: Sequence[str], options: Options) -> None:
             if last is not None:
                 _refuse_mixed(weighted, shard, last.weights is not None or last.log_weights is not None)
     if state is None:
-        raise InputError("there are no rows in any shard; at least one point is needed")
+        raise InputError.lacking("there are no rows in any shard")
     _write(state, options, seen)
     if options["verbose"]:
         note(options, f"{time.perf_counter() - started:.2f} s: {state!r}")

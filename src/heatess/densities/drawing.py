@@ -45,7 +45,7 @@ def draw(
         else:
             ax = (_globe if wanted == "globe" else _map)(density, ax, edges, atoms)
     elif projection is not None:
-        raise InputError(f"`projection={projection!r}` is for the sphere S^2, not for {space!r}; leave it out")
+        raise InputError(f"`projection={projection!r}` is for <+the sphere S^2+>, not for <!{space!r}!>; leave it out")
     elif drawing is not None and drawing.nodes is not None and drawing.faces is not None:
         ax = _surface(density, drawing.nodes(), drawing.faces, ax)
     elif drawing is None or drawing.part is not None or drawing.cells is None or drawing.layout == "nodes":

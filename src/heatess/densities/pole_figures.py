@@ -114,7 +114,7 @@ def _direction(direction: Any) -> FloatArray:
     array = numeric_array(direction, "direction").astype(np.float64)
     length = float(np.linalg.norm(array)) if array.shape == (3,) else 0.0
     if not (0 < length < math.inf):
-        raise InputError(f"direction must be three numbers, not all zero, such as [1, 1, 1], but is {direction!r}")
+        raise InputError.unfit("direction", "three numbers, not all zero, such as [1, 1, 1]", direction)
     return np.asarray(array / length)
 
 

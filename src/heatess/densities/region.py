@@ -239,7 +239,7 @@ def region(density: Density, level: ArrayLike, calibrated: bool) -> Region:
     """See `Density.region`."""
     levels = numeric_array(level, "level").astype(np.float64)
     if levels.ndim > 1 or not levels.size or not ((levels > 0) & (levels < 1)).all():
-        raise InputError(f"level must be one or several shares between 0 and 1, such as 0.9, but is {level!r}")
+        raise InputError.unfit("level", "one or several shares between 0 and 1, such as 0.9", level)
     others = None
     if calibrated:
         refuse_no_draws(density.atoms("a calibrated region"))

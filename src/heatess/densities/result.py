@@ -138,8 +138,8 @@ class Density(Result):
         """
         if isinstance(self.measure, Sums):
             raise InputError(
-                f"{what} needs the points, but this density is made of sums over parts, which keep none; make it of "
-                "the points, or of a sample of them"
+                f"{what} needs <+the points+>, but <!this density is made of sums over parts, which keep none!>; make "
+                "it of the points, or of a sample of them"
             )
         return self.measure
 

@@ -31,7 +31,9 @@ DensityAt = Callable[[FloatArray], FloatArray]
 def draw_sky(measure: Measure, scale: Scales, ax: Axes | None, *, atoms: bool) -> Axes:
     """Draw a measure on S^2 as a map of the whole, smoothed at one scale; see `heatess.plot.sky`."""
     if not measure.space.directional or measure.space.dim != 2:
-        raise InputError(f"a map of the sky needs unit vectors on Sphere(2), but points are on {measure.space!r}")
+        raise InputError(
+            f"a map of the sky needs <+unit vectors on Sphere(2)+>, but <!points are on {measure.space!r}!>"
+        )
     time = float(scale.times[0])
     ax = draw_map(
         lambda where: potential(measure, at=where, time=time, kind="density", rtol=1e-6),
@@ -59,9 +61,8 @@ def _map(ax: Axes | None) -> Axes:
         return new_figure(8.0, 5.0).add_subplot(projection="mollweide")  # type: ignore[no-any-return]
     if getattr(ax, "name", "") != "mollweide":
         raise InputError(
-            f'ax must be made with `figure.add_subplot(projection="mollweide")`, but is {shown(ax)}; make one, or '
-            "leave "
-            "it out"
+            f'ax must be <+made with `figure.add_subplot(projection="mollweide")`+>, but is <!{shown(ax)}!>; make '
+            "one, or leave it out"
         )
     return ax
 

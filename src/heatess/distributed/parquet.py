@@ -105,7 +105,7 @@ def _consistent(outlines: list[parquet.Outline]) -> list[parquet.Outline]:
     """The files that have rows, if all hold the same kind of points and weights."""
     filled = [outline for outline in outlines if sum(outline.groups)]
     if not filled:
-        raise InputError(f"there are no rows in any of {len(outlines)} Parquet files; at least one point is needed")
+        raise InputError.lacking(f"there are no rows in any of {len(outlines)} Parquet files")
     first, *others = filled
     for file in others:
         if _kind(file) != _kind(first):

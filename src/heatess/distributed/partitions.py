@@ -33,7 +33,9 @@ class Partitions:
     def of(cls, points: Any, weights: Any, log_weights: Any) -> Partitions:
         """Partitions of a dask array or data frame of points, with weights cut to match."""
         if points.ndim != 2:
-            raise InputError(f"points must be an (n, d) array or a data frame, but have {points.ndim} dimensions")
+            raise InputError(
+                f"points must be <+an (n, d) array or a data frame+>, but have <!{points.ndim} dimensions!>"
+            )
         rows = None
         if hasattr(points, "chunks"):
             points = points.rechunk({1: -1}) if points.numblocks[1] > 1 else points
@@ -42,7 +44,7 @@ class Partitions:
             for name, dtype in zip(points.columns, points.dtypes, strict=True):
                 if dtype.kind not in "fiu":
                     advice = "take the coordinates only, for instance frame[['x', 'y', 'z']]"
-                    raise InputError(f"column {name} of the data frame holds {dtype}, not numbers; {advice}")
+                    raise InputError(f"column {name} of the data frame holds <!{dtype}!>, not <+numbers+>; {advice}")
         pieces = np.ravel(points.to_delayed()).tolist()
         plain = _aligned(weights, "weights", len(pieces), rows)
         logs = _aligned(log_weights, "log_weights", len(pieces), rows)
@@ -80,10 +82,10 @@ def _aligned(values: Any, name: str, count: int, rows: tuple[int, ...] | None) -
     if not is_dask(values):
         if rows is None:
             expected = "a dask array or series in the same partitions as the points, whose lengths are unknown"
-            raise InputError(f"{name} must be {expected}, but are {type(values).__name__}")
+            raise InputError(f"{name} must be <+{expected}+>, but are <!{type(values).__name__}!>")
         array = numeric_array(values, name)
         if array.ndim not in (1, 2):
-            raise InputError(f"{name} must have shape (n,), but have shape {array.shape}; give one number per point")
+            raise InputError.misshapen(name, "(n,)", array.shape, "give one number per point")
         _refuse_length(len(array), name, sum(rows))
         return np.split(array, np.cumsum(rows)[:-1])
     if rows is not None and hasattr(values, "chunks") and _known_rows(values) is not None:
@@ -92,7 +94,7 @@ def _aligned(values: Any, name: str, count: int, rows: tuple[int, ...] | None) -
     pieces: list[Any] = np.ravel(values.to_delayed()).tolist()
     if len(pieces) != count:
         found = f"are in {len(pieces)}, and the points in {count}"
-        raise InputError(f"{name} must be in the same partitions as the points, but {found}")
+        raise InputError(f"{name} must be <+in the same partitions as the points+>, but <!{found}!>")
     return pieces
 
 

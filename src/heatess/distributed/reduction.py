@@ -42,7 +42,7 @@ class Scheduler(NamedTuple):
         import dask
 
         if self.client is not None and not hasattr(self.client, "compute"):
-            raise InputTypeError(f"client must be a distributed.Client, but is {in_words(self.client)}")
+            raise InputTypeError(f"client must be <+a distributed.Client+>, but is <!{in_words(self.client)}!>")
         shown, client = Progress(self.progress).shown, self.client
         if shown and client is None and "distributed" in sys.modules:  # the client that dask would use, if any
             from distributed import default_client

@@ -60,8 +60,8 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
         )
     if places.shape[1] < FEWEST_DRAWS_OF_CHAIN:
         raise InputError(
-            f"a chain needs at least {FEWEST_DRAWS_OF_CHAIN} draws for its autocorrelation, but there are "
-            f"{places.shape[1]} in each; give longer chains"
+            f"a chain needs <+at least {FEWEST_DRAWS_OF_CHAIN} draws for its autocorrelation+>, but there are "
+            f"<!{places.shape[1]} in each!>; give longer chains"
         )
     return measure, places
 
@@ -92,8 +92,8 @@ def _refuse_ragged(points: Any) -> None:
     if len(set(lengths)) > 1 and all(isinstance(chain[0], np.ndarray | list) for chain in points if len(chain)):
         least, most = int(np.argmin(lengths)), int(np.argmax(lengths))
         raise InputError(
-            f"chains must have equally many draws, but chain {least} has {lengths[least]} and chain {most} has "
-            f"{lengths[most]}; drop the first draws of those that are longer"
+            f"chains must have <+equally many draws+>, but <!chain {least} has {lengths[least]} and chain {most} has "
+            f"{lengths[most]}!>; drop the first draws of those that are longer"
         )
 
 
@@ -137,7 +137,7 @@ def in_chains(measure: Measure, chains: Any) -> tuple[Measure, IntArray]:
     length, left_out = int(counts[least]), int(counts.sum() - len(names) * counts[least])
     if left_out > SPARED * measure.n:
         raise InputError(
-            f"chains must have equally many draws, but {found}; drop the first draws of those that are longer"
+            f"chains must have <+equally many draws+>, but <!{found}!>; drop the first draws of those that are longer"
         )
     warn(
         f"{found} draws; the first {left_out:,} of {measure.n:,} draws of those that are longer are left out",

@@ -77,12 +77,14 @@ class ChiSquareMixture:
         if degrees is not None:
             plain = np.atleast_1d(numeric_array(degrees, "degrees").astype(np.float64))
             if not (plain > 0).all():
-                raise InputError(f"degrees of freedom must be positive, but the least is {plain.min()}")
+                raise InputError(f"degrees of freedom must be <+positive+>, but <!the least is {plain.min()}!>")
             logs = np.log(plain)
         else:
             logs = np.atleast_1d(numeric_array(log_degrees, "log_degrees").astype(np.float64))
         if c.ndim != 1 or c.shape != logs.shape:
-            raise InputError(f"coefficients and degrees must have one shape, but have {c.shape} and {logs.shape}")
+            raise InputError(
+                f"coefficients and degrees must have <+one shape+>, but have <!{c.shape} and {logs.shape}!>"
+            )
         if not ((c >= 0) & np.isfinite(c) & np.isfinite(logs)).all() or not (c > 0).any():
             raise InputError("coefficients must be finite and not negative, at least one of them positive")
         kept = c > 0
@@ -122,7 +124,7 @@ class ChiSquareMixture:
         results agree.
         """
         if math.isnan(x):
-            raise InputError("x must be a number, but is nan")
+            raise InputError("x must be <+a number+>, but is <!nan!>")
         if x <= 0:
             return Tail(1.0, 0.0, 0.0)
         if x == math.inf:

@@ -245,9 +245,7 @@ def _named(law: Any, space: Space) -> Law:
     if isinstance(law, str) and law == "uniform":
         return lambda n, rng: samplers.uniform(n, space=space, rng=rng)
     if not callable(law):
-        raise InputError(
-            f"law must be a function law(n, rng) that gives n points, or one of {', '.join(NAMES)}, but is {shown(law)}"
-        )
+        raise InputError.unfit("law", f"a function law(n, rng) that gives n points, or one of {', '.join(NAMES)}", law)
     own: Law = law
     return own
 
@@ -255,7 +253,7 @@ def _named(law: Any, space: Space) -> Law:
 def _drawn(law: Law, n: int, rng: np.random.Generator, space: Space) -> Any:
     """*n* checked points of a law."""
     if not callable(law):
-        raise InputError(f"fit must give a function of n and rng, but gave {shown(law)}")
+        raise InputError(f"fit must <+give a function of n and rng+>, but <!gave {shown(law)}!>")
     try:
         made = law(n, rng)
     except Exception as error:  # whatever a function of the user raises
@@ -265,7 +263,7 @@ def _drawn(law: Law, n: int, rng: np.random.Generator, space: Space) -> Any:
     with part_named("law"):
         points = Measure.of(made, space=space).points
     if len(points) != n:
-        raise InputError(f"law({n}, rng) must give {n} points, but gave {len(points)}")
+        raise InputError(f"law({n}, rng) must <+give {n} points+>, but <!gave {len(points)}!>")
     return points
 
 

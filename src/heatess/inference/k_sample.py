@@ -248,8 +248,8 @@ def _measures(samples: Any, weights: Any, space: Space | None) -> tuple[list[Any
     """Names and samples, all on one space and in one frame, that of the first."""
     if not isinstance(samples, Mapping | list | tuple) or not 2 <= len(samples) <= MOST_SAMPLES:
         raise InputError(
-            f"samples must be a list or a dict of 2 to {MOST_SAMPLES} samples, each with points, but are "
-            f"{shown(samples)}"
+            f"samples must be <+a list or a dict of 2 to {MOST_SAMPLES} samples, each with points+>, but are "
+            f"<!{shown(samples)}!>"
         )
     names = list(samples) if isinstance(samples, Mapping) else list(range(len(samples)))
     given = list(samples.values()) if isinstance(samples, Mapping) else list(samples)

@@ -168,7 +168,7 @@ def measures_of(
     (own, others), (own_log, others_log) = _pair(weights, "weights"), _pair(log_weights, "log_weights")
     known = [part.space for part in (a, b) if isinstance(part, Measure)]
     if len(known) == 2 and known[0] != known[1]:
-        raise InputError(f"a and b must be on one space, but a is on {known[0]!r} and b on {known[1]!r}")
+        raise InputError(f"a and b must be <+on one space+>, but <!a is on {known[0]!r} and b on {known[1]!r}!>")
     if space is None and known:
         space = known[0]
     with part_named("a"):
@@ -186,8 +186,8 @@ def _pair(given: Any, name: str) -> tuple[Any, Any]:
         return None, None
     if not isinstance(given, tuple | list) or len(given) != 2 or any(_is_number(part) for part in given):
         raise InputError(
-            f"{name} must be a pair, {name}=(those of a, those of b), with None for equal weights, but are "
-            f"{shown(given)}"
+            f"{name} must be <+a pair, {name}=(those of a, those of b), with None for equal weights+>, but are "
+            f"<!{shown(given)}!>"
         )
     return given[0], given[1]
 

@@ -155,8 +155,8 @@ def _modes(measure: Measure) -> Modes:
     draws = 1 / float(squares.sum())
     if draws < 2 * FEWEST_DRAWS:
         raise InputError(
-            f"modes need at least {2 * FEWEST_DRAWS:g} draws, but these points count as {draws:.3g}: points that "
-            "repeat each other count once, and uneven weights count for less; give more draws"
+            f"modes need <+at least {2 * FEWEST_DRAWS:g} draws+>, but <!these points count as {draws:.3g}!>: points "
+            "that repeat each other count once, and uneven weights count for less; give more draws"
         )
     land = Landscape(atoms, squares, ground_of(atoms), _times(atoms))
     tree = grow(land)

@@ -92,7 +92,7 @@ def _log_excesses(logs: FloatArray) -> FloatArray:
     n = len(logs)
     size = tail_size(n)
     if size < LEAST_TAIL:
-        raise InputError(f"a Pareto tail needs at least {5 * LEAST_TAIL} weights, but found {n}; give more")
+        raise InputError(f"a Pareto tail needs <+at least {5 * LEAST_TAIL} weights+>, but found <!{n}!>; give more")
     largest = np.sort(logs)[-size - 1 :]
     threshold, tail = largest[0], largest[largest > largest[0]]
     if len(tail) < LEAST_TAIL:
@@ -100,13 +100,13 @@ def _log_excesses(logs: FloatArray) -> FloatArray:
         if threshold == -np.inf:
             found = f"are zero but for {len(tail)}"
         raise InputError(
-            f"a Pareto tail needs {LEAST_TAIL} weights above the others, but the {size + 1} largest of {n} {found}; "
-            "give log_weights as they were before resampling or clipping (equal weights have no tail)"
+            f"a Pareto tail needs <+{LEAST_TAIL} weights above the others+>, but <!the {size + 1} largest of {n} "
+            f"{found}!>; give log_weights as they were before resampling or clipping (equal weights have no tail)"
         )
     if tail[0] == tail[-1]:
         raise InputError(
-            f"a Pareto tail needs weights that differ, but the {len(tail)} largest of {n} are all the same; give "
-            "log_weights as they were before clipping"
+            f"a Pareto tail needs <+weights that differ+>, but <!the {len(tail)} largest of {n} are all the same!>; "
+            "give log_weights as they were before clipping"
         )
     return np.asarray(tail + np.log(-np.expm1(threshold - tail)))
 

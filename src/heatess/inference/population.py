@@ -327,8 +327,8 @@ def _check(measure: Measure, level: float) -> None:
     count = int((measure.weights > 0).sum())
     if count < 3 or measure.ess < 1 + 1e-6:
         raise InputError(
-            f"`population_profile` needs three or more points with a weight, but found {count} with an ESS of "
-            f"{measure.ess:.7g}; give more draws"
+            f"`population_profile` needs <+three or more points with a weight+>, but found <!{count} with an ESS of "
+            f"{measure.ess:.7g}!>; give more draws"
         )
 
 

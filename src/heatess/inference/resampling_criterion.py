@@ -82,7 +82,7 @@ class ResamplingCriterion:
             check_one_scale(self.angle, self.time, self.resolution)
             resolve(self.space, self.angle, self.time, self.resolution)  # refuses what is no scale of this space
         if positive(self.threshold, "threshold", "a number in (0, 1]") > 1:
-            raise InputError(f"threshold must be a number in (0, 1], but is {self.threshold:g}")
+            raise InputError.unfit("threshold", "a number in (0, 1]", self.threshold)
         if self.points is not None and not callable(self.points):
             raise InputTypeError.unfit("points", "a function of the particles", self.points)
 

@@ -65,8 +65,8 @@ def sobolev(space: Space, statistic: Any) -> Sobolev:
 def _checked(values: FloatArray) -> FloatArray:
     if values.ndim != 1 or not (np.isfinite(values) & (values >= 0)).all() or not (values > 0).any():
         raise InputError(
-            "the coefficients v_l^2 of a Sobolev statistic must be a list for l = 1, 2, ..., finite and not negative, "
-            f"at least one of them positive, but are {shown(values)}"
+            "the coefficients v_l^2 of a Sobolev statistic must be <+a list for l = 1, 2, ..., finite and not "
+            f"negative, at least one of them positive+>, but are <!{shown(values)}!>"
         )
     return values
 

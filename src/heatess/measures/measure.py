@@ -113,7 +113,9 @@ class Measure(Tidied):
     def _tell(self, known: Known) -> None:
         """Keep what is known, if it fits the atoms."""
         if known.labels is not None and len(known.labels) != self.n:
-            raise InputError(f"labels must be one name for each of {self.n:,} points, but are {len(known.labels):,}")
+            raise InputError(
+                f"labels must be <+one name for each of {self.n:,} points+>, but are <!{len(known.labels):,}!>"
+            )
         if known.frame in SKY and not (self.space.directional and self.space.dim == 2):
             raise InputError(f"`frame={known.frame!r}` is for directions on the sky, but points are on {self.space!r}")
         self.__dict__["known"] = known
@@ -150,8 +152,8 @@ class Measure(Tidied):
         if space is None:
             if points.ndim != 2 or points.shape[1] < 2:
                 raise InputError(
-                    f"points must be an (n, d) array of unit vectors with d >= 2, but have shape {points.shape}; "
-                    "give one point per row, or name the manifold with `space=`"
+                    "points must be <+an (n, d) array of unit vectors with d >= 2+>, but have <!shape "
+                    f"{points.shape}!>; give one point per row, or name the manifold with `space=`"
                 )
             space = _sphere(points.shape[1] - 1)
         points = space.check(_in_rows(points, space))
@@ -254,7 +256,9 @@ class Measure(Tidied):
         """
         weights = np.atleast_1d(self.weights[rows])
         if weights.ndim != 1 or not len(weights) or not weights.sum() > 0:
-            raise InputError(f"rows must choose points, at least one of them with a weight, but are {shown(rows)}")
+            raise InputError(
+                f"rows must <+choose points, at least one of them with a weight+>, but are <!{shown(rows)}!>"
+            )
         if is_whole(rows):
             rows = slice(rows, rows + 1 or None)
         kept = _normalised(weights, None, len(weights)) if self.weights.strides != (0,) else even_weights(len(weights))
@@ -449,7 +453,7 @@ def _hashes(rows: NDArray[Any]) -> NDArray[np.uint64]:
 def normalised_weights(weights: ArrayLike) -> FloatArray:
     """Weights on their own, checked and summing to one."""
     if weights is None:
-        raise InputError("weights must be given, one number per point, but are None")
+        raise InputError("weights must be <+given, one number per point+>, but are <!None!>")
     return _normalised(weights, None, None)
 
 
@@ -509,7 +513,7 @@ def _refuse_weight(values: FloatArray, name: str, bad: NDArray[np.bool_]) -> Non
     expected = "finite and not negative" if name == "weights" else "finite, or -inf for a zero weight"
     count = f"{int(bad.sum())} of {len(values)} rows"
     raise InputError(
-        f"{name} must be {expected}, but row {row} is {values[row]} ({count}); drop or fix those rows", row=row
+        f"{name} must be <+{expected}+>, but row {row} is <!{values[row]}!> ({count}); drop or fix those rows", row=row
     )
 
 
@@ -520,9 +524,9 @@ def _column(values: Any, name: str, n: int | None) -> FloatArray:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise InputError(f"{name} must have shape (n,), but have shape {array.shape}; give one number per point")
+        raise InputError.misshapen(name, "(n,)", array.shape, "give one number per point")
     if not len(array):
-        raise InputError(f"{name} are empty; at least one point is needed", expected="one or more", found="none")
+        raise InputError.lacking(f"{name} are empty")
     if n is not None and len(array) != n:
         words = f"{name} must have one entry per point: there are {n} points but {len(array)} {name}"
         raise InputError(words, expected=f"{n} numbers", found=f"{len(array)}")

@@ -99,7 +99,7 @@ def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: An
     named = {"angles": angles, "times": times, "resolutions": resolutions}
     given = [name for name, value in named.items() if value is not None]
     if len(given) > 1:
-        raise ScaleError(f"give at most one of angles, times, resolutions, but found {' and '.join(given)}")
+        raise ScaleError(f"give <+at most one of angles, times, resolutions+>, but found <!{' and '.join(given)}!>")
     if times is not None:
         t = _positive(times, "times")
         _refuse_extreme(t, t, "times")
@@ -142,10 +142,10 @@ def _refuse_extreme(times: FloatArray, values: FloatArray, name: str) -> None:
 
 def _positive(values: Any, name: str) -> FloatArray:
     if isinstance(values, bool):
-        raise ScaleError(f"{name} must be numbers, but are {values}")
+        raise ScaleError(f"{name} must be <+numbers+>, but are <!{values}!>")
     array = np.atleast_1d(numeric_array(values, name)).astype(np.float64)
     if array.ndim != 1 or not array.size:
-        raise ScaleError(f"{name} must be a number or a one-dimensional list, but have shape {array.shape}")
+        raise ScaleError(f"{name} must be <+a number or a one-dimensional list+>, but have <!shape {array.shape}!>")
     _refuse(array, name, ~(np.isfinite(array) & (array > 0)), "positive and finite")
     return array
 
@@ -153,7 +153,9 @@ def _positive(values: Any, name: str) -> FloatArray:
 def _refuse(values: FloatArray, name: str, bad: NDArray[np.bool_], expected: str) -> None:
     if bad.any():
         entry = int(np.argmax(bad))
-        raise ScaleError(f"{name} must be {expected}, but entry {entry} is {values[entry]:g}; remove or correct it")
+        raise ScaleError(
+            f"{name} must be <+{expected}+>, but entry {entry} is <!{values[entry]:g}!>; remove or correct it"
+        )
 
 
 def check_rtol(rtol: float) -> None:
@@ -171,7 +173,7 @@ def check_one_scale(angle: Any, time: Any, resolution: Any) -> None:
         shape = type(given[0]).__name__
     if shape != ():
         found = "none" if not given else f"{len(given)} arguments" if len(given) > 1 else f"shape {shape}"
-        raise ScaleError(f"give exactly one scale, a number: `angle=`, `time=` or `resolution=`; found {found}")
+        raise ScaleError(f"give <+exactly one scale, a number: `angle=`, `time=` or `resolution=`+>; found <!{found}!>")
 
 
 def below_cell(cell: float | None, angles: FloatArray) -> NDArray[np.bool_]:

@@ -73,11 +73,13 @@ def _of_array(array: NDArray[Any], source: str) -> Table:
         return Columns(fields, source)
     if array.dtype.kind == "c":
         raise InputError(
-            f"{source} holds {array.dtype}, not real numbers; for phases z save `numpy.angle(z)`, and read them "
-            "with `space='torus'` and `units='rad'`; for vectors save their real and imaginary parts as columns"
+            f"{source} holds <!{array.dtype}!>, not <+real numbers+>; for phases z save `numpy.angle(z)`, and read "
+            "them with `space='torus'` and `units='rad'`; for vectors save their real and imaginary parts as columns"
         )
     if array.dtype.kind not in "fiu":
-        raise InputError(f"{source} holds {array.dtype}, not real numbers; save it as numbers: `array.astype(float)`")
+        raise InputError(
+            f"{source} holds <!{array.dtype}!>, not <+real numbers+>; save it as numbers: `array.astype(float)`"
+        )
     if array.ndim == 3 and _is_stack(array):
         rows = Rows(array.reshape(-1, array.shape[2]), source)
         rows.known = of_stack(*array.shape[:2])

@@ -112,7 +112,7 @@ class EbsdMap(Table):
             if len(found) and (found != np.round(found)).any():
                 wrong = found[found != np.round(found)][0]
                 raise InputError(
-                    f"{self.source}: column {column} is {wrong:g}, not the number of a phase; check the file"
+                    f"{self.source}: column {column} is <!{wrong:g}!>, not <+the number of a phase+>; check the file"
                 )
             for number, count in zip(found.tolist(), many.tolist(), strict=True):
                 counts[int(number)] = counts.get(int(number), 0) + count

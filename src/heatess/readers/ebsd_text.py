@@ -47,7 +47,7 @@ def _header(source: Source, encoding: str) -> tuple[list[str], list[str]]:
             header.append(line.rstrip("\r\n"))
             if len(header) > _MOST_LINES_OF_HEADER:
                 break
-    raise InputError(f"{source.name} has no rows of numbers below its header; at least one point is needed")
+    raise InputError.lacking(f"{source.name} has no rows of numbers below its header")
 
 
 def _is_row(fields: list[str]) -> bool:

@@ -100,4 +100,6 @@ def _number(field: str, name: str, place: Place, row: int) -> float:
         return number(field)
     except ValueError:
         which = "the third field" if name == "2" else f"column {name}"
-        raise InputError(f"{place(row)}: {which} is {shown(field)}, not a number; fix or drop that line") from None
+        raise InputError(
+            f"{place(row)}: {which} is <!{shown(field)}!>, not <+a number+>; fix or drop that line"
+        ) from None

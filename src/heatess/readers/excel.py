@@ -118,7 +118,7 @@ def _table(file: Path, sheet: str, cells: dict[int, list[Any]]) -> Table:
     body = rows[head + 1 :] if head is not None else rows
     place = _places(str(file), sheet, numbers[head + 1 :] if head is not None else numbers)
     if not body:
-        raise InputError(f"{file} sheet {sheet} has a header but no rows; at least one point is needed")
+        raise InputError.lacking(f"{file} sheet {sheet} has a header but no rows")
     if head is None:
         if not all(_is_numeric(value) for row in rows for value in row):
             raise InputError(

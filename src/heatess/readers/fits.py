@@ -156,7 +156,7 @@ def _extension(extensions: Any, file: Path, label: str, fits: Any) -> Any:
         place = int(label) if label.isdigit() else next((i for i, n in enumerate(names) if n == label.upper()), -1)
         if not 0 <= place < len(names):
             listed = ", ".join(f"{i} {name}".strip() for i, name in enumerate(names))
-            raise InputError(f"{file} has no extension {label!r}; it has {listed}")
+            raise InputError(f"{file} has no <+extension {label!r}+>; it has <!{listed}!>")
         extensions = [extensions[place]]
     kinds = []
     for extension in extensions:

@@ -56,7 +56,7 @@ def table(path: Path) -> Table:
         layer = _layer(file, label, pyogrio)
         frame = geopandas.read_file(file, layer=layer)
         if not len(frame):
-            raise InputError(f"{file} layer {layer} has no features; at least one point is needed")
+            raise InputError.lacking(f"{file} layer {layer} has no features")
         if not hasattr(frame, "geometry") or getattr(frame, "_geometry_column_name", None) is None:
             raise InputError(f"{file} layer {layer} has no geometry; export it as .csv to read its columns")
         several = layer if suffix != ".shp" else ""

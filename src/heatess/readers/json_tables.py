@@ -101,7 +101,7 @@ def _of_document(contents: Any, source: str) -> Table:
     if isinstance(contents, list):
         return _of_list(contents, source, place)
     if not isinstance(contents, dict):
-        raise InputError(f"{source} holds {_kind(contents)}, not a table; write a list of records")
+        raise InputError(f"{source} holds <!{_kind(contents)}!>, not <+a table+>; write a list of records")
     if contents.get("type") == "FeatureCollection":
         _refuse_projected(contents, source)
         features = contents.get("features")
@@ -124,7 +124,7 @@ def _of_document(contents: Any, source: str) -> Table:
 def _of_list(contents: list[Any], source: str, place: Place) -> Table:
     """Records, GeoJSON features, or rows of numbers."""
     if not contents:
-        raise InputError(f"{source} holds an empty list; at least one record is needed")
+        raise InputError.lacking(f"{source} holds an empty list", "record")
     if all(isinstance(entry, list) for entry in contents):
         return Rows(_vectors(contents, place, "the row"), source)
     for row, entry in enumerate(contents):
@@ -171,7 +171,7 @@ def _positions(geometry: Any, source: str, place: Place, row: int) -> list[list[
         return [_position(point) for point in found] or [[None, None]]
     if kind != "Point" or not isinstance(found, list):
         way = f"to take a point inside each feature, {_with_geopandas(source, _INSIDE, '-points.geojson')}"
-        raise InputError(f"{place(row)}: the geometry is {kind}, not Point; keep points alone; {way}")
+        raise InputError(f"{place(row)}: the geometry is <!{kind}!>, not <+Point+>; keep points alone; {way}")
     return [_position(found)]
 
 
@@ -196,7 +196,9 @@ def _refuse_projected(contents: dict[str, Any], source: str) -> None:
     name = str(properties.get("name", "")) if isinstance(properties, dict) else ""
     if name and not any(known in name.lower() for known in _EARTH):
         way = _with_geopandas(source, _CONVERTED, "-lonlat.geojson")
-        raise InputError(f"{source} has coordinates in {name}, not longitude and latitude; to convert it, {way}")
+        raise InputError(
+            f"{source} has <!coordinates in {name}!>, not <+longitude and latitude+>; to convert it, {way}"
+        )
 
 
 def _of_split(names: list[Any], rows: list[Any], source: str, place: Place) -> Table:
@@ -206,7 +208,7 @@ def _of_split(names: list[Any], rows: list[Any], source: str, place: Place) -> T
             found = f"{len(entries)} entries" if isinstance(entries, list) else _kind(entries)
             raise InputError(f"{place(row)}: {found}, but there are {len(names)} columns; fix or drop it")
     if not rows:
-        raise InputError(f"{source} has columns but no rows; at least one record is needed")
+        raise InputError.lacking(f"{source} has columns but no rows", "record")
     words = [str(name) for name in names]
     name, count = Counter(words).most_common(1)[0] if words else ("", 0)
     if count > 1:

@@ -53,14 +53,14 @@ def from_healpix(values: Any, *, order: str, frame: str | None = None) -> Measur
         values = np.asarray(getattr(values, "value", values))
     array = numeric_array(values, "values").astype(np.float64)
     if array.ndim != 1:
-        raise InputError(f"values must have shape (12 nside^2,), but have shape {array.shape}; give one map")
+        raise InputError.misshapen("values", "(12 nside^2,)", array.shape, "give one map")
     bad = ((array < 0) & ~is_unseen(array)) | np.isinf(array)
     if bad.any():
         pixel, count = int(np.argmax(bad)), f"{int(bad.sum()):,} of {len(array):,} pixels"
         raise InputError(
-            f"values must be finite and not negative, but pixel {pixel} is {array[pixel]:g} ({count}); if they are "
-            "logarithms of probabilities, give `numpy.exp(values - values.max())`; if it stands for no data, make it "
-            "nan",
+            f"values must be <+finite and not negative+>, but pixel {pixel} is <!{array[pixel]:g}!> ({count}); if "
+            "they are logarithms of probabilities, give `numpy.exp(values - values.max())`; if it stands for no data, "
+            "make it nan",
             row=pixel,
         )
     return Measure.taken(next(take(whole_map("the map", array, order), Reading(frame=frame))))

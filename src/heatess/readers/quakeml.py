@@ -159,7 +159,8 @@ def _numbers(events: list[Event], name: str, source: str) -> Any:
         text = getattr(event, name)
         if text and not is_number(text):
             raise InputError(
-                f"{source} event {row:,} (counted from 0): {name} is {text[:40]!r}, not a number; fix that event",
+                f"{source} event {row:,} (counted from 0): {name} is <!{text[:40]!r}!>, not <+a number+>; fix that "
+                "event",
                 row=row,
             )
         values[row] = float(text) if text else np.nan

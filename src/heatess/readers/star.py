@@ -179,7 +179,7 @@ def _numbers(file: Path, block: str, name: str, values: Any) -> Any:
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
-            f"{file} block {block} row {row:,} (counted from 0): {name} is {values.iloc[row]!r}, not a number "
+            f"{file} block {block} row {row:,} (counted from 0): {name} is <!{values.iloc[row]!r}!>, not <+a number+> "
             f"({int(bad.sum()):,} of {len(bad):,} rows); fix those rows, or write nan where there is none"
         )
     return numbers

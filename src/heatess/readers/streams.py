@@ -122,7 +122,7 @@ class Source:
                 advice = "give it the suffix of its format, or export it"
                 if self.piped and suffix:
                     advice = f"save it first, with > data{suffix} behind the command that writes it, and read that file"
-                raise InputError(f"{self.name} holds {kind}, not text; {advice}")
+                raise InputError(f"{self.name} holds <!{kind}!>, not <+text+>; {advice}")
         return raw
 
 

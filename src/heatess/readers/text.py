@@ -120,7 +120,7 @@ class TextTable(Table):
             yield _piece(held, self.source, 1.0)
         if empty:
             header = ", ".join(self._dialect.names)
-            raise InputError(f"{self.source} has a header ({header}) but no rows; at least one point is needed")
+            raise InputError.lacking(f"{self.source} has a header ({header}) but no rows")
 
     def text(self, name: str) -> list[str]:
         """The entries of a column as they are written, without spaces around them."""

@@ -246,7 +246,7 @@ def _named(measures: Any, names: Any) -> tuple[list[Measure | HeatProfile], list
         raise InputError.unfit("names", f"{len(found)}, one for each measure and none empty", names, verb="are")
     if len(set(called)) < len(called):
         if names is not None:
-            raise InputError(f"names must differ, but are {shown(names)}")
+            raise InputError(f"names must <+differ+>, but are <!{shown(names)}!>")
         called = [f"{name} ({letter(place)})" for place, name in enumerate(called)]
     return found, called
 

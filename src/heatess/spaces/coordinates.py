@@ -17,9 +17,9 @@ def coordinate_rows(points: Any, columns: int, name: str, note: str = "") -> NDA
     if array.ndim == 1 and columns == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] != columns:
-        hint = "; for one point use `points[None, :]`" if array.ndim == 1 else ""
-        raise InputError(f"points of {name} must have shape (n, {columns}){note}, but have shape {array.shape}{hint}")
+        hint = "for one point use `points[None, :]`" if array.ndim == 1 else ""
+        raise InputError.misshapen(f"points of {name}", f"(n, {columns}){note}", array.shape, hint)
     if not len(array):
-        raise InputError("points are empty; at least one point is needed")
+        raise InputError.lacking("points are empty")
     refuse_not_finite(array)
     return array

@@ -80,7 +80,7 @@ class Hyperbolic(Space):
         if far.any():
             row = int(np.argmax(far))
             raise InputError(
-                f"points of {name} must have coordinates below {FARTHEST:g}, but row {row} is {x[row]} "
+                f"points of {name} must have <+coordinates below {FARTHEST:g}+>, but row {row} is <!{x[row]}!> "
                 f"({int(far.sum())} of {len(x)} rows); drop those rows",
                 row=row,
             )
@@ -89,9 +89,9 @@ class Hyperbolic(Space):
         if off.any():
             row = int(np.argmax(off))
             raise InputError(
-                f"points of {name} must satisfy -x_0^2 + x_1^2 + ... = -1 with the time coordinate x_0 > 0 first, but "
-                f"row {row} is {x[row].tolist()}, where x_0 should be {time[row]:.8g} ({int(off.sum())} of {len(x)} "
-                "rows); if the last coordinates are right, put x_0 = sqrt(1 + x_1^2 + ...)",
+                f"points of {name} must <+satisfy -x_0^2 + x_1^2 + ... = -1 with the time coordinate x_0 > 0 first+>, "
+                f"but row {row} is <!{x[row].tolist()}!>, where x_0 should be {time[row]:.8g} ({int(off.sum())} of "
+                f"{len(x)} rows); if the last coordinates are right, put x_0 = sqrt(1 + x_1^2 + ...)",
                 row=row,
             )
         x[:, 0] = time
@@ -153,8 +153,8 @@ class Hyperbolic(Space):
         for k, distance in enumerate(distances.tolist()):
             if distance > 0.999 * limit:
                 raise InputError(
-                    f"resolutions on Hyperbolic({self._dim}) must be below {0.999 * limit:.4g}, but entry {k} is "
-                    f"{distance:g}: heat never makes points that far apart overlap by 1/e"
+                    f"resolutions on Hyperbolic({self._dim}) must be <+below {0.999 * limit:.4g}+>, but entry {k} is "
+                    f"<!{distance:g}!>: heat never makes points that far apart overlap by 1/e"
                 )
             found[k] = time_of_distance(partial(self._log_overlap, distance), distance)
         return found

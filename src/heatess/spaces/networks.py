@@ -56,8 +56,8 @@ class Network:
         if bad.any():
             edge = int(np.argmax(bad))
             raise InputError(
-                f"{self.place(edge)}: {name} must be a number, finite and not negative, but is {shown(values[edge])}; "
-                "fix or drop that edge"
+                f"{self.place(edge)}: {name} must be <+a number, finite and not negative+>, but is "
+                f"<!{shown(values[edge])}!>; fix or drop that edge"
             )
         return array
 

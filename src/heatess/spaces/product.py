@@ -67,19 +67,21 @@ class Product(Space):
 
     def __init__(self, *spaces: Space, metric_scales: Any = None) -> None:
         if len(spaces) < 2:
-            raise InputError(f"Product(*spaces) needs two or more spaces, but found {len(spaces)}")
+            raise InputError(f"Product(*spaces) needs <+two or more spaces+>, but found <!{len(spaces)}!>")
         for j, space in enumerate(spaces):
             if not isinstance(space, Space) or space.pair_kernel is None:
                 wanted = "a homogeneous space such as Sphere(2) or Torus(1)"
-                raise InputError(f"factor {j} of a Product must be {wanted}, but is {shown(space)}{_remedy(space)}")
+                raise InputError(
+                    f"factor {j} of a Product must be <+{wanted}+>, but is <!{shown(space)}!>{_remedy(space)}"
+                )
         if metric_scales is not None and numeric_array(metric_scales, "metric_scales").ndim != 1:
             raise InputError(
-                f"metric_scales must have one entry per factor, {len(spaces)}, but are {shown(metric_scales)}"
+                f"metric_scales must have <+one entry per factor, {len(spaces)}+>, but are <!{shown(metric_scales)}!>"
             )
         multipliers = [1.0] * len(spaces) if metric_scales is None else list(metric_scales)
         if len(multipliers) != len(spaces):
             raise InputError(
-                f"metric_scales must have one entry per factor, {len(spaces)}, but have {len(multipliers)}"
+                f"metric_scales must have <+one entry per factor, {len(spaces)}+>, but have <!{len(multipliers)}!>"
             )
         self.spaces = spaces
         self.metric_scales = tuple(positive(value, f"metric_scales[{j}]") for j, value in enumerate(multipliers))
@@ -87,9 +89,9 @@ class Product(Space):
             for length in _lengths(space):
                 if not SHORTEST <= c * length <= LONGEST:
                     raise InputError(
-                        f"metric_scales must keep the lengths of factors between {SHORTEST:g} and {LONGEST:g}, but "
-                        f"metric_scales[{j}] is {c:g} where {_short(space)} has lengths of {length:g}; use another "
-                        "unit of length"
+                        f"metric_scales must <+keep the lengths of factors between {SHORTEST:g} and {LONGEST:g}+>, "
+                        f"but <!metric_scales[{j}] is {c:g} where {_short(space)} has lengths of {length:g}!>; use "
+                        "another unit of length"
                     )
         self._kernels = tuple(space.pair_kernel for space in spaces if space.pair_kernel is not None)
         self._ends = np.cumsum([kernel.width for kernel in self._kernels])
@@ -164,8 +166,8 @@ class Product(Space):
         if not isinstance(points, tuple | list) or len(points) != len(self.spaces):
             found = f"{len(points)} of them" if isinstance(points, tuple | list) else type(points).__name__
             raise InputTypeError(
-                f"points of {self!r} must be a tuple of {len(self.spaces)} point arrays, one per factor, "
-                f"but found {found}"
+                f"points of {self!r} must be <+a tuple of {len(self.spaces)} point arrays, one per factor+>, but "
+                f"found <!{found}!>"
             )
         parts = []
         for j, (space, part) in enumerate(zip(self.spaces, points, strict=True)):
@@ -176,8 +178,8 @@ class Product(Space):
             parts.append(self._kernels[j].rows(checked))
             if len(parts[j]) != len(parts[0]):
                 raise InputError(
-                    f"every factor must have the same number of points, but factor 0, {_short(self.spaces[0])}, has "
-                    f"{len(parts[0])} and factor {j}, {_short(space)}, has {len(parts[j])}"
+                    f"every factor must have <+the same number of points+>, but <!factor 0, {_short(self.spaces[0])}, "
+                    f"has {len(parts[0])} and factor {j}, {_short(space)}, has {len(parts[j])}!>"
                 )
         return np.concatenate(parts, axis=1)
 

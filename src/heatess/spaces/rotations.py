@@ -255,15 +255,16 @@ def _from_matrices(matrices: NDArray[Any]) -> FloatArray:
         if bad.any():
             row = rows.start + int(np.argmax(bad))
             raise InputError(
-                f"matrices must be orthonormal within {MATRIX_TOLERANCE:g}, but in row {row} R R^T is off the unit "
-                f"matrix by {off[bad][0]:.3g}; drop or fix that row",
+                f"matrices must be <+orthonormal within {MATRIX_TOLERANCE:g}+>, but in row {row} <!R R^T is off the "
+                f"unit matrix by {off[bad][0]:.3g}!>; drop or fix that row",
                 row=row,
             )
         turned = np.linalg.det(part) < 0
         if turned.any():
             row = rows.start + int(np.argmax(turned))
             raise InputError(
-                f"matrices must be rotations, but row {row} has determinant -1, a reflection; drop or fix that row",
+                f"matrices must be <+rotations+>, but row {row} has <!determinant -1, a reflection!>; drop or fix "
+                "that row",
                 row=row,
             )
         found[rows] = _leading(part)

@@ -94,9 +94,11 @@ class Torus(Space):
         turn = 360.0 if units == "deg" else 2 * math.pi
         values = numeric_array(turn if periods is None else periods, "periods").astype(np.float64)
         if values.shape not in ((), (int(dim),)):
-            raise InputError(f"periods must be one number or {dim}, one per coordinate, but have shape {values.shape}")
+            raise InputError(
+                f"periods must be <+one number or {dim}, one per coordinate+>, but have <!shape {values.shape}!>"
+            )
         if not ((values >= 1e-30) & (values <= 1e30)).all():
-            raise InputError(f"periods must be positive and finite (1e-30 to 1e30), but are {values.tolist()}")
+            raise InputError.unfit("periods", "positive and finite (1e-30 to 1e30)", values.tolist(), verb="are")
         self._periods = np.broadcast_to(values, (self._dim,))
         if units is None and (self._periods == 360).all():
             units = "deg"
@@ -186,8 +188,8 @@ class Torus(Space):
         if far.any():
             row = int(np.argmax(far))
             raise InputError(
-                f"points of {self!r} must lie within {MOST_TURNS:g} periods of zero, beyond which a float holds no "
-                f"more than six digits of the place in the period, but row {row} is {array[row][:4].tolist()} "
+                f"points of {self!r} must lie <+within {MOST_TURNS:g} periods of zero, beyond which a float holds no "
+                f"more than six digits of the place in the period+>, but row {row} is <!{array[row][:4].tolist()}!> "
                 f"({int(far.sum())} of {len(array)} rows); reduce them before they are rounded",
                 row=row,
             )

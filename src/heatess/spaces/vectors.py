@@ -33,9 +33,9 @@ HALF_TOLERANCE = 1e-3
 def check_dimension(dim: Any, name: str, example: str) -> int:
     """A whole number of at least one."""
     if not is_whole(dim) or dim < 1:
-        raise InputError(f"{name}(dim) needs a whole number dim >= 1, but found {shown(dim)}; {example}")
+        raise InputError(f"{name}(dim) needs <+a whole number dim >= 1+>, but found <!{shown(dim)}!>; {example}")
     if dim > MOST_DIMENSIONS:
-        raise InputError(f"{name}(dim) needs dim <= {MOST_DIMENSIONS:,}, but found {shown(dim)}")
+        raise InputError(f"{name}(dim) needs <+dim <= {MOST_DIMENSIONS:,}+>, but found <!{shown(dim)}!>")
     return int(dim)
 
 
@@ -48,12 +48,12 @@ def check_unit_vectors(points: Any, columns: int, name: str, *, directions: bool
     """
     array = numeric_array(points, "points")
     if array.ndim != 2 or array.shape[1] != columns:
-        hint = "; for one point use `points[None, :]`" if array.ndim == 1 else ""
+        hint = "for one point use `points[None, :]`" if array.ndim == 1 else ""
         if array.ndim == 2 and array.shape[0] == columns:
-            hint = "; did you mean the transpose, `points.T`?"
-        raise InputError(f"points on {name} must have shape (n, {columns}), but have shape {array.shape}{hint}")
+            hint = "did you mean the transpose, `points.T`?"
+        raise InputError.misshapen(f"points on {name}", f"(n, {columns})", array.shape, hint)
     if not len(array):
-        raise InputError("points are empty; at least one point is needed", expected="one or more", found="none")
+        raise InputError.lacking("points are empty")
     tolerance = NORM_TOLERANCE
     if array.dtype == np.float16:
         array, tolerance = array.astype(np.float32), HALF_TOLERANCE
@@ -202,7 +202,7 @@ def refuse_not_finite(array: NDArray[Any]) -> None:
     if not finite.all():
         row = int(np.argmin(finite))
         raise InputError(
-            f"points must be finite, but row {row} is {array[row].ravel()[:4].tolist()} "
+            f"points must be <+finite+>, but row {row} is <!{array[row].ravel()[:4].tolist()}!> "
             f"({int((~finite).sum())} of {len(array)} rows); drop or fix those rows",
             row=row,
         )
@@ -218,11 +218,12 @@ def _refuse_points(array: NDArray[Any], name: str, tolerance: float, directions:
     if not advice and not norms.all():
         row = int(np.argmin(norms))
         raise InputError(
-            f"points on {name} must be unit vectors, but row {row} is zero and has no direction; drop it", row=row
+            f"points on {name} must be <+unit vectors+>, but row {row} is <!zero and has no direction!>; drop it",
+            row=row,
         )
     raise InputError(
-        f"points on {name} must be unit vectors (norm within {tolerance:g} of 1), but row {row} has norm "
-        f"{norms[row]:.8g} ({int(off.sum())} of {len(array)} rows, worst row {worst} with {norms[worst]:.8g}); "
+        f"points on {name} must be <+unit vectors (norm within {tolerance:g} of 1)+>, but row {row} has <!norm "
+        f"{norms[row]:.8g}!> ({int(off.sum())} of {len(array)} rows, worst row {worst} with {norms[worst]:.8g}); "
         + (advice or "if only the directions matter, divide first: `x / numpy.linalg.norm(x, axis=1, keepdims=True)`"),
         row=row,
     )

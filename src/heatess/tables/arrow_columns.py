@@ -126,7 +126,7 @@ class ArrowTable(Table):
 
         in_order(fill, [(self, 0)] if None in kinds else self._shares())
         if not total:
-            raise InputError(f"{self.source} has no rows; at least one point is needed")
+            raise InputError.lacking(f"{self.source} has no rows")
         yield Piece([columns[place] for place in range(len(names))], self._places(0), 1.0, vectors)
 
     def _shares(self) -> list[tuple[ArrowTable, int]]:
@@ -160,7 +160,7 @@ class ArrowTable(Table):
             )
         if root.kind == "other":
             advice = "convert it, or name another column"
-            raise InputError(f"{self.source}: column {name} holds {root.type}, not numbers; {advice}")
+            raise InputError(f"{self.source}: column {name} holds <!{root.type}!>, not <+numbers+>; {advice}")
         return root
 
     def _places(self, start: int) -> Place:
@@ -376,7 +376,9 @@ def _points(column: Any, root: Root, place: Place) -> NDArray[Any]:
         return np.concatenate(found)
     if types.is_fixed_size_list(root.type) or types.is_list(root.type) or types.is_large_list(root.type):
         return arrow_vectors(column, root.column, place)
-    raise InputError(f"{place(0)}: column {root.column} holds {root.type}, not points; export longitude and latitude")
+    raise InputError(
+        f"{place(0)}: column {root.column} holds <!{root.type}!>, not <+points+>; export longitude and latitude"
+    )
 
 
 def _shifted(place: Place, start: int) -> Place:

@@ -22,7 +22,7 @@ def chosen_steps(source: str, select: Mapping[str, Any], variables: Mapping[str,
         dim = name if name in sizes else lowered.get(name.lower(), "")
         if not dim:
             listed = ", ".join(f"{dim} ({size:,} steps)" for dim, size in sizes.items())
-            raise InputError(f"{source} has no axis {name!r}; it has {listed}")
+            raise InputError(f"{source} has no <+axis {name!r}+>; it has <!{listed}!>")
         coordinate = variables.get(dim)
         if coordinate is not None and coordinate.dims != (dim,):
             coordinate = None

@@ -239,8 +239,8 @@ class _Search:
     def _at_depth(self, names: list[str]) -> Kind:
         if self.reading.form() not in (None, "depths"):
             raise InputError(
-                f"{self.table.source}: longitude, latitude and depth are for `space='earth3d'`, not for "
-                f"`space={str(self.reading.space)!r}`; leave one of them out"
+                f"{self.table.source}: longitude, latitude and depth are for <+`space='earth3d'`+>, not for "
+                f"<!`space={str(self.reading.space)!r}`!>; leave one of them out"
             )
         return Depths(names, depth_unit(names[2], self.table.units, self.reading.depth_unit, self.table.source))
 

@@ -98,8 +98,8 @@ def depth_unit(name: str, units: Mapping[str, str], said: str, source: str) -> s
     stated = split_length(name)[1] or LENGTHS.get(units.get(name, "").strip().lower(), "")
     if said and stated not in ("", said):
         raise InputError(
-            f"{source}: column {name} is in {stated} by its name or its file, not in {said}; say `space='earth3d'`, "
-            "which takes it so, whatever the unit of scales"
+            f"{source}: column {name} is in <+{stated}+> by its name or its file, not in <!{said}!>; say "
+            "`space='earth3d'`, which takes it so, whatever the unit of scales"
         )
     unit = said or stated
     if not unit:

@@ -32,8 +32,9 @@ def geometry_columns(obj: Any) -> dict[str, Any]:
     if other.any():
         row = int(np.argmax(other))
         raise InputError(
-            f"the geometry must be points, but row {row} is a {shapes.geom_type.iloc[row]} ({int(other.sum())} of "
-            f"{len(other)} rows); take a point of each: `frame.set_geometry(frame.representative_point())`",
+            f"the geometry must be <+points+>, but row {row} is <!a {shapes.geom_type.iloc[row]}!> "
+            f"({int(other.sum())} of {len(other)} rows); take a point of each: "
+            "`frame.set_geometry(frame.representative_point())`",
             row=row,
         )
     lon, lat = np.full((2, len(shapes)), np.nan)

@@ -150,8 +150,8 @@ def _edges(source: str, variables: Variables, name: str, units: str | None) -> F
     edges = found.numbers().astype(np.float64).reshape(-1, 2)
     if not (np.ptp(edges, axis=1) > 0).all():
         raise InputError(
-            f"{source}: the bounds of {name} must be two edges of each cell, but some are missing or the same; correct "
-            "them, or leave them out of the file for edges half-way between cells"
+            f"{source}: the bounds of {name} must be <+two edges of each cell+>, but <!some are missing or the "
+            "same!>; correct them, or leave them out of the file for edges half-way between cells"
         )
     return np.degrees(edges) if (units or cf.unit_of(variables[name])) == "rad" else edges
 

@@ -222,8 +222,8 @@ class Grid(Table):
         bad = ~(areas > 0) & ~np.isnan(values)
         if bad.any():
             raise InputError(
-                f"{self.source}: {own} must be the area of each cell, but {int(bad.sum()):,} cells with a value have "
-                "none; correct it, or say `area=False` for values that are totals already"
+                f"{self.source}: {own} must be <+the area of each cell+>, but <!{int(bad.sum()):,} cells with a value "
+                "have none!>; correct it, or say `area=False` for values that are totals already"
             )
 
 

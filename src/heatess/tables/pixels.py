@@ -98,8 +98,9 @@ def level_of_count(source: str, count: int) -> int:
     if count != 12 * 4**level:
         near = [12 * 4**k for k in (level, level + 1)]
         raise InputError(
-            f"{source} must have one number per pixel, 12 nside^2 of them with nside a power of two, but has "
-            f"{count:,}; the nearest are {near[0]:,} (nside {2**level}) and {near[1]:,} (nside {2 ** (level + 1)})"
+            f"{source} must have <+one number per pixel, 12 nside^2 of them with nside a power of two+>, but has "
+            f"<!{count:,}!>; the nearest are {near[0]:,} (nside {2**level}) and {near[1]:,} (nside "
+            f"{2 ** (level + 1)})"
         )
     return level
 
@@ -110,7 +111,7 @@ def flat(source: str, header: Mapping[str, Any], named: Mapping[str, Field], col
     if order is None:
         found = repr(header["ORDERING"]) if "ORDERING" in header else "nothing"
         raise InputError(
-            f"{source}: the header's ORDERING must be RING or NESTED, but is {found}; set it to the right one"
+            f"{source}: the header's ORDERING must be <+RING or NESTED+>, but is <!{found}!>; set it to the right one"
         )
     explicit = [name for name in INDICES if name in named]
     if str(header.get("INDXSCHM", "")).strip().upper() == "EXPLICIT" and not explicit:
@@ -135,7 +136,9 @@ def _level(source: str, nside: Any) -> int:
     usable = isinstance(nside, int | float | np.number) and not isinstance(nside, bool)
     level = int(nside).bit_length() - 1 if usable and 1 <= nside < 2**40 else -1
     if not 0 <= level <= _DEEPEST or 2**level != nside:
-        raise InputError(f"{source}: NSIDE must be a power of two, 1 to 2^{_DEEPEST}, but is {nside}; correct it")
+        raise InputError(
+            f"{source}: NSIDE must be <+a power of two, 1 to 2^{_DEEPEST}+>, but is <!{nside}!>; correct it"
+        )
     return level
 
 

@@ -165,7 +165,7 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
         yield Taken(space, points, plain, logs, known, origin, place, piece.done, kind)
     if not count:
         left = f" after {dropped:,} with missing numbers were dropped" if dropped else ""
-        raise InputError(f"{table.source} has no rows{left}; at least one point is needed")
+        raise InputError.lacking(f"{table.source} has no rows{left}")
     if kind.angles and rows is not None:
         angles.unit(last=True)
 

@@ -115,7 +115,7 @@ class Reading:
         for axis, step in (self.select or {}).items():
             if not isinstance(axis, str) or isinstance(step, bool) or not isinstance(step, _STEPS):
                 found = f"{shown(axis)}: {shown(step)}"
-                raise InputTypeError(f"select must be axes and steps, such as {{'time': 0}}, but has {found}")
+                raise InputTypeError(f"select must be <+axes and steps, such as {{'time': 0}}+>, but has <!{found}!>")
         if self.weights and self.log_weights:
             raise InputError("give weights or log_weights, not both")
         if self.units is not None:
@@ -188,9 +188,7 @@ class Reading:
         except InputError:
             spelled = {"pose": "pose:R", "rotations": "rotations (or rotations:O, with a point group)"}
             words = ", ".join(spelled.get(word, word) for word in FORMS)
-            raise InputError(
-                f"space must be one of {words}, or a space such as 'Sphere(2)', but is {shown(self.space)}"
-            ) from None
+            raise InputError.unfit("space", f"one of {words}, or a space such as 'Sphere(2)'", self.space) from None
 
 
 def _up_to_group(space: Any) -> Any:
@@ -219,7 +217,7 @@ def pose_length(space: str) -> float:
         length = math.nan
     if not 0 < length < math.inf:
         raise InputError(
-            f"`space='pose:R'` needs a positive number for R, the length of a radian, but R is {text[:40]!r}"
+            f"`space='pose:R'` needs <+a positive number for R, the length of a radian+>, but <!R is {text[:40]!r}!>"
         )
     return length
 

@@ -131,7 +131,7 @@ def _labels(table: Table, reading: Reading, n: int) -> Sequence[str] | None:
         if column is None:
             found = ", ".join([*table.texts, *(name for name in table.names if name not in table.texts)][:12])
             close = near(reading.labels, list(every.values()))
-            raise InputError(f"{table.source} has no column {reading.labels!r} of names; found {found}{close}")
+            raise InputError(f"{table.source} has no <+column {reading.labels!r} of names+>; found <!{found}!>{close}")
         return table.text(column)
     texts = {name.strip().lower(): name for name in table.texts}
     column = next((texts[name] for name in NAMES if name in texts), None)

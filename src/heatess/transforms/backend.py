@@ -64,8 +64,8 @@ def chosen(dim: int) -> str:
     asked = os.environ.get("HEATESS_BACKEND", "").strip()
     if asked and asked not in NAMES:
         raise InputError(
-            f"the environment variable HEATESS_BACKEND must be native or ducc, but is {asked[:40]!r}; set it to one of "
-            "them, or unset it"
+            f"the environment variable HEATESS_BACKEND must be <+native or ducc+>, but is <!{asked[:40]!r}!>; set it "
+            "to one of them, or unset it"
         )
     if asked == "ducc" and not installed():
         raise missing_extra("ducc0", "ducc")

@@ -72,7 +72,7 @@ def bandwidth_for(points: FloatArray, wanted: float) -> float:
 
     count, others = min(len(points), math.ceil(8 * wanted) + 1), len(points) - 1
     if wanted >= count - 1:
-        raise InputError(f"neighbours must be less than the number of other points, {others}, but is {wanted:g}")
+        raise InputError.unfit("neighbours", f"less than the number of other points, {others}", wanted)
     squares = cKDTree(points).query(points, count, workers=thread_count())[0][:, 1:] ** 2
     middle = float(np.median(squares[:, min(count - 2, math.ceil(wanted))]))
 

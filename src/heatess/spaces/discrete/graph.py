@@ -208,7 +208,9 @@ def _check_adjacency(adjacency: Any) -> Any:
     """A CSR matrix of its own, exactly symmetric, with sorted entries, none of them zero, or an `InputError`."""
     matrix = _own_csr(adjacency)
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
-        raise InputError(f"adjacency must be a square matrix of at least two nodes, but has shape {matrix.shape}")
+        raise InputError(
+            f"adjacency must be <+a square matrix of at least two nodes+>, but has <!shape {matrix.shape}!>"
+        )
     matrix.sum_duplicates()
     if not matrix.data.all():
         matrix.eliminate_zeros()
@@ -236,7 +238,7 @@ def _own_csr(adjacency: Any) -> Any:
     if not sparse.issparse(adjacency):
         array = numeric_array(adjacency, "adjacency")
         if array.ndim != 2:
-            raise InputError(f"adjacency must be a square matrix, but has shape {array.shape}")
+            raise InputError(f"adjacency must be <+a square matrix+>, but has <!shape {array.shape}!>")
         return sparse.csr_array(array.astype(np.float64))
     stored = adjacency if adjacency.format in ("csr", "csc", "coo") else adjacency.tocoo()
     numeric_array(stored.data, "adjacency")
@@ -256,6 +258,6 @@ def _refuse_asymmetry(matrix: Any, mirrored: Any) -> None:
     if difference.data[worst] > 1e-12 * matrix.data.max():
         i, j = difference.row[worst], difference.col[worst]
         raise InputError(
-            f"adjacency must be symmetric, but entry ({i}, {j}) is {matrix[i, j]:g} and entry ({j}, {i}) is "
-            f"{matrix[j, i]:g}; for an undirected graph give `(a + a.T) / 2`"
+            f"adjacency must be <+symmetric+>, but <!entry ({i}, {j}) is {matrix[i, j]:g} and entry ({j}, {i}) is "
+            f"{matrix[j, i]:g}!>; for an undirected graph give `(a + a.T) / 2`"
         )

@@ -176,8 +176,8 @@ class Mesh(NodeSpace):
         if isinstance(points, tuple):
             if len(points) != 2:
                 raise InputError(
-                    f"points on {self!r} must be vertex indices (n,) or a pair (faces, barycentric), but are a tuple "
-                    f"of {len(points)}"
+                    f"points on {self!r} must be <+vertex indices (n,) or a pair (faces, barycentric)+>, but are <!a "
+                    f"tuple of {len(points)}!>"
                 )
             return self._on_faces(*points)
         vertex = check_indices(points, len(self._vertices), "points", f"vertices of {self!r}")
@@ -188,7 +188,7 @@ class Mesh(NodeSpace):
         shares = numeric_array(barycentric, "barycentric coordinates").astype(np.float64)
         if shares.shape != (len(face), 3):
             expected = f"({len(face)}, 3), one row per face index"
-            raise InputError(f"barycentric coordinates must have shape {expected}, but have shape {shares.shape}")
+            raise InputError.misshapen("barycentric coordinates", expected, shares.shape)
         with np.errstate(invalid="ignore"):
             bad = ~((shares >= -1e-9).all(axis=1) & (np.abs(shares.sum(axis=1) - 1) < 1e-6))
         refuse_rows(bad, shares, "barycentric coordinates must be non-negative and sum to 1")
@@ -296,7 +296,7 @@ def _check_faces(faces: Any, vertices: FloatArray) -> tuple[NDArray[np.int64], F
     """Faces with three distinct corners each, and their areas, or an `InputError` that names the face."""
     array, count = numeric_array(faces, "faces"), len(vertices)
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
-        raise InputError(f"faces must have shape (f, 3), three vertex indices each, but have shape {array.shape}")
+        raise InputError.misshapen("faces", "(f, 3), three vertex indices each", array.shape)
     expected = f"faces must hold three indices of {count} vertices, whole numbers from 0 to {count - 1}"
     hint = "; if they count from 1, subtract 1" if array.min() == 1 and array.max() == count else ""
     refuse_rows(not_indices(array, count).any(axis=1), array, expected, f"; drop or fix them{hint}")
@@ -319,8 +319,8 @@ def _check_faces(faces: Any, vertices: FloatArray) -> tuple[NDArray[np.int64], F
     unused = np.bincount(array.ravel(), minlength=count) == 0
     if unused.any():
         raise InputError(
-            f"every vertex must belong to a face, but {int(unused.sum())} of {count} do not, the first of them vertex "
-            f"{int(np.argmax(unused))}; remove them and renumber the faces"
+            f"every vertex must <+belong to a face+>, but <!{int(unused.sum())} of {count} do not, the first of them "
+            f"vertex {int(np.argmax(unused))}!>; remove them and renumber the faces"
         )
     return array, areas
 

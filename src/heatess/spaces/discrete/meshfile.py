@@ -59,7 +59,9 @@ def _refuse_fans(path: str) -> None:
     if kind in (".zip", ".gz", ".bz2", ".zae"):
         raise InputError("it is packed; unpack it, and give the file in it")
     if kind == ".dae" and re.search(rb"<(\w+:)?(polylist|polygons)\b", Path(path).read_bytes()):
-        raise InputError("its faces are polygons, not triangles; export it again as .obj or .ply, which are read whole")
+        raise InputError(
+            "its faces are <!polygons!>, not <+triangles+>; export it again as .obj or .ply, which are read whole"
+        )
 
 
 def _by_trimesh(path: str) -> Polygons:

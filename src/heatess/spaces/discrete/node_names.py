@@ -71,5 +71,5 @@ def labels_of(names: Any, count: int) -> NDArray[np.str_] | None:
         return None
     labels = names_of([names] if isinstance(names, str) else names, "node")
     if len(labels) != count:
-        raise InputError(f"labels must be one name for each of {count:,} nodes, but are {len(labels):,}")
+        raise InputError(f"labels must be <+one name for each of {count:,} nodes+>, but are <!{len(labels):,}!>")
     return labels

@@ -181,7 +181,7 @@ class NodeSpace(Space):
         count, most = min(count, self._laplacian.size), self._most_modes
         if count > most:
             raise InputError(
-                f"`max_degree={count - 1}` needs {count} eigenpairs, but {self!r} has {most} at most; give "
+                f"`max_degree={count - 1}` needs <+{count} eigenpairs+>, but <!{self!r} has {most} at most!>; give "
                 f"`max_degree={most - 1}` or less"
             )
         return self._resolved(self._laplacian.lowest(count))
@@ -320,12 +320,14 @@ def check_places(values: Any, name: str, shape: str, *, columns: int | None = No
     """Finite coordinates, not so small or large that areas mean nothing in floating point, or an `InputError`."""
     places = numeric_array(values, name).astype(np.float64)
     if places.ndim != 2 or len(places) < least or not places.shape[1] or columns not in (None, places.shape[1]):
-        raise InputError(f"{name} must have shape {shape}, but have shape {places.shape}")
+        raise InputError.misshapen(name, shape, places.shape)
     refuse_rows(~np.isfinite(places).all(axis=1), places, f"{name} must be finite")
     with np.errstate(over="ignore"):
         span = float(np.max(places.max(axis=0) - places.min(axis=0)))
     if span and not 1e-50 < span < 1e50:
-        raise InputError(f"{name} must span between 1e-50 and 1e+50, but span {span:g}; use another unit of length")
+        raise InputError(
+            f"{name} must <+span between 1e-50 and 1e+50+>, but span <!{span:g}!>; use another unit of length"
+        )
     return places
 
 

@@ -71,7 +71,7 @@ def read_ply(path: str | Path) -> dict[str, dict[str, Any]]:
     if form == "ascii":
         return _text(body, elements)
     if form not in ("binary_little_endian", "binary_big_endian"):
-        raise InputError(f"its format is {form!r}, not ascii, binary_little_endian or binary_big_endian")
+        raise InputError(f"its format is <!{form!r}!>, not <+ascii, binary_little_endian or binary_big_endian+>")
     return _binary(body, elements, "<" if "little" in form else ">")
 
 

@@ -111,15 +111,19 @@ class _Group(Geometry):
     def _matrices(self, points: Any, name: str) -> NDArray[Any]:
         array = np.asarray(points) if self._unitary else numeric_array(points, "points")
         if array.dtype.kind not in "fiubc":
-            raise InputTypeError(f"points of {name} must be complex or real numbers, but have dtype {array.dtype}")
+            raise InputTypeError(
+                f"points of {name} must be <+complex or real numbers+>, but have <!dtype {array.dtype}!>"
+            )
         if array.ndim == 2 and array.shape[1] == self.width and array.dtype.kind != "c":
             array = self.elements(array.astype(np.float64))
         if array.shape[1:] != self._square:
             shape = "(n, {}, {})".format(*self._square)
             hint = "; for one matrix use `points[None]`" if array.shape == self._square else ""
-            raise InputError(f"points of {name} must be matrices of shape {shape}, but have shape {array.shape}{hint}")
+            raise InputError(
+                f"points of {name} must be <+matrices of shape {shape}+>, but have <!shape {array.shape}!>{hint}"
+            )
         if not len(array):
-            raise InputError("points are empty; at least one point is needed")
+            raise InputError.lacking("points are empty")
         refuse_not_finite(array)
         return array.astype(np.complex128 if self._unitary else np.float64)
 
@@ -154,7 +158,7 @@ class Hamming(Geometry):
 
     def __init__(self, length: int, letters: int) -> None:
         if letters < 2:
-            raise InputError(f"a HammingGraph needs two or more letters, but has {letters}")
+            raise InputError(f"a HammingGraph needs <+two or more letters+>, but has <!{letters}!>")
         self._letters, self.dim, self.width = letters, 0, length
         self.kernel, self.step = HammingKernel(length, letters), math.sqrt(length * (letters - 1))
         self.diameter, self.log_volume = length * self.step, length * math.log(letters)
@@ -220,7 +224,7 @@ def geometry_of(space: Any) -> Geometry:
         )
     if not is_a("DiscreteSpectrumSpace"):
         example = "a discrete-spectrum space of GeometricKernels such as SpecialOrthogonal(4)"
-        raise InputError(f"space must be {example}, but is {space!r}")
+        raise InputError.unfit("space", example, space)
     if is_a("Hypersphere"):
         return _Native(Sphere(space.dimension), space.dimension + 1)
     if is_a("Circle"):
