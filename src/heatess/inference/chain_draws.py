@@ -26,8 +26,11 @@ APART, SHORT, LEFT = 3.0, 2.0, 0.02
 MOST_STEPS, FEWEST_STEPS, CERTAIN = 10_000, 30, 6.0
 ON, NEARER = 10, 0.75
 
-#: Rows further on that are looked at, and steps to each of them.
-LAGS, ROWS_FURTHER_ON = 257, 1000
+#: Lags that are looked at of all up to half the rows, steps for each, and rows, places and rows that find these lags.
+LAGS, ROWS_FURTHER_ON, PLACES, ROWS_FOR_LAGS = 16, 1000, 6, 2**17
+
+#: A row further on is what counts if it is nearer than the next one by this factor.
+MUCH_NEARER = 0.8
 
 
 def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tuple[Measure, IntArray]:
@@ -173,8 +176,9 @@ class Order(NamedTuple):
 def order_of_rows(measure: Measure) -> Order:
     """The order in which rows are nearest, the next one first; a share of 1 if they may be near by chance.
 
-    Draws of several chains in turn, as emcee has them, are near to that of the same chain. Nodes of graphs and meshes
-    follow each other as they are numbered, and have a share of 1.
+    Draws of several chains in turn, as emcee has them, are near to that of the same chain, and the torsions of one
+    frame of a molecule to those of the next. Nodes of graphs and meshes follow each other as they are numbered, and
+    have a share of 1.
 
     >>> turns = np.linspace(0, 20, 500)
     >>> path = np.stack([np.cos(turns), np.sin(turns)], axis=1)
@@ -196,7 +200,24 @@ def order_of_rows(measure: Measure) -> Order:
     others = others[:, others[0] != others[1]]
     chance = space.distance(points[others[0]], points[others[1]])
     share, steps = near(1, MOST_STEPS)
+    next_one = Order(share)
     if share < 1:
-        return Order(share, 1, float(np.median(steps)) < NEARER * float(np.median(near(ON, MOST_STEPS)[1])))
-    found, lag = min((near(lag, ROWS_FURTHER_ON)[0], lag) for lag in range(2, min(LAGS, n // 4)))
-    return Order(found, lag)
+        next_one = Order(share, 1, float(np.median(steps)) < NEARER * float(np.median(near(ON, MOST_STEPS)[1])))
+    shares = {lag: near(lag, ROWS_FURTHER_ON)[0] for lag in _likely_lags(measure, rng)}
+    nearest = min(shares.values())
+    lag = next(lag for lag, found in shares.items() if found <= nearest / MUCH_NEARER)  # and not twice the lag
+    return Order(shares[lag], lag) if nearest < MUCH_NEARER * share else next_one
+
+
+def _likely_lags(measure: Measure, rng: np.random.Generator) -> list[int]:
+    """The lags from 2 to half the rows at which distances to some places are most alike, by their autocorrelation."""
+    from scipy.fft import irfft, next_fast_len, rfft
+
+    points = measure.points[: min(measure.n, ROWS_FOR_LAGS)]
+    n = len(points)
+    size, total = next_fast_len(2 * n, real=True), np.zeros(n // 2 + 1)
+    for place in rng.integers(0, n, PLACES):
+        far = measure.space.distance(points, points[place : place + 1])
+        total += irfft(np.abs(rfft(far - far.mean(), size)) ** 2, size)[: len(total)]
+    alike = total[2:] / (n - np.arange(2, len(total)))
+    return sorted(2 + int(lag) for lag in np.argsort(-alike)[:LAGS])

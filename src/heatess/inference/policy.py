@@ -154,16 +154,20 @@ def _refuse_order(measure: Measure, source: str, what: str) -> None:
     to = "the next" if lag == 1 else f"that {lag} rows on"
     order = f"from one to {to} is {share:.2g} of the distance of rows at random"
     like, unlike = "a trajectory, a Markov chain", "`kind='draws'` if they are independent draws that were sorted"
+    also = "or `kind='trajectory'` or `kind='chains'`"
     if lag > 1:
-        like = f"{lag} Markov chains whose draws stand in turn (a column chain tells which is of which)"
+        like = f"frames of {lag} rows each, {lag} Markov chains whose draws stand in turn"
+        also = "or `kind='trajectory'`, or add a column chain that tells which row is of which"
     if share < SHORT_OF_DRAWS_AT_RANDOM and (runs_on or lag > 1):
         raise KindError(
-            f"{source}: its rows are in an order: {order}, as in {like} or a sorted table; say {unlike}, or "
-            f"`kind='trajectory'` or `kind='chains'`; draws alone have a {what}"
+            f"{source}: its rows are in an order: {order}, as in {like} or a sorted table; say {unlike}, {also}; "
+            f"draws alone have a {what}"
         )
+    if lag == 1:
+        like, also = f"frames of a simulation, {like}", "or `kind='chains'` if they follow from each other"
     warn(
-        f"{source}: its rows may be in an order: {order}, as in frames of a simulation, {like} or a sorted table, "
-        f"whose {what} would be too sure; say {unlike}, or `kind='chains'` if they follow from each other",
+        f"{source}: its rows may be in an order: {order}, as in {like} or a sorted table, whose {what} would be too "
+        f"sure; say {unlike}, {also}",
         CalibrationWarning,
     )
 

@@ -29,7 +29,8 @@ _MOLECULE = "its torsions phi and psi, in degrees"
 _RAMA = (
     "import MDAnalysis as m, numpy; from MDAnalysis.analysis.dihedrals import Ramachandran; "
     "u = m.Universe(UNIVERSE); a = Ramachandran(u.select_atoms('protein')).run().results.angles; "
-    "numpy.savetxt({out!r}, a.reshape(-1, 2), delimiter=',', header='phi,psi', comments='')"
+    "numpy.savetxt({out!r}, numpy.c_[numpy.repeat(range(len(a)), a.shape[1]), a.reshape(-1, 2)], delimiter=',', "
+    "header='frame,phi,psi', comments='')"
 )
 _STRUCTURE = Other("a molecule", "MDAnalysis", _RAMA.replace("UNIVERSE", "{file!r}"), then=_MOLECULE)
 _FRAMES = Other(

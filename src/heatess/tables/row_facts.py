@@ -23,9 +23,19 @@ NAMES = ("name", "label", "title", "main_id", "city", "station", "site", "word",
 #: Columns that hold chains, the draws of chains in their order, and times, by the last word of their names.
 CHAINS = ("chain", "chain_id", "chain_idx", "chain_index", "chain_number", "chain__", "walker", "walker_id")
 DRAWS = ("draw", "draw_idx", "draw_index", "draw__", "iteration", "iter")
+FRAMES_IN_TIME = (
+    *("frame", "frame_index", "frame_idx", "frame_id", "frame_number", "frame_no", "frames", "snapshot", "timestep"),
+    *("time_step", "step"),
+)
 TIMES = (
-    *("time", "timestamp", "stamp", "datetime", "date_time", "date", "t", "frame", "step", "timestep", "epoch", "seq"),
+    *("time", "timestamp", "stamp", "datetime", "date_time", "date", "t", *FRAMES_IN_TIME, "epoch", "seq"),
     *("counter", "elapsed", "mjd", "jd", "bjd", "hjd"),
+)
+
+#: Columns that count the parts of a molecule, or its models, each of which is there once in a frame.
+PARTS_OF_MOLECULES = (
+    *("resid", "resi", "res_id", "resnum", "resseq", "residue", "residue_id", "residue_index", "residue_number"),
+    *("atom", "atom_id", "atom_index", "model", "model_id", "model_number", "conformer", "conformation"),
 )
 
 #: Columns of log-densities that only samplers write, Stan and Cobaya: whatever else is there, rows are draws of chains.
@@ -178,7 +188,7 @@ def _called(table: Table, words: Sequence[str]) -> str | None:
         base = re.sub(r"[\[(].*", "", name).strip(" #%.").lower()
         plain.setdefault(base, name)
         plain.setdefault(base.rpartition(".")[2], name)
-        plain.setdefault(re.sub(r".*(?=[mbh]jd)|_(tai|utc|tdb|tt)$", "", base), name)  # fieldMJD_TAI
+        plain.setdefault(re.sub(r".*(?=[mbh]jd)|_(tai|utc|tdb|tt|[fpnum]?s)$", "", base), name)  # fieldMJD_TAI, time_ps
     return next((plain[word] for word in words if word in plain), None)
 
 
@@ -200,12 +210,33 @@ def _doubt(table: Table, kind: Kind) -> str:
     times = np.empty(0) if column is None or column in kind.columns else _entries(table, column, ROWS_FOR_TIMES)
     parts = 1 if _runs_on(times) else _parts(times)
     if not parts:
-        return ""
+        return _in_frames(table, kind)
     what = "a trajectory" if parts == 1 else f"trajectories, {parts:,} in the first {len(times):,} rows"
     return (
         f"its column {column} runs on from row to row, so that the rows may be {what}, whose steps are no "
         "independent draws; say `kind='draws'` or `kind='trajectory'`"
     )
+
+
+def _in_frames(table: Table, kind: Kind) -> str:
+    """A question where rows are those of several frames, in any order.
+
+    Frames may have any numbers of rows; times, and parts of molecules, must all be there equally often.
+    """
+    for words in (FRAMES_IN_TIME, TIMES, PARTS_OF_MOLECULES):
+        column = _called(table, words)
+        if column is None or column in kind.columns:
+            continue
+        values, counts = np.unique(_entries(table, column, None), return_counts=True)
+        same = bool(len(values) > 1 and counts[0] > 1 and (counts == counts[0]).all())
+        if not same and not (words is FRAMES_IN_TIME and 1 < len(values) <= counts.sum() / 2):
+            continue
+        each = f"{counts[0]:,} rows" if same else "several rows"
+        return (
+            f"its column {column} has {each} for each of its {len(values):,} values, so that the rows may be those of "
+            "several frames of a trajectory, which are no independent draws; say `kind='draws'` or `kind='trajectory'`"
+        )
+    return ""
 
 
 def _entries(table: Table, column: str, rows: int | None) -> Any:
