@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import heatess
-
-ROOT = Path(heatess.__file__).parent
+from source import MODULES, ROOT, nodes
 
 #: From the bottom up: packages, and the few modules of the root that are public by name. Each may import those before
 #: it, lazily or for types as well, so that the graph of packages has no cycle.
@@ -45,8 +44,6 @@ LAYERS = [
     "__main__",
 ]
 
-MODULES = sorted(ROOT.rglob("*.py"))
-
 
 def top(module: Path) -> str:
     return module.relative_to(ROOT).parts[0].removesuffix(".py")
@@ -56,7 +53,7 @@ def imported(module: Path) -> set[str]:
     """The top-level names of the package that a module imports anywhere in its text."""
     package = ("heatess", *module.relative_to(ROOT).parent.parts)
     found = set()
-    for node in ast.walk(ast.parse(module.read_text())):
+    for node in nodes(module):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = package[: len(package) - node.level + 1]
             parts = (*base, *(node.module or "").split("."))
@@ -94,7 +91,7 @@ def test_only_spaces_ask_which_space_it_is():
     families = {"Sphere", "Projective", "ComplexProjective", "Rotations", "Torus", "Circle", "Product", "Euclidean"}
     families |= {"Hyperbolic", "Mesh", "PointCloud", "Graph", "GeometricKernelsSpace", "NodeSpace"}
     for module in (module for module in MODULES if top(module) != "spaces"):
-        for node in ast.walk(ast.parse(module.read_text())):
+        for node in nodes(module):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
                 named = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
                 named |= {n.attr for n in ast.walk(node.args[1]) if isinstance(n, ast.Attribute)}

@@ -6,12 +6,12 @@ import ast
 import inspect
 import json
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import heatess as he
+from source import MODULES, ROOT, tree
 
 #: What stands first and last among the arguments, in this order; what is special to a function stands between.
 FIRST = ("weights", "log_weights", "space", "angle", "angles", "time", "times", "resolution", "resolutions")
@@ -202,9 +202,9 @@ def test_weights_that_are_no_pair_are_refused(weights):
 
 def test_a_number_has_a_name_of_its_own():
     """Not ROWS in fourteen modules, each with another meaning: names say unit and meaning, or the number is shared."""
-    source, places = Path(he.__file__).parent, defaultdict(set)
-    for path in source.rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    places = defaultdict(set)
+    for path in MODULES:
+        for node in tree(path).body:
             if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
                 continue
             (target,) = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -214,6 +214,6 @@ def test_a_number_has_a_name_of_its_own():
                 if isinstance(name, ast.Name) and name.id.isupper() and numbers and not isinstance(value, ast.Call):
                     plain = all(type(number) in (int, float) for number in numbers)
                     if plain and isinstance(value, ast.Constant | ast.UnaryOp | ast.BinOp):
-                        places[name.id.strip("_")].add(path.relative_to(source).as_posix())
+                        places[name.id.strip("_")].add(path.relative_to(ROOT).as_posix())
     assert len(places) > 500
     assert {name: sorted(files) for name, files in places.items() if len(files) > 3 and name not in ONE_MEANING} == {}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import heatess as he
+import source
 from heatess.base.errors import InputError, message_of, warn
 from heatess.base.messages import Code, Message, marked
 from heatess.cli.messages import typed
@@ -26,9 +27,9 @@ ARGUMENT = re.compile(r"(?<![\w./`])[a-z]\w*=(?=['\"(\[\0]|True\b|False\b|[ ,;.)
 
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in source.MODULES:
         if path not in TEXTS:
-            yield path, ast.parse(path.read_text(encoding="utf-8"))
+            yield path, source.tree(path)
 
 
 def reads_text(node: ast.AST, name: str) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import heatess as he
+import source
 from heatess.cli import main
 from heatess.readers import FORMATS
 
@@ -117,8 +118,8 @@ def test_every_suffix_and_every_schema_is_on_its_page() -> None:
 def source_texts() -> list[str]:
     """Every text in the source, the values in it as `\\0`, without what marks its parts."""
     texts = []
-    for file in (ROOT / "src" / "heatess").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for module in source.MODULES:
+        for node in source.nodes(module):
             if isinstance(node, ast.JoinedStr):
                 parts = (part.value if isinstance(part, ast.Constant) else "\0" for part in node.values)
                 texts.append("".join(map(str, parts)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,7 @@ from heatess.engines.base import (
 from heatess.inference.mmd import apart
 from heatess.spaces.discrete.nodes import NodeSpace
 from heatess.transforms.base import Transform
-
-ROOT = Path(he.__file__).parent
+from source import MODULES, ROOT, nodes
 
 #: Packages that hold capabilities and what works with them.
 ROOM = {"engines", "spaces", "transforms", "compiled", "heat"}
@@ -38,10 +36,10 @@ SUMS |= {"resolved", "lowest", "functionals", "radial_terms"}
 
 def calls(*left_out: str) -> Iterator[tuple[str, ast.Call]]:
     """All calls outside of some packages, each with its module."""
-    for path in sorted(ROOT.rglob("*.py")):
+    for path in MODULES:
         name = path.relative_to(ROOT)
         if name.parts[0] not in left_out:
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in nodes(path):
                 if isinstance(node, ast.Call):
                     yield str(name), node
 
@@ -70,8 +68,7 @@ def test_nobody_asks_which_kind_of_capability_it_is() -> None:
         ROOT / "spaces" / "flow.py",
         ROOT / "spaces" / "complex_projective.py",
     ]
-    trees = [ast.parse(path.read_text()) for path in defined]
-    kinds = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    kinds = {node.name for path in defined for node in nodes(path) if isinstance(node, ast.ClassDef)}
     assert {"ZonalPairs", "SphereSeries", "TorusTransform", "LevelTransform", "Modes", "Flow"} <= kinds
     for name, call in calls("heat", "transforms", "spaces"):
         if named(call.func) == {"isinstance"}:

@@ -13,6 +13,7 @@ import pytest
 import conftest
 import heatess as he
 from heatess.base.errors import MissingExtraError, missing_extra
+from source import MODULES, nodes
 
 ROOT = Path(__file__).parents[2]
 SOURCES = Path(he.__file__).parent
@@ -65,8 +66,8 @@ def test_all_is_every_extra_but_those_that_are_very_large_and_the_one_under_anot
 
 def calls_of_missing_extra() -> list[tuple[str, str, str]]:
     found = []
-    for module in sorted(SOURCES.rglob("*.py")):
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+    for module in MODULES:
+        for node in nodes(module):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("missing_extra", "importing"):
                 found.append((module.name, *(ast.literal_eval(argument) for argument in node.args)))
     return found
