@@ -505,7 +505,7 @@ def test_maps_in_geography_markup_are_no_graphs(tmp_path, monkeypatch):
 def test_places_in_front_of_values_without_names_are_read_as_advised(tmp_path):
     (tmp_path / "a.csv").write_text("-71.1,19.7,760\n-72.3,18.5,350.5\n120,-33,410\n")
     said = message(tmp_path / "a.csv")
-    assert "say columns={'lon': '0', 'lat': '1'}, units='deg' for longitude and latitude in the first two" in said
+    assert "say columns={'lon': '0', 'lat': '1'}, units='deg' for longitude and latitude in columns 0 and 1" in said
     found = he.read(tmp_path / "a.csv", columns={"lon": "0", "lat": "1"}, units="deg", weights="2")
     np.testing.assert_allclose(found.points, he.from_lonlat([-71.1, -72.3, 120], [19.7, 18.5, -33], units="deg"))
     (tmp_path / "b.csv").write_text("19.7,-171.1,760\n18.5,-72.3,350.5\n-33,120,410\n")

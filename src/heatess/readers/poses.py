@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray
 from ..base.errors import InputError
 from ..base.known import Known
+from ..tables.rotation_columns import are_turns, stacked_matrices
 from ..tables.table import Piece, Table
 from .text_lines import is_number
 
@@ -19,9 +18,6 @@ TUM = ["timestamp", "tx", "ty", "tz", "qx", "qy", "qz", "qw"]
 _EUROC = {"q_rs_w", "q_rs_x", "q_rs_y", "q_rs_z"}
 
 _POSE = TUM[1:]
-
-#: How far a matrix times its transpose may be from the identity.
-_TOLERANCE_OF_ORTHOGONALITY = 0.02
 
 
 def named_trajectory(names: Sequence[str]) -> str:
@@ -45,15 +41,7 @@ def is_kitti(rows: Sequence[Sequence[str]]) -> bool:
     """
     if not rows or not all(len(row) == 12 and all(map(is_number, row)) for row in rows):
         return False
-    return bool(_are_proper(np.array(rows, dtype=np.float64)).all())
-
-
-def _are_proper(rows: FloatArray) -> NDArray[np.bool_]:
-    """For each row of twelve numbers whether its matrix is a rotation, rounded to few digits, and no reflection."""
-    matrices = rows.reshape(-1, 3, 4)[:, :, :3]
-    with np.errstate(over="ignore", invalid="ignore"):
-        off = np.abs(matrices @ matrices.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
-        return np.asarray((off < _TOLERANCE_OF_ORTHOGONALITY) & (np.linalg.det(matrices) > 0))
+    return bool(are_turns(stacked_matrices(np.array(rows, dtype=np.float64))).all())
 
 
 class Kitti(Table):
@@ -71,7 +59,7 @@ class Kitti(Table):
         for piece in self._rows.pieces(self._rows.names, rows):
             numbers = np.column_stack(piece.columns)
             present = np.isfinite(numbers).all(axis=1)
-            wrong = np.flatnonzero(present)[~_are_proper(numbers[present])]
+            wrong = np.flatnonzero(present)[~are_turns(stacked_matrices(numbers[present]))]
             if len(wrong):
                 row = int(wrong[0])
                 raise InputError(

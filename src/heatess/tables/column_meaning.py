@@ -33,16 +33,20 @@ from .edge_columns import edge_columns
 from .read_options import FORMS, Reading
 from .rotation_columns import (
     Euler,
-    EulerPoses,
     ListedQuaternions,
+    Matrices,
     Poses,
     Quaternions,
     Relion,
     RotationVectors,
     ScalarFirst,
+    TurnedPoses,
+    are_turns,
+    matrix_columns,
     quaternion_columns,
+    stacked_matrices,
 )
-from .suggest import likely_pair, near, spelled, sphere_or_rotations
+from .suggest import likely_pair, matrices_said, near, spelled, sphere_or_rotations
 from .table import Rows, Table
 from .text_angles import with_angles
 from .units import split_unit
@@ -186,7 +190,7 @@ class _Search:
         if not angles and isinstance(self.table, Rows) and len(names) == 3:
             angles = list(names)
         if self.reading.form() == "poses" and len(angles) > 3:
-            return EulerPoses(angles, convention), ""
+            return TurnedPoses(angles[:-3], Euler(angles[-3:], convention)), ""
         width = 1 if angles and angles[0] in self.table.lists else 3
         if len(angles) != width:
             count = f", not {len(angles)}" if angles else ""
@@ -203,7 +207,7 @@ class _Search:
                 f"{source} has no columns known to hold positions; name them before the angles, for instance with "
                 f"`columns=('X', 'Y', 'Z', {', '.join(map(repr, angles))})` ({self._found()})"
             )
-        return EulerPoses([*places, *angles], convention), ""
+        return TurnedPoses(places, kind), ""
 
     def _by_roles(self, roles: Mapping[str, str]) -> Kind:
         given = {role.lower(): name for role, name in roles.items()}
@@ -256,6 +260,8 @@ class _Search:
             return own[0] if own else Vectors(names)
         if form == "quaternions":
             own = [kind for kind in self._candidates(form) if set(kind.columns) == set(names) and _fits(kind, form)]
+            if len(names) in Matrices.WIDTHS and not own:
+                return Matrices(names)
             if len(names) != 4 and not own:
                 three = (
                     "; for three Euler angles add their convention, such as `euler='bunge'`" if len(names) == 3 else ""
@@ -266,6 +272,8 @@ class _Search:
             return own[0] if own else Quaternions(names)
         if form == "angles":
             return Torsions(names)
+        if form == "poses" and len(names) in Matrices.WIDTHS[1:] and self._are_matrices(names):
+            return TurnedPoses(Matrices(names).places, Matrices(names).alone)
         if form == "poses" and len(names) < 5:
             raise InputError(
                 f"{self.table.source}: poses have columns of positions, and four of a quaternion, x, y, z, w, but "
@@ -376,6 +384,9 @@ class _Search:
             kind = Quaternions(group)
             if not self._is_direction(kind):
                 yield kind
+        yield from (
+            kind for kind in map(Matrices, matrix_columns(self.table.names)) if self._are_matrices(kind.columns)
+        )
         yield from (RotationVectors([name]) for name in self.table.lists if RotationVectors.NAME.fullmatch(name))
 
     def _ask_euler(self, found: list[Kind], form: str | None) -> None:
@@ -401,6 +412,9 @@ class _Search:
             return [make.get(form, Numbers)(names)]
         if form == "angles" and len(names) == 1 == self._dimension():
             return [Torsions(names)]
+        if form in ("quaternions", "poses") and self._are_matrices(names):
+            kind = Matrices(names)
+            return [kind] if form == "quaternions" else [TurnedPoses(kind.places, kind.alone)] if kind.places else []
         fits = self.reading.loose and form in (None, "vectors") and "theta" not in self.plain
         if not fits or not 2 <= len(names) <= MOST_COLUMNS or len(names) == 4:
             return []
@@ -408,15 +422,25 @@ class _Search:
 
     def _are_unit(self, names: list[str]) -> bool:
         """Whether the first rows of some columns are unit vectors."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            lengths = np.linalg.norm(self._first_rows(names), axis=1)
+        return len(lengths) > 0 and bool((np.abs(lengths - 1) < 1e-6).all())
+
+    def _are_matrices(self, names: list[str]) -> bool:
+        """Whether the first rows of some columns, apart from missing ones, are rotation matrices row by row."""
+        if len(names) not in Matrices.WIDTHS:
+            return False
+        rows = self._first_rows(names)
+        rows = rows[np.isfinite(rows).all(axis=1)]
+        return len(rows) > 0 and bool(are_turns(stacked_matrices(rows)).mean() > 0.9)
+
+    def _first_rows(self, names: list[str]) -> FloatArray:
+        """The first 1,000 rows of some columns; none if they hold text."""
         try:
             piece = next(self.table.pieces(names, 1000), None)
-        except InputError:  # text
-            return False
-        if piece is None:
-            return False
-        with np.errstate(over="ignore", invalid="ignore"):
-            lengths = np.linalg.norm(np.column_stack(piece.columns).astype(np.float64), axis=1)
-        return len(lengths) > 0 and bool((np.abs(lengths - 1) < 1e-6).all())
+        except InputError:
+            piece = None
+        return np.empty((0, len(names))) if piece is None else np.column_stack(piece.columns).astype(np.float64)
 
     def _as_named(self, kind: type[Kind]) -> Kind | None:
         columns = [next((self.plain[name] for name in names if name in self.plain), None) for names in kind.names]
@@ -445,13 +469,16 @@ class _Search:
     def _poses(self, rotations: list[Kind]) -> Iterator[Kind]:
         for kind in rotations:
             places = self._places([kind])
-            if places and isinstance(kind, Euler):
-                yield EulerPoses([*places, *kind.columns], kind.named)
+            if places and isinstance(kind, Euler | Matrices):
+                yield TurnedPoses(places, kind.alone if isinstance(kind, Matrices) else kind)
             elif places and type(kind) is Quaternions:
                 yield Poses([*places, *kind.columns])
 
     def _places(self, beside: Sequence[Kind]) -> list[str]:
         """The columns of positions beside those of some kinds."""
+        inside = next((kind.places for kind in beside if isinstance(kind, Matrices) and kind.places), [])
+        if inside:
+            return inside
         used = [name for kind in beside for name in kind.columns]
         for triple in _POSITIONS:
             places = [self.plain[name] for name in triple if name in self.plain]
@@ -582,10 +609,12 @@ class _Search:
         return self.table.names if self.reading.form() == "quaternions" and len(self.table.names) == 4 else []
 
     def _ask_unit_rows(self) -> None:
-        """Ask about four columns of any names that are unit vectors together, where nothing else is known of them."""
+        """Ask about columns of any names that are quaternions or matrices together, as far as is known."""
         names = [name for name in self.table.names if name not in self._weights([])]
         if len(names) == 4 and self._are_unit(names):
             raise InputError(f"{self.table.source}: {sphere_or_rotations(names)}")
+        if self._are_matrices(names):
+            raise InputError(f"{self.table.source}: {matrices_said(names, len(names))}")
 
     def _dimension(self) -> int | None:
         """The number of columns that the space takes, where that is known."""

@@ -57,10 +57,19 @@ _QUESTIONS = {
 
 
 def _plain(names: Sequence[str]) -> dict[str, str]:
-    """Names in lower case, without a unit and without anything between words, and the columns."""
+    """Names in lower case, without a unit and without anything between words, and the columns.
+
+    Also by the last word alone, as in imu.roll, imu.pitch and imu.yaw, where three or more begin alike.
+    """
     found: dict[str, str] = {}
+    groups: dict[str, dict[str, str]] = {}
     for name in names:
-        found.setdefault(re.sub("[^a-z0-9]", "", split_unit(name).base), name)
+        base = split_unit(name).base
+        found.setdefault(re.sub("[^a-z0-9]", "", base), name)
+        if parted := re.fullmatch(r"(.+)[._/ ]([a-z]+\d?)", base):
+            groups.setdefault(parted[1], {}).setdefault(parted[2], name)
+    for group in groups.values():
+        found = group | found if len(group) > 2 and not set(group) & set(found) else found
     return found
 
 
@@ -101,7 +110,8 @@ def question(columns: Sequence[str]) -> str:
     """What is asked about such columns, with the arguments that answer it."""
     plain = _plain(columns)
     likely = next(
-        (choices for roles, choices in _QUESTIONS.items() if set(roles) == set(plain)), (_CRYSTALS, _PARTICLES)
+        (choices for roles, choices in _QUESTIONS.items() if set(_present(plain, roles)) == set(columns)),
+        (_CRYSTALS, _PARTICLES),
     )
     choices = []
     for choice in likely:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from .column_names import TURN, Colatitude, Kind, LonLat, Torsions, Vectors, sid
 from .earth_depths import depth_column
 from .missing import equal_to, is_mark, marks, said_missing, shown_number, weight_marks
 from .rotation_columns import Euler
-from .suggest import sphere_or_rotations
+from .suggest import matrices_said, sphere_or_rotations
 from .table import Place
 from .units import split_unit
 
@@ -299,11 +300,8 @@ def _of_quaternions(kind: Kind, norms: FloatArray) -> str:
 def _of_vectors(kind: Kind, array: FloatArray, norms: FloatArray) -> str:
     """As `heatess.spaces.vectors` advises: dividing angles by their length would answer another question."""
     width, whole = array.shape[1], kind.columns == ["rows"]
-    matrices = matrices_in(array)
-    if matrices:
-        quaternions = "`columns={'qx': '0', 'qy': '1', 'qz': '2', 'qw': '3'}`"
-        call = f"scipy's `Rotation.from_matrix({matrices}).as_quat()`"
-        return f"these are rotation matrices: write them as quaternions, {call}, and read those with {quaternions}"
+    if matrices_in(array):
+        return matrices_said(kind.columns, width)
     if whole and is_transposed(array):
         return "did you mean the transpose? write `array.T`"
     if whole and (extra := extra_column(array)):
@@ -314,7 +312,7 @@ def _of_vectors(kind: Kind, array: FloatArray, norms: FloatArray) -> str:
     near = np.abs(norms - 1)
     if (near < 1e-3).mean() > 0.5 and near.max() >= 1e-3:
         return "drop or fix those rows"
-    if width >= EMBEDDING or (near < 0.1).mean() > 0.9:
+    if (near < 0.1).mean() > 0.9 or (width >= EMBEDDING and not whole):
         return "if only the directions matter, add `normalize=True`"
     flat = "`space='euclidean'` for positions"
     if len(kind.columns) == 3 and (deep := _at_depth(kind.columns)):
@@ -327,16 +325,19 @@ def _of_vectors(kind: Kind, array: FloatArray, norms: FloatArray) -> str:
 
 
 def _places_first(kind: Kind, array: FloatArray) -> list[str]:
-    """Longitude and latitude in front of other numbers without names, in either order, where they may be degrees."""
-    if kind.columns != ["rows"] or array.shape[1] == 4:
+    """Longitude and latitude, or the like, in two neighbours of a few columns without names that may be degrees."""
+    if kind.columns != ["rows"] or array.shape[1] > 6:
         return []
-    ends = np.abs(array[:, :2]).max(axis=0)
-    pairs = {"longitude and latitude": ("0", "1"), "latitude and longitude": ("1", "0")}
-    return [
-        f"`columns={{'lon': {lon!r}, 'lat': {lat!r}}}, units='deg'` for {words} in the first two"
-        for words, (lon, lat) in pairs.items()
-        if 1 < ends[int(lon)] <= 360 and 1 < ends[int(lat)] <= 90 and (ends[int(lon)] > 90 or words.startswith("lon"))
-    ]
+    ends, found = np.abs(array).max(axis=0), []
+    for one, two in list(pairwise(range(array.shape[1])))[: 3 if array.shape[1] == 4 else 1]:
+        where = f"in columns {one} and {two}"
+        for lon, lat, words in ((one, two, "longitude and latitude"), (two, one, "latitude and longitude")):
+            if 1 < ends[lon] <= 360 and 1 < ends[lat] <= 90 and (ends[lon] > 90 or lon < lat):
+                found.append(f"`columns={{'lon': '{lon}', 'lat': '{lat}'}}, units='deg'` for {words} {where}")
+                if lon == 0 and array.shape[1] > 3:
+                    argument = f"`columns={{'dec': '{lon}', 'inc': '{lat}'}}, units='deg'`"
+                    found.append(f"{argument} for declination and inclination")
+    return found
 
 
 def _of_many(kind: Kind, array: FloatArray, norms: FloatArray, flat: str) -> list[str]:
@@ -349,7 +350,13 @@ def _of_many(kind: Kind, array: FloatArray, norms: FloatArray, flat: str) -> lis
     which = "`euler='bunge'` or `euler='ZYZ'` or whatever their convention is"
     euler = f"{which}, `{names}units={'deg' if degrees else 'rad'!r}` for Euler angles"
     turning = [euler] if width == 3 and not named and (degrees or most <= TURN + SLACK_RADIANS) else []
-    scaled = "`normalize=True` if only the directions matter"
+    on_sphere = ", space='sphere'" if width == 4 else ""  # and no quaternions
+    scaled = f"`normalize=True{on_sphere}` if only the directions matter"
+    if width > 5:
+        flat = "`space='euclidean'` for measurements, whose lengths count"
+        scaled = "`normalize=True` for embeddings, of which only the directions count"
+    if width >= EMBEDDING:
+        return [scaled, flat]
     if not degrees:
         return [flat, scaled, *turning]
     other = " that are no Euler angles" if turning else ""
@@ -385,7 +392,8 @@ def _at_depth(names: Sequence[str]) -> str:
 
 
 def _choices(width: int, choices: Sequence[str]) -> str:
-    return f"{width} columns of such lengths may be angles or positions: say " + ", or ".join(choices)
+    what = "angles or positions" if width < EMBEDDING else "embeddings or positions"
+    return f"{width} columns of such lengths may be {what}: say " + ", or ".join(choices)
 
 
 def _without(extra: str, array: FloatArray) -> str:

@@ -138,6 +138,67 @@ class RotationVectors(Quaternions):
         return
 
 
+class Matrices(Quaternions):
+    """Rotation matrices row by row: nine columns, or the first three of every four in those of twelve or sixteen."""
+
+    #: Rows of these lengths may be matrices: (3, 3), (3, 4) or (4, 4).
+    WIDTHS = (9, 12, 16)
+
+    @property
+    def roles(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The columns themselves."""
+        return tuple(self.columns)
+
+    @property
+    def convention(self) -> str:
+        """What the numbers are."""
+        return "rotation matrices, row by row"
+
+    @property
+    def places(self) -> list[str]:
+        """The columns of the position, where there are such."""
+        return [] if len(self.columns) == 9 else self.columns[3:12:4]
+
+    @property
+    def alone(self) -> Matrices:
+        """The nine columns of the rotation."""
+        return (
+            self if len(self.columns) == 9 else Matrices([self.columns[4 * i + j] for i in range(3) for j in range(3)])
+        )
+
+    def points(self, columns: list[NDArray[Any]], units: str) -> FloatArray:
+        """Quaternions, the scalar last, of the nearest rotations."""
+        from scipy.spatial.transform import Rotation
+
+        matrices = stacked_matrices(side_by_side(columns))
+        wrong = ~are_turns(matrices)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(
+                f"columns {self.words} are no rotation matrix in row {row} ({int(wrong.sum()):,} of {len(wrong):,} "
+                "rows); drop or fix those rows, or name other columns with `columns=`",
+                row=row,
+            )
+        return np.asarray(Rotation.from_matrix(matrices).as_quat())
+
+    def lengths(self, points: Any) -> None:
+        """Of matrices none."""
+        return
+
+
+def stacked_matrices(rows: NDArray[Any]) -> FloatArray:
+    """The matrices (n, 3, 3) in rows of 9, 12 or 16 numbers."""
+    size = 3 if rows.shape[1] == 9 else 4
+    return rows.astype(np.float64, copy=False).reshape(len(rows), -1, size)[:, :3, :3]
+
+
+def are_turns(matrices: FloatArray) -> NDArray[np.bool_]:
+    """For each matrix (n, 3, 3) whether it is a rotation, rounded to two digits, and no reflection."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = np.abs(matrices @ matrices.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
+        return np.asarray((off < 0.02) & (np.linalg.det(matrices) > 0))
+
+
 class Poses(Kind):
     """Positions and orientations."""
 
@@ -157,14 +218,12 @@ class Poses(Kind):
         raise InputError(POSE_LENGTH)
 
 
-class EulerPoses(Poses):
-    """Positions and Euler angles."""
+class TurnedPoses(Poses):
+    """Positions, and orientations that are written otherwise than as quaternions."""
 
-    angles = True
-
-    def __init__(self, columns: Sequence[str], convention: str) -> None:
-        super().__init__(columns)
-        self._turns = Euler(self.columns[-3:], convention)
+    def __init__(self, places: Sequence[str], turns: Quaternions) -> None:
+        super().__init__([*places, *turns.columns])
+        self._turns, self.angles = turns, turns.angles  # type: ignore[misc]
 
     @property
     def roles(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -173,25 +232,27 @@ class EulerPoses(Poses):
 
     @property
     def convention(self) -> str:
-        """The axes, and whether they turn."""
+        """What the orientations are."""
         return self._turns.convention
 
     @property
     def angular(self) -> Kind:
-        """The last three columns."""
+        """The columns of the orientations."""
         return self._turns
 
     def points(self, columns: list[NDArray[Any]], units: str) -> tuple[FloatArray, FloatArray]:
         """A tuple of positions and quaternions."""
-        split = len(columns) - 3
+        split = len(columns) - len(self._turns.columns)
         return np.column_stack(columns[:split]), self._turns.points(columns[split:], units)
 
     def lengths(self, points: Any) -> None:
-        """Of angles none."""
+        """Of angles and matrices none."""
         return
 
 
-_QUATERNION = re.compile(r"(?:.*[._]|)(?:q|quat|quaternion|orientation|rotation|rot|attitude|att)?[._]?([xyzw])", re.I)
+_QUATERNION = re.compile(
+    r"(?:.*[._]|)(?:q|quat|quaternion|orientation|rotation|rot|r|attitude|att)?[._]?([xyzw])", re.I
+)
 
 
 def quaternion_columns(names: Sequence[str]) -> list[list[str]]:
@@ -208,3 +269,26 @@ def quaternion_columns(names: Sequence[str]) -> list[list[str]]:
         if match:
             groups.setdefault(name[: match.start(1)].lower(), {})[match[1].lower()] = name
     return [[group[axis] for axis in "xyzw"] for group in groups.values() if len(group) == 4]
+
+
+_ENTRY = re.compile(r"(.*?)[._\[(]*([0-3])[._,\]\[ ]*([0-3])[\])]?")
+
+
+def matrix_columns(names: Sequence[str]) -> list[list[str]]:
+    """Every group of nine, twelve or sixteen columns that are entries of a matrix by their names, row by row.
+
+    >>> matrix_columns(["t", *(f"R{i}{j}" for j in (1, 2, 3) for i in (1, 2, 3))])
+    [['R11', 'R12', 'R13', 'R21', 'R22', 'R23', 'R31', 'R32', 'R33']]
+    """
+    groups: dict[str, dict[tuple[int, int], str]] = {}
+    for name in names:
+        if match := _ENTRY.fullmatch(name.strip()):
+            groups.setdefault(match[1], {})[int(match[2]), int(match[3])] = name
+    found = []
+    for entries in groups.values():
+        first = min(min(place) for place in entries)
+        width, height = (max(place[axis] for place in entries) - first + 1 for axis in (1, 0))
+        wanted = [(row + first, column + first) for row in range(height) for column in range(width)]
+        if (height, width) in ((3, 3), (3, 4), (4, 4)) and len(entries) == len(wanted):
+            found.append([entries[place] for place in wanted])
+    return found

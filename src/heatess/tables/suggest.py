@@ -89,6 +89,17 @@ def sphere_or_rotations(names: Sequence[str]) -> str:
     )
 
 
+def matrices_said(names: Sequence[str], width: int) -> str:
+    """What is said about rows of rotation matrices, alone or with a position, with the arguments that read them."""
+    columns = "" if len(names) == 1 else f", columns={tuple(names)}"
+    pose = (
+        f", or `space='pose:R'{columns}` with their positions, R being the length that counts as much as one radian"
+        if width > 9
+        else ""
+    )
+    return f"these are rotation matrices, row by row; say `space='rotations'{columns}`{pose}"
+
+
 def near(name: str, every: Sequence[str]) -> str:
     """The name that is most like one that is not there, as a question; empty if none is."""
     from difflib import get_close_matches
