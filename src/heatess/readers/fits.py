@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..base.errors import InputError, missing_extra, missing_extras
 from ..tables import healpix
-from ..tables.sky_columns import is_old, sky_columns
+from ..tables.sky_columns import old_frame, sky_columns
 from ..tables.table import Table
 from ..tables.units import ANGLES
 from .package_readers import Lazy, columns, reading, split_label
@@ -89,7 +89,7 @@ def table(path: Path) -> Table:
         with fits.open(stream, memmap=isinstance(stream, io.BufferedReader), checksum=True) as extensions:
             extension = _extension(extensions, file, label, fits)
             header, fields, texts = dict(extension.header), _fields(extension), _texts(extension)
-            old = is_old(header) or (not header.get("RADESYS") and is_old(extensions[0].header))
+            old = old_frame(header) or ("" if header.get("RADESYS") else old_frame(extensions[0].header))
             written = _of_astropy(extension) if _SERIALIZED in str(header.get("COMMENT", "")) else None
     if healpix.is_map(header, fields):
         return healpix.sky_map(str(file), header, fields)

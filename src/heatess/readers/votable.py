@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import InputError, importing
-from ..tables.sky_columns import is_old, sky_columns
+from ..tables.sky_columns import equatorial, old_frame, sky_columns
 from ..tables.table import Table
 from .fits import PARTS, angle_unit, words
 from .package_readers import Lazy, chosen, columns, reading, split_label
@@ -55,8 +55,7 @@ def _votable(file: Path, label: str) -> Table:
 
 #: Frames by how the systems and the contents of fields are called in VOTables.
 _SYSTEMS = {
-    **dict.fromkeys(("icrs", "fk5", "eq_fk5", "barycentric"), "icrs"),
-    **dict.fromkeys(("fk4", "eq_fk4", "b1950"), "fk4"),
+    **dict.fromkeys(("icrs", "barycentric"), "icrs"),
     **dict.fromkeys(("galactic", "gal"), "galactic"),
     **dict.fromkeys(("ecliptic", "ecl_fk5"), "ecliptic"),
     **dict.fromkeys(("ecl_fk4", "supergalactic"), "another frame"),
@@ -69,9 +68,11 @@ def _frames(fields: Any, systems: Mapping[str, str]) -> dict[str, str]:
     frames = {}
     for field in fields:
         content = str(field.ucd or "").lower()
-        stated = _SYSTEMS.get(systems.get(field.ref or "", only), "")
+        stated = systems.get(field.ref or "", only)
+        stated = stated if stated.startswith("fk") else _SYSTEMS.get(stated, "")
         frame = next((name for name in ("galactic", "ecliptic") if f"pos.{name}" in content), stated)
-        if "pos.eq" in content and frame != "fk4":
+        frame = stated if stated == "another frame" else frame  # ecliptic of B1950
+        if "pos.eq" in content and not frame.startswith("fk"):
             frame = "icrs"
         if frame:
             frames[field.name] = frame
@@ -79,8 +80,12 @@ def _frames(fields: Any, systems: Mapping[str, str]) -> dict[str, str]:
 
 
 def _systems(root: Any) -> dict[str, str]:
-    """The coordinate systems of a file by their identifiers, in lower case."""
-    found = {str(system.ID): str(system.system or "").lower() for system in root.coordinate_systems}
+    """The coordinate systems of a file by their identifiers, in lower case; FK4 and FK5 with their equinox."""
+    found = {}
+    for system in root.coordinate_systems:
+        name = str(system.system or "").lower().replace("b1950", "fk4")
+        plain = name.removeprefix("eq_")
+        found[str(system.ID)] = equatorial(plain, system.equinox) if plain in ("fk4", "fk5") else name
     for resource in root.resources:
         found |= _systems(resource)
     return found
@@ -118,7 +123,7 @@ def _ecsv(file: Path) -> Table:
         skies, frames = sky_columns({name: found[name] for name in found.colnames})
         units = {name: getattr(column, "unit", None) for name, column in plain.items()} | dict.fromkeys(skies, "deg")
         made = _columns(file, plain | skies, units)
-        made.old, made.frames = is_old({str(key).upper(): value for key, value in found.meta.items()}), frames
+        made.old, made.frames = old_frame({str(key).upper(): value for key, value in found.meta.items()}), frames
         return made
 
 

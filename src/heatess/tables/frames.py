@@ -24,7 +24,7 @@ from .graphs import NetworkTable
 from .grids import Grid
 from .pixels import Stored
 from .row_facts import CHAINS, DRAWS, TIMES
-from .sky_columns import is_old, sky_columns
+from .sky_columns import old_frame, sky_columns
 from .table import Columns, Table, refuse_doubles
 from .units import angle_word
 from .unnamed_arrays import with_axes
@@ -53,8 +53,8 @@ def frame_table(obj: Any) -> Table | None:
     if isinstance(table, Columns) and healpix.is_map(header, table.names):
         fields = {name: Stored(table.stored(name)) for name in table.names}
         return healpix.sky_map(table.source, header, fields)
-    if table is not None and is_old(header):
-        table.old = True
+    if table is not None:
+        table.old = table.old or old_frame(header)
     return table
 
 

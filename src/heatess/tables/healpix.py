@@ -16,7 +16,7 @@ from ..base.known import FRAMES, Known
 from .impossible_numbers import cell_values
 from .pixels import INDICES, Field, Pixels, Stored, flat, level_of_count, multi_order
 from .read_options import Reading
-from .sky_columns import is_old
+from .sky_columns import old_frame
 from .table import Piece, Place, Table
 
 _UNSEEN = -1.6375e30  # what HEALPix writes into pixels without data
@@ -67,8 +67,8 @@ class SkyMap(Table):
             times = f" {'plus log of' if logs else 'times'} the area of its pixel" if by_area else ""
             note = f"{'log-weight' if logs else 'weight'} is {column}{times}"
         table = MapPixels(self.source, self._pixels, values, note)
-        if self._frame == "fk4":
-            table.frames = dict.fromkeys("xyz", "fk4")
+        if (self._frame or "").startswith("fk"):
+            table.frames = dict.fromkeys("xyz", str(self._frame))
         frame = self._frame if self._frame in FRAMES else None
         table.known = Known(kind="cells", frame=frame, cell=_side(self._pixels, values, logs))
         weight = "weight" if column else "none"
@@ -155,7 +155,7 @@ def frame_of(header: Mapping[str, Any]) -> str | None:
     """
     stated = str(header.get("COORDSYS", "")).strip().upper() or str(header.get("RADESYS", "")).strip().upper()
     frame = next((frame for frame, words in _FRAMES.items() if stated in words), None)
-    return "fk4" if frame in ("icrs", None) and is_old(header) else frame
+    return (old_frame(header) or frame) if frame in ("icrs", None) else frame
 
 
 def _seen(field: Field) -> FloatArray:

@@ -41,6 +41,9 @@ PARTS_OF_MOLECULES = (
 #: Columns of log-densities that only samplers write, Stan and Cobaya: whatever else is there, rows are draws of chains.
 SAMPLED = ("lp__", "minuslogpost")
 
+#: Degrees a year by which the equator and the equinox turn.
+PRECESSION = 50.3 / 3600
+
 #: Tables that astropy reads by their names.
 _WITH_ASTROPY = (".fits", ".fit", ".fits.gz", ".vot", ".ecsv", ".csv")
 
@@ -90,19 +93,28 @@ def _frame(table: Table, kind: Kind) -> str | None:
     )
     if len(stated) > 1:
         raise InputError(f"{table.source}: columns {kind.words} are in different frames, {', '.join(sorted(stated))}")
-    frame = stated.pop() if stated else "fk4" if old else _by_name(kind)
+    frame = stated.pop() if stated else (table.old or "fk4 B1950") if old else _by_name(kind)
     if frame is None or frame in FRAMES:
         return frame
-    words = "of the equinox B1950 (FK4)" if frame == "fk4" else "in a frame that is not known here"
     which = table.cells or f"columns {kind.words}"
+    system, _, equinox = frame.partition(" ")
+    if system not in ("fk4", "fk5"):
+        raise InputError(
+            f"{table.source}: {which} are in a frame that is not known here; turn them with astropy's SkyCoord, or say "
+            "`frame='icrs'` if they are equatorial of J2000 after all"
+        )
+    words = f"in {system.upper()} of the equinox {equinox}"
+    if not equinox:
+        words = "in FK4, whose equinox is not said, B1950 by convention"
+    apart = abs(2000 - float(equinox[1:] or 1950)) * PRECESSION
     how = "turn them with astropy's SkyCoord"
-    if frame == "fk4" and not table.cells and len(kind.columns) == 2 and table.source.lower().endswith(_WITH_ASTROPY):
+    if not table.cells and len(kind.columns) == 2 and table.source.lower().endswith(_WITH_ASTROPY):
         text = kind.columns[0] in table.texts
         known = "" if text else ", if they are degrees"
-        how = f"to turn them{known}, type: {_turned(table.source, kind.columns, text)}"
+        how = f"to turn them{known}, type: {_turned(table.source, kind.columns, text, frame)}"
     raise InputError(
-        f"{table.source}: {which} are {words}, up to a degree from those of J2000; say `frame='icrs'` if they are of "
-        f"J2000 after all; {how}"
+        f"{table.source}: {which} are {words}, up to {apart:.2g} degrees from those of J2000; say `frame='icrs'` if "
+        f"they are of J2000 after all; {how}"
     )
 
 
@@ -116,17 +128,20 @@ def _by_name(kind: Kind) -> str | None:
     return None if names[0] in ("az", "azimuth", "sgl") else kind.frame
 
 
-def _turned(source: str, columns: Sequence[str], text: bool) -> str:
-    """The line that writes a table with right ascension and declination in ICRS in place of two columns of FK4.
+def _turned(source: str, columns: Sequence[str], text: bool, frame: str) -> str:
+    """The line that writes a table with right ascension and declination in ICRS in place of two columns of FK4 or FK5.
 
     Columns of *text* hold hours and degrees.
     """
     out = re.sub(r"\.\w+(\.gz)?$", "", source) + "_icrs.ecsv"
     ra, dec = columns
+    system, _, equinox = frame.partition(" ")
+    said = f", equinox={equinox!r}" if equinox else ""
+    form = ", format='votable'" if source.lower().endswith(".vot") else ""  # which astropy may not know by its start
     pair, unit = (f"list(t[{ra!r}]), list(t[{dec!r}])", "hourangle,deg") if text else (f"t[{ra!r}], t[{dec!r}]", "deg")
     code = (
         "from astropy.table import Table; from astropy.coordinates import SkyCoord; "
-        f"t = Table.read({source!r}); s = SkyCoord({pair}, frame='fk4', unit={unit!r}).icrs; "
+        f"t = Table.read({source!r}{form}); s = SkyCoord({pair}, frame={system!r}{said}, unit={unit!r}).icrs; "
         f"t.remove_columns([{ra!r}, {dec!r}]); t['ra'], t['dec'] = s.ra.deg, s.dec.deg; "
         f"t.meta.clear(); t.write({out!r})"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,17 +42,29 @@ def _filled(values: Any) -> FloatArray:
     return np.where(mask, np.nan, np.asarray(getattr(values, "unmasked", values), dtype=np.float64))
 
 
-def is_old(header: Mapping[str, Any]) -> bool:
-    """Whether a header says that right ascension and declination are those of FK4, of an equinox before 1984.
+def equatorial(system: str, equinox: Any) -> str:
+    """The frame of right ascension and declination in a system: "icrs", or FK4 or FK5 with their equinox.
 
-    >>> is_old({"RADESYS": "FK4"}), is_old({"EQUINOX": 1950.0}), is_old({"RADESYS": "ICRS", "EQUINOX": 1950.0})
-    (True, True, False)
+    FK5 of J2000 is taken for ICRS. A header that names no system means FK4 before 1984.
+
+    >>> equatorial("FK4", ""), equatorial("", 1950.0), equatorial("fk5", "J1990.0"), equatorial("ICRS", 1950.0)
+    ('fk4', 'fk4 B1950', 'fk5 J1990', 'icrs')
     """
-    system = next((str(header[key]).strip().upper() for key in ("RADESYS", "RADECSYS") if header.get(key)), "")
-    if system:
-        return system.startswith("FK4")
-    try:
-        year = float(str(header.get("EQUINOX", "")).strip().lstrip("BJ"))
-    except ValueError:
-        return False
-    return 0 < year < _FK5_SINCE
+    found = re.fullmatch(r"\s*([BJ]?)\s*(\d{4}(?:\.\d*)?)\s*", str(equinox), re.I)
+    letter, year = (found[1].upper(), float(found[2])) if found else ("", 0.0)
+    name = system.strip().lower()
+    if name.startswith("fk4") or (not name and 0 < year < _FK5_SINCE):
+        return f"fk4 {letter or 'B'}{year:g}" if year else "fk4"
+    if (name.startswith("fk5") or not name) and year and abs(year - 2000) > 0.01:
+        return f"fk5 {letter or 'J'}{year:g}"
+    return "icrs"
+
+
+def old_frame(header: Mapping[str, Any]) -> str:
+    """The frame of right ascension and declination by a header, if it is of another equinox than J2000; else nothing.
+
+    >>> old_frame({"RADESYS": "FK4"}), old_frame({"EQUINOX": 1950.0}), old_frame({"EQUINOX": 2000.0})
+    ('fk4', 'fk4 B1950', '')
+    """
+    system = next((str(header[key]) for key in ("RADESYS", "RADECSYS") if header.get(key)), "")
+    return equatorial(system, header.get("EQUINOX", "")).replace("icrs", "")

@@ -58,8 +58,8 @@ class Table(ABC):
         What the format says about the data: kind, frame, size of cells, chains.
     frames : dict
         The frame of columns of which the format says it; names that are no frame here, such as "fk4", are refused.
-    old : bool
-        Whether the format says that right ascension and declination are of an old equinox (FK4).
+    old : str
+        The frame of right ascension and declination where the format says another equinox than J2000, see `equatorial`.
     texts : sequence of str
         The columns of text, see `text`; they may be among `names` as well.
     euler : str
@@ -90,7 +90,7 @@ class Table(ABC):
     about: str | None = None
     known: Known = Known()
     frames: Mapping[str, str] = {}
-    old: bool = False
+    old: str = ""
     texts: Sequence[str] = ()
     euler: str = ""
     symmetry: str = ""
