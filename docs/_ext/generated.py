@@ -95,6 +95,7 @@ KINDS = {
     "ebsd_text": "EBSD maps of EDAX and Oxford Instruments",
     "mesh": "meshes (extra `mesh`)",
     "edge_lists": "graphs as lists of edges",
+    "network_text": "networks of Pajek and Cytoscape",
     "graph": "graphs (extra `graph`)",
     "excel": "Excel (extra `excel`)",
     "archives": "zip archives of one of these",

@@ -43,7 +43,7 @@ FORMATS = {
     **dict.fromkeys((".npy", ".npz"), "arrays"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".feather", ".arrow", ".ipc"), "arrow_files"),
-    **dict.fromkeys((".json", ".jsonl", ".ndjson", ".geojson"), "json_tables"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson", ".geojson", ".cyjs"), "json_tables"),
     **dict.fromkeys((".fits", ".fit", ".fts"), "fits"),
     **dict.fromkeys((".vot", ".votable", ".ecsv"), "votable"),
     **dict.fromkeys((".xml", ".quakeml", ".qml"), "xml_files"),
@@ -55,6 +55,7 @@ FORMATS = {
     **dict.fromkeys((".ply", ".obj", ".stl", ".off", ".gii"), "mesh"),
     **dict.fromkeys((".edges", ".edgelist"), "edge_lists"),
     **dict.fromkeys((".gml", ".graphml"), "graph"),
+    **dict.fromkeys((".net", ".paj", ".sif"), "network_text"),
     **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
     ".zip": "archives",
     **dict.fromkeys((".shp", ".gpkg", ".fgb", ".kml", ".gpx"), "geo"),
@@ -109,7 +110,8 @@ def read(
         VOTable, ECSV, HDF5 posterior samples, NetCDF of ArviZ, grids over latitude and longitude in NetCDF, HDF5, .npz,
         JSON, xarray or a dict (see *select* and *area*), RELION .star, cryoSPARC .cs, EBSD maps (.ang, .ctf, HDF5),
         COLVAR, .xvg, TUM, EuRoC and KITTI trajectories, MagIC contributions, word vectors, meshes in PLY, OBJ, STL or
-        GIFTI, and graphs in GML, GraphML, JSON of nodes and links, or as lists of edges. Or a data frame of pandas,
+        GIFTI, and graphs in GML, GraphML, Pajek, SIF, JSON of nodes and links or of
+        Cytoscape, or as lists of edges. Or a data frame of pandas,
         polars or narwhals, whatever exports Arrow, a table of astropy, a dataset of xarray, a dict of arrays, a graph
         of networkx or igraph, which `heat_profile` takes too, but without the arguments below.
     space : Space or str, optional

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from ..base.errors import InputError
+from ..tables.read_options import Reading
 from ..tables.table import Piece, Place, Table
 from .package_readers import chosen, reading, split_label
 from .packed_size import refuse_expansion
@@ -125,9 +126,20 @@ class Unpacked(Table):
 
     def __init__(self, table: Table, target: str, shown: str) -> None:
         self._table, self._target, self._shown = table, target, shown
+        self.archive: Table | None = None  # the directory is removed with it
         for name in set(Table.__annotations__) - {"source", "watch"}:
             setattr(self, name, getattr(table, name))
         self.source = table.source.replace(target, shown)
+
+    def settled(self, reading: Reading) -> tuple[Table, Reading]:
+        """The cells or nodes of the member, which keep it unpacked."""
+        with _renamed(self._target, self._shown):
+            table, reading = self._table.settled(reading)
+        if table is self._table:
+            return self, reading
+        found = Unpacked(table, self._target, self._shown)
+        found.archive = self
+        return found, reading
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """Those of the member."""

@@ -25,7 +25,7 @@ from .streams import Source, packed
 from .unread_formats import line_to, new_name
 
 LINES = packed((".jsonl", ".ndjson"))
-SUFFIXES = (*packed((".json", ".geojson")), *LINES)
+SUFFIXES = (*packed((".json", ".geojson", ".cyjs")), *LINES)
 
 _EARTH = ("crs84", "epsg::4326", "epsg:4326", "wgs84")
 

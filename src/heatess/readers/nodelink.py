@@ -16,10 +16,11 @@ from ..tables.table import Table
 
 
 def node_link(contents: Mapping[str, Any], source: str) -> Table | None:
-    """The graph in JSON of nodes and links, as networkx and D3 write it; None if there is none.
+    """The graph in JSON of nodes and links, as networkx, D3 and Cytoscape write it; None if there is none.
 
     Links name the id of a node or, where nodes have none, its place.
     """
+    contents = _of_cytoscape(contents)
     links = next((contents[name] for name in ("links", "edges") if isinstance(contents.get(name), list)), None)
     nodes = contents.get("nodes")
     if not isinstance(nodes, list) or links is None or not all(isinstance(node, dict) for node in nodes):
@@ -56,3 +57,23 @@ def node_link(contents: Mapping[str, Any], source: str) -> Table | None:
         remedy="",
     )
     return NetworkTable(replace(network, names=unique_names(network)), source)
+
+
+def _of_cytoscape(contents: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Nodes and links of what Cytoscape writes, {"elements": {"nodes": [{"data": ...}], "edges": ...}}, or the same."""
+    elements = contents.get("elements")
+    if isinstance(elements, list):  # of Cytoscape.js: one list, in which edges have a source
+        data = [entry["data"] for entry in elements if isinstance(entry, dict) and isinstance(entry.get("data"), dict)]
+        links = [entry for entry in data if "source" in entry]
+        return {"nodes": [entry for entry in data if "source" not in entry], "links": links} if data else contents
+    if not isinstance(elements, dict) or not isinstance(elements.get("nodes"), list):
+        return contents
+    nodes, links = (
+        [
+            entry["data"]
+            for entry in elements.get(name) or []
+            if isinstance(entry, dict) and isinstance(entry.get("data"), dict)
+        ]
+        for name in ("nodes", "edges")
+    )
+    return {"nodes": nodes, "links": links, "directed": contents.get("directed")}

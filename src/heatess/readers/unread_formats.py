@@ -176,9 +176,6 @@ OTHERS = {
             ".ply",
         ),
     ),
-    **dict.fromkeys(
-        (".net", ".paj"), Other("a network of Pajek", "networkx", _NETWORK.replace("KIND", "pajek"), ".graphml")
-    ),
     ".gexf": Other("a network of Gephi", "networkx", _NETWORK.replace("KIND", "gexf"), ".graphml"),
     ".mtx": Other("a matrix", "networkx scipy", _MATRIX, ".graphml", "a graph, if it is square"),
     ".safetensors": Other(
