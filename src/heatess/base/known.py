@@ -154,10 +154,11 @@ class Known:
         """Kind, frame and cells in a few words; empty if nothing is known."""
         kind = "" if self.kind is None else self.kind
         if self.kind == "cells" and self.cell is not None:
-            kind = f"cells of {self.cell:.3g} degrees"
+            kind = f"cells of {self.cell:.3g} degree{'s' * (f'{self.cell:.3g}' != '1')}"
         if self.kind == "chains" and self.chains is not None:
             kind = "1 chain" if self.chains == 1 else f"{self.chains} chains"
-        return ", ".join(filter(None, [kind, self.frame, "thinned" if self.thinned else ""]))
+        frame = "ICRS" if self.frame == "icrs" else self.frame
+        return ", ".join(filter(None, [kind, frame, "thinned" if self.thinned else ""]))
 
     def __repr__(self) -> str:
         fields = ("kind", "frame", "cell", "chains", "units", "source", "doubt", "thinned")

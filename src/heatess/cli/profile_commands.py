@@ -131,12 +131,8 @@ def compare(files: Sequence[str], options: Options) -> None:
 
 def _in_one_frame(measures: dict[str, Measure]) -> dict[str, Measure]:
     """All in the frame of the first one; what was turned, and how, is printed."""
-    (name, first), *others = measures.items()
-    found = {name: first}
     with warnings_printed():
-        for other, measure in others:
-            found[other] = in_one_frame(first, measure, (name, other))
-    return found
+        return dict(zip(measures, in_one_frame(list(measures.values()), list(measures)), strict=True))
 
 
 def inspect(file: str, options: Options) -> None:

@@ -262,5 +262,5 @@ def _measures(samples: Any, weights: Any, space: Space | None) -> tuple[list[Any
     for name, points, part in zip(names, given, own, strict=True):
         with part_named(f"sample {name}"):
             measure = Measure.of(points, part, space=space if space is not None or not found else found[0].space)
-        found.append(in_one_frame(found[0], measure, (f"sample {names[0]}", f"sample {name}")) if found else measure)
-    return names, found
+        found.append(measure)
+    return names, in_one_frame(found, [f"sample {name}" for name in names])

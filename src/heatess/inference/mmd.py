@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,7 +176,7 @@ def measures_of(
         one = Measure.of(a, own, log_weights=own_log, space=space)
     with part_named("b"):
         other = Measure.of(b, others, log_weights=others_log, space=space or one.space)
-    other = in_one_frame(one, other, names)
+    one, other = in_one_frame([one, other], names)
     if one.points.dtype != other.points.dtype:  # unit vectors in single precision are of unit length to that alone
         one, other = _double(one), _double(other)
     return one, other
@@ -196,11 +197,11 @@ def _is_number(part: Any) -> bool:
     return part is not None and not isinstance(part, str) and np.ndim(part) == 0
 
 
-def in_one_frame(one: Measure, other: Measure, names: tuple[str, str] = ("a", "b")) -> Measure:
-    """*other* in the frame of *one*, see `in_frame_of`; that *one* is a file and does not say its frame is told."""
-    if one.known.frame is None and other.known.frame is not None:
-        in_frame_of(other.known.frame, one, names[::-1])
-    return in_frame_of(one.known.frame, other, names)
+def in_one_frame(measures: Sequence[Measure], names: Sequence[str]) -> list[Measure]:
+    """All in the frame of the first that has one, see `in_frame_of`; files that do not say theirs are told of."""
+    own = zip(measures, names, strict=True)
+    frame, owner = next(((part.known.frame, name) for part, name in own if part.known.frame is not None), (None, ""))
+    return [in_frame_of(frame, part, (owner, name)) for part, name in zip(measures, names, strict=True)]
 
 
 def _double(measure: Measure) -> Measure:

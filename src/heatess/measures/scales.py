@@ -186,8 +186,9 @@ def warn_below_cell(cell: float | None, angles: FloatArray) -> None:
     below = below_cell(cell, angles)
     if cell is not None and below.any():
         which = f"{int(below.sum())} of {len(angles)} scales are" if len(angles) > 1 else f"the scale {angles[0]:g} is"
+        size = f"{cell:.3g} degree{'s' * (f'{cell:.3g}' != '1')}"
         warn(
-            f"{which} below the size of the cells of this map or grid, {cell:.3g} degrees: there every cell counts as "
+            f"{which} below the size of the cells of this map or grid, {size}: there every cell counts as "
             f"one point, and gESS and volume tell of the grid; scales from {cell:.3g} on tell of what it shows",
             ScaleWarning,
         )

@@ -117,7 +117,7 @@ def _gifti(path: Path, make: type[Mesh]) -> Table:
                 f"{path} holds no surface of one point set and one set of triangles (found {found}); give the surface "
                 f"itself, usually called .surf.gii"
             )
-        count, corners = len(places[0].data), faces[0].data
+        count, corners = len(places[0].data), _with_area(places[0].data, faces[0].data)
         on = np.unique(corners)
         if not (len(on) < count and on[0] >= 0 and on[-1] < count):  # nothing to leave out, or a fault for Mesh
             on = np.arange(count)
@@ -130,6 +130,22 @@ def _gifti(path: Path, make: type[Mesh]) -> Table:
             if array.data.shape == (count,):
                 values[array.meta.get("Name") or f"data {place}"] = array.data.astype(np.float64)
     return _table(path, space, values)
+
+
+def _with_area(places: NDArray[Any], corners: NDArray[Any]) -> NDArray[Any]:
+    """The faces that have an area, each once, as other formats keep them; all if some are no faces of these places."""
+    import trimesh
+
+    if corners.ndim != 2 or corners.shape[1] != 3 or corners.dtype.kind not in "iu":
+        return corners
+    if not len(corners) or corners.min() < 0 or corners.max() >= len(places):
+        return corners
+    found = trimesh.Trimesh(places, corners, process=False)
+    kept = found.unique_faces()
+    whole = np.zeros(len(corners), dtype=bool)
+    whole[kept] = True
+    whole &= found.nondegenerate_faces()
+    return corners[whole] if whole.any() else corners
 
 
 def _refuse_expansion(path: Path) -> None:

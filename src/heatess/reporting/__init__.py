@@ -103,8 +103,8 @@ def report(
         raise InputTypeError.unfit("title", "text", title)
     target, printed = _checked_path(path), _checked_provenance(provenance)
     items, called = _named(measures, names)
-    items = _in_one_frame(items, called)
     with _kept_warnings() as heard:
+        items = _in_one_frame(items, called)
         profiles, comparison, why = _computed(items, called, (angles, times, resolutions), weights_are, rtol, rng)
     parts = [item if isinstance(item, Measure) else None for item in items]
     text = page_of(
@@ -264,13 +264,9 @@ def _checked_provenance(provenance: Any) -> dict[str, str]:
 
 def _in_one_frame(items: list[Measure | HeatProfile], names: list[str]) -> list[Measure | HeatProfile]:
     """Measures in the frame of the first one; profiles do not depend on it."""
-    first = items[0]
-    if not isinstance(first, Measure):
-        return items
-    return [
-        in_one_frame(first, item, (names[0], name)) if isinstance(item, Measure) else item
-        for item, name in zip(items, names, strict=True)
-    ]
+    found = [(item, name) for item, name in zip(items, names, strict=True) if isinstance(item, Measure)]
+    turned = iter(in_one_frame(*zip(*found, strict=True))) if found else iter(())
+    return [next(turned) if isinstance(item, Measure) else item for item in items]
 
 
 def _own_name(item: Measure | HeatProfile, place: int, count: int) -> str:

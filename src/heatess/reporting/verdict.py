@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -212,10 +213,16 @@ def verdict_of(knowns: list[Told], difference: str | None, notes: list[str]) -> 
     return {
         "headline": first,
         "sentences": told,
-        "warnings": said + notes,
+        "warnings": said + [_as_sentence(note, [known.name for known in knowns]) for note in notes],
         "caveat": caveat,
         "follows": _follows(knowns, difference),
     }
+
+
+def _as_sentence(note: str, names: list[str]) -> str:
+    """A warning that begins with a capital letter, unless it does with the name of a measure or of a function."""
+    word = re.match(r"[a-z]+(?= )", note)
+    return note if word is None or note.startswith(tuple(names)) else f"{note[:1].upper()}{note[1:]}"
 
 
 def said_at(knowns: list[Told], difference: str | None) -> tuple[str, list[str]]:

@@ -60,6 +60,8 @@ const heatess = {};
     const places = size >= 10 ** digits ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
     return rounded.toLocaleString("en", { maximumFractionDigits: Math.min(places, 12) }).replace("-", "−");
   };
+  // A share of one, near one with as many digits as tell it from one: 0.99953
+  he.share = (value) => (value > 0.999 && value < 1 ? value.toFixed(Math.min(12, 1 - Math.floor(Math.log10(1 - value)))) : he.number(value, 4));
   he.count = (value) => (known(value) ? Math.round(value).toLocaleString("en") : "–");
 
   // A scale as text. On the Earth readers think in kilometres: these come first, and degrees beside them.

@@ -230,7 +230,7 @@
 
   function atomTable(title, rows, weighted) {
     const shown = { name: rows.some((row) => row.name), copies: rows.some((row) => row.copies > 1), weight: weighted };
-    const columns = [["row", "Row", he.count], ["name", "Name", String], ["place", "Place", String], ["copies", "Copies", he.count], ["weight", "Weight", he.number], ["redundancy", "Redundancy", (value) => he.number(value, 4)]]
+    const columns = [["row", "Row", he.count], ["name", "Name", String], ["place", "Place", String], ["copies", "Copies", he.count], ["weight", "Weight", he.number], ["redundancy", "Redundancy", he.share]]
       .filter(([key]) => shown[key] !== false);
     const text = (key) => ({ place: "text", name: "text name" })[key] || null;
     return scrolled(title, "scroll low", element("table", { class: "data" }, element("caption", {}, title),

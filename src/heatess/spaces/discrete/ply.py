@@ -1,4 +1,8 @@
-"""PLY files in text and binary: every element with its properties, whole or not at all."""
+"""PLY files in text and binary: every element with its properties, whole or not at all.
+
+Not by trimesh, which cuts polygons from their first corner, wrong where they are not convex (an area of 3.5 for 0.5),
+takes files that are cut short and rows with too many values, and reads no binary files that mix triangles and others.
+"""
 
 from __future__ import annotations
 
