@@ -91,7 +91,7 @@ def merging(distance: ArrayLike, times: ArrayLike, *, share: float = 0.5) -> Flo
     r, t = numeric_array(distance, "distance").astype(np.float64), numeric_array(times, "times").astype(np.float64)
     for name, values, fine, expected in (("distance", r, r >= 0, "not negative"), ("times", t, t > 0, "positive")):
         if not (fine & np.isfinite(values)).all():
-            raise InputError(f"{name} must be {expected} and finite")
+            raise InputError(f"{name} must be <+{expected} and finite+>")
     kept = share**2 + (1 - share) ** 2
     with np.errstate(over="ignore", divide="ignore"):  # to an overlap of zero
         overlap = np.exp(-((r / np.sqrt(t)) ** 2) / 8)

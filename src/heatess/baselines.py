@@ -118,7 +118,9 @@ def uniformity_loss(
     measure = Measure.of(points, weights, log_weights=log_weights, space=space).support()
     series = _sphere(measure.space)
     if measure.n < 2:
-        raise InputError("the uniformity loss is a mean over pairs, so it needs two points of positive weight, not one")
+        raise InputError(
+            "the uniformity loss is a mean over pairs: it needs <+two points of positive weight+>, not <!one!>"
+        )
     if measure.n > _PAIR_ATOMS and measure.space.level_transform is not None:
         total, own = _gaussian_of_levels(measure, exponent), float(measure.weights @ measure.weights)
         if total - own > _LEAST_SHARE * total:

@@ -145,7 +145,7 @@ def compare(
     if isinstance(items, Mapping):
         names, items = list(items) if names is None else names, list(items.values())
     if not isinstance(items, list | tuple) or not items:
-        raise InputTypeError(f"give a list or a mapping of profiles or measures, but found {shown(items)}")
+        raise InputTypeError(f"give <+a list or a mapping of profiles or measures+>, but found <!{shown(items)}!>")
     letters = [chr(ord("A") + place % 26) for place in range(len(items))]
     called = letters if names is None else arrays.names_of(names, "curve", "names").tolist()
     if len(called) != len(items):
@@ -153,7 +153,7 @@ def compare(
     items = [item if isinstance(item, HeatProfile) else Measure.of(item) for item in items]
     measures = [item for item in items if isinstance(item, Measure)]
     if any(item.space != items[0].space for item in items):
-        raise InputError("curves on one Axes must be on one space; draw the others on an Axes of their own")
+        raise InputError("curves on one Axes must be <+on one space+>; draw the others on an Axes of their own")
     if measures and not scales:
         scales = {"times": common_scales(measures).times}
     ax = new_axes(ax)

@@ -179,8 +179,7 @@ def _not_negative(value: Any, name: str) -> float:
 def _checked(n: int, rng: Rng) -> tuple[int, np.random.Generator]:
     seeded = is_whole(rng) and rng >= 0
     if not seeded and not isinstance(rng, np.random.Generator):
-        found = f"but is {shown(rng)}; seeds are >= 0"
-        raise InputError(f"rng must be a numpy.random.Generator or an integer seed, {found}")
+        raise InputError.unfit("rng", "a numpy.random.Generator or an integer seed", rng, "seeds are >= 0")
     if whole(n, "the number of points", 1) > _MOST_POINTS:
         raise InputError(
             f"the number of points must be <+at most {_MOST_POINTS:,}+>, but is <!{n}!>; draw them in parts"

@@ -38,13 +38,13 @@ def numeric_array(values: Any, name: str) -> NDArray[Any]:
     values = in_unit(plain(values, name), "", name)
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
-        raise InputError(f"{name}: row {row} is masked; drop or fill masked rows first", row=row)
+        raise InputError(f"{name}: row {row} is <!masked!>; drop or fill masked rows first", row=row)
     try:
         array = np.asarray(values)
     except InputError:  # of a column that is read when it is asked for
         raise
     except ValueError as error:
-        raise InputError(f"{name}: rows have different lengths ({error}); every row must have the same") from None
+        raise InputError(f"{name}: rows have <!different lengths!> ({error}); every row must have the same") from None
     except Exception as error:  # whatever a tensor of another library answers
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise InputTypeError(f"{name} cannot be made a NumPy array ({reason}); convert them first") from None
@@ -215,7 +215,7 @@ def _refuse_missing(array: NDArray[Any], name: str) -> None:
     for index, value in np.ndenumerate(array):
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             raise InputTypeError(
-                f"{name}: row {index[0]} is missing ({value}); drop or fill missing rows first", row=index[0]
+                f"{name}: row {index[0]} is <!missing ({value})!>; drop or fill missing rows first", row=index[0]
             )
 
 
@@ -228,6 +228,6 @@ def _stacked(column: NDArray[Any], name: str) -> NDArray[Any]:
         if length != lengths[0]:
             found = "nothing" if length < 0 else f"{length} numbers"
             raise InputError(
-                f"{name}: row {row} holds {found}, but row 0 holds {lengths[0]}; drop or fix that row", row=row
+                f"{name}: row {row} holds <!{found}!>, but row 0 holds <+{lengths[0]}+>; drop or fix that row", row=row
             )
     return np.stack([np.asarray(row) for row in column])

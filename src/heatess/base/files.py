@@ -274,14 +274,14 @@ def read_archive(path: AnyPath, names: Iterable[str], what: str) -> dict[str, ND
     except FileNotFoundError:
         raise InputError("does not exist; check the name") from None
     except TypeError:
-        raise InputTypeError("is not the name of a file; give a str or a path") from None
+        raise InputTypeError("is not the name of a file; give <+a str or a path+>") from None
     except IsADirectoryError:
         raise InputError("is <!a directory!>, not <+a file+>; check the name") from None
     except PermissionError:
         raise InputError("cannot be read: permission denied; check its permissions") from None
     except Exception as error:  # a damaged archive makes zipfile and NumPy raise nearly anything
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"is not a whole {what} ({reason}); make it again") from None
+        raise InputError(f"is not <+a whole {what}+> ({reason}); make it again") from None
     return content
 
 

@@ -83,7 +83,7 @@ def object_in(text: str, schema: str) -> dict[str, Any]:
         what = f"{shown(text)} is not JSON ({error})"
         raise InputError(f"from_json needs <+JSON text, as to_json gives it+>, but <!{what}!>; {of_a_file}") from None
     if not isinstance(found, dict):
-        raise InputError(f"this JSON is a {type(found).__name__}, but an object with schema {schema} is needed")
+        raise InputError(f"this JSON is <!a {type(found).__name__}!>, but <+an object with schema {schema}+> is needed")
     if found.get("schema") == schema:
         return found
     names = [name for name, part in found.items() if isinstance(part, dict) and part.get("schema") == schema]
@@ -91,7 +91,7 @@ def object_in(text: str, schema: str) -> dict[str, Any]:
         several = ", ".join(map(shown, names[:5]))
         one = f"`json.dumps(json.loads(text)[{names[0]!r}])`"
         raise InputError(f"this JSON holds results by name: {several}; give one of them, {one}")
-    raise InputError(f"this JSON has schema {shown(found.get('schema'))}, but {schema} is needed")
+    raise InputError(f"this JSON has schema <!{shown(found.get('schema'))}!>, but <+{schema}+> is needed")
 
 
 def decoded(hint: Any, value: Any, name: str, space: Any) -> Any:

@@ -129,7 +129,7 @@ class Result(Frozen):
         first, count = next(iter(lengths.items()))
         for name, length in lengths.items():
             if length != count:
-                raise InputError(f"{name} of this JSON has {length} entries, but {first} has {count}")
+                raise InputError(f"{name} of this JSON has <!{length} entries!>, but {first} has <+{count}+>")
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row per entry of the columns; single values are in its `attrs`.

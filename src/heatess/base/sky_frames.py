@@ -50,7 +50,7 @@ def turned(points: NDArray[Any], source: str | None, target: str) -> FloatArray:
     for frame in (source, target):
         if not isinstance(frame, str) or frame not in SKY:
             found = "is not known; say it with `frame=`" if frame is None else f"is {shown(frame)}"
-            raise InputError(f"only frames of the sky, {', '.join(SKY)}, are turned into each other, but one {found}")
+            raise InputError(f"only <+frames of the sky, {', '.join(SKY)}+>, turn into each other, but one <!{found}!>")
     matrix = _from_icrs(target) @ _from_icrs(str(source)).T
     return np.asarray(points.astype(np.float64) @ matrix.T)
 

@@ -60,7 +60,7 @@ def _refuse_torch(tensor: Any, name: str) -> None:
 def _refuse_short(values: Any, name: str, remedy: str) -> None:
     kind = getattr(values, "dtype", "")
     if _is_short(kind):
-        raise InputTypeError(f"{name} have dtype {kind}, which NumPy has not; pass {remedy}{_rescaled(kind)}")
+        raise InputTypeError(f"{name} have <!dtype {kind}!>, which NumPy has not; pass {remedy}{_rescaled(kind)}")
 
 
 def _is_short(dtype: Any) -> bool:

@@ -102,7 +102,7 @@ def compare(files: Sequence[str], options: Options) -> None:
     for name, measure in measures.items():
         if measure.space != first.space:
             raise InputError(
-                f"{name} holds points on {measure.space!r}, but {files[0]} on {first.space!r}; compare like with like"
+                f"{name} is on <!{measure.space!r}!>, but {files[0]} on <+{first.space!r}+>; compare like with like"
             )
     measures = _in_one_frame(measures)
     options = on_earth(options, *measures.values())
@@ -308,8 +308,8 @@ def _added(
                 state = Accumulator(space, max_degree=options["max_degree"] or degree_for(space, finest))
         if taken.space.form == "quaternions" and taken.space != state.space:
             raise InputError(
-                f"{shard} holds points on {taken.space!r}, but what came before on {state.space!r}; accumulate like "
-                "with like, or say `space='rotations'` for all, without symmetry"
+                f"{shard} holds points <!on {taken.space!r}!>, but what came before <+on {state.space!r}+>; "
+                "accumulate like with like, or say `space='rotations'` for all, without symmetry"
             )
         if last is None:
             _say_frames(shard, taken.known.frame, state)
@@ -363,7 +363,7 @@ def _pieces(shard: Any, reading: Reading) -> Iterator[Taken]:
         start = stop
     if stop != len(array):
         which = getattr(shard, "source", shard)
-        raise InputError(f"{files[name]} holds {len(array):,} numbers, but {which} another number of points")
+        raise InputError(f"{files[name]} holds <!{len(array):,} numbers!>, but {which} another number of points")
 
 
 def _write(state: Accumulator, options: Options, seen: Any = None) -> None:

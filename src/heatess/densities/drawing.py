@@ -50,8 +50,8 @@ def draw(
         ax = _surface(density, drawing.nodes(), drawing.faces, ax)
     elif drawing is None or drawing.part is not None or drawing.cells is None or drawing.layout == "nodes":
         raise InputError(
-            f"a density is drawn on circles, the sphere S^2, the plane, two-dimensional tori and meshes, but this one "
-            f"is on {space!r}; look at points of your own, or at a report, which shows yours"
+            "a density is drawn on <+circles, the sphere S^2, the plane, two-dimensional tori and meshes+>, but this "
+            f"one is on <!{space!r}!>; look at points of your own, or at a report, which shows yours"
         )
     else:
         cells = drawing.cells(math.sqrt(8 * density.time) / CELLS_PER_SCALE_DRAWN, _frame(density, drawing))
@@ -279,7 +279,7 @@ def _surface(density: Density, places: FloatArray, faces: NDArray[Any], ax: Axes
     if ax is None:
         ax = new_figure(6.0, 5.0).add_subplot(projection="3d")
     elif getattr(ax, "name", "") != "3d":
-        raise InputError('ax must be made with `figure.add_subplot(projection="3d")`; make one, or leave it out')
+        raise InputError('ax must be <+made with `figure.add_subplot(projection="3d")`+>; make one, or leave it out')
     least, norm = shades_of(values)
     solid: Any = ax
     picture = solid.plot_trisurf(*places.T, triangles=faces, linewidth=0, antialiased=False, shade=False)

@@ -68,7 +68,7 @@ def refuse_others(density: Density, what: str) -> None:
     """An `InputError` unless the density is on the sphere S^2."""
     space = density.space
     if not (space.directional and space.dim == 2):
-        raise InputError(f"{what} are for the sphere S^2, but this density is on {space!r}; look at points of your own")
+        raise InputError(f"{what} are for <+the sphere S^2+>, but this density is on <!{space!r}!>; look at points")
 
 
 def healpix(density: Density, nside: int, order: str) -> FloatArray:
@@ -95,7 +95,7 @@ def grid(density: Density, step: float | None) -> Grid:
             f"step must <+divide 180 degrees into two rows or more, such as 1 or 0.25+>, but is <!{wanted:g}!>"
         )
     if 2 * rows**2 > MOST_CELLS_OF_MAP:
-        raise InputError(f"`step={wanted:g}` makes {2 * rows**2:,} cells; give a step of 0.05 degrees or more")
+        raise InputError(f"`step=<!{wanted:g}!>` makes {2 * rows**2:,} cells; give <+a step of 0.05 degrees or more+>")
     lat, lon = (np.asarray((np.arange(n) + 0.5) * wanted - n * wanted / 2) for n in (rows, 2 * rows))
     return Grid(lon, lat, _on_mesh(density, lon, lat))
 

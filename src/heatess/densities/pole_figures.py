@@ -61,8 +61,8 @@ class PoleFigure(Density):
     def atoms(self, what: str) -> Measure:
         """None: an `InputError`."""
         raise InputError(
-            f"{what} needs points that are independent, and directions of one orientation are not; ask the density of "
-            "the orientations"
+            f"{what} needs <+points that are independent+>, and <!directions of one orientation!> are not; ask the "
+            "density of the orientations"
         )
 
 
@@ -104,8 +104,8 @@ def pole_figure(density: Density, direction: Any, *, inverse: bool, antipodal: b
 def _group(density: Density) -> FloatArray:
     """The rotations after which things look alike."""
     if density.space.group is None:
-        where = repr(density.space)
-        raise InputError(f"pole figures are of rotations, but this density is on {where}; make it on Rotations()")
+        where = f"<!{density.space!r}!>"
+        raise InputError(f"pole figures are of <+rotations+>, but this density is on {where}; make it on Rotations()")
     return density.space.group
 
 

@@ -211,7 +211,7 @@ class Density(Result):
         one_of(unit, "unit", tuple(UNITS))
         if not (self.space.directional and self.space.dim == 2):
             raise InputError(
-                f"`unit={unit!r}` is for the sphere S^2, but this density is on {self.space!r}; leave it out"
+                f"`unit={unit!r}` is for <+the sphere S^2+>, but this density is on <!{self.space!r}!>; leave it out"
             )
         return UNITS[unit]
 

@@ -83,8 +83,8 @@ def choose(measure: Measure, rtol: float) -> Choice:
     own = float(atoms.weights @ atoms.weights)
     if own > 0.5:
         raise InputError(
-            f"the scale cannot be chosen from {atoms.n} different {'place' if atoms.n == 1 else 'places'} with an ESS "
-            f"of {1 / own:.3g}, at least 2 are needed; {ADVICE}"
+            f"the scale cannot be chosen from <!{atoms.n} different {'place' if atoms.n == 1 else 'places'} with an "
+            f"ESS of {1 / own:.3g}!>, <+at least 2+> are needed; {ADVICE}"
         )
     space, fitting = atoms.space, fitting_scales(atoms, rtol).times
     grid = _grid(float(fitting.min()), float(fitting.max()))
@@ -135,7 +135,9 @@ def choose_of_parts(parts: Accumulator, sums: Sums, rtol: float) -> Choice:
     """The same from sums over parts: at the scales that their degree certifies, and without knowing of copies."""
     space, own = sums.space, 1 / sums.ess
     if own > 0.5:
-        raise InputError(f"the scale cannot be chosen from an ESS of {1 / own:.3g}, at least 2 is needed; {ADVICE}")
+        raise InputError(
+            f"the scale cannot be chosen from an ESS of <!{1 / own:.3g}!>, <+at least 2+> is needed; {ADVICE}"
+        )
     coarsest = (2 * space.diameter / 3) ** 2 / 8
     finest = coarsest
     while finest > 1e-12 * coarsest and sums.serves(finest / 1.1, rtol, mmd2=True):

@@ -159,7 +159,7 @@ def _columns(points: Any, lon: str | None, lat: str | None) -> Any:
     if lon is None and lat is None:
         return list(points) if isinstance(points, tuple) else points
     if points is not None:
-        raise InputError(f"give points={shown(points)} or `lon=` and `lat=`, not both")
+        raise InputError(f"give <+points={shown(points)} or `lon=` and `lat=`+>, not <!both!>")
     if lon is None or lat is None:
-        raise InputError("give both `lon=` and `lat=`, the columns of longitude and latitude")
+        raise InputError("give <+both `lon=` and `lat=`+>, the columns of longitude and latitude")
     return {"lon": lon, "lat": lat}

@@ -111,5 +111,5 @@ def _rows_of(values: Any, name: str, index: int, rows: int) -> NDArray[Any]:
     if name != "points" and array.shape == (rows, 1):
         array = array[:, 0]
     if len(array) != rows:
-        raise InputError(f"partition {index}: there are {rows} points but {len(array)} {name}")
+        raise InputError(f"partition {index}: there are <+{rows} points+> but <!{len(array)} {name}!>")
     return array

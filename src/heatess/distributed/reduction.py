@@ -159,7 +159,7 @@ def by_pairs(parts: Partitions, space: Space, at: Scales, rtol: float, scheduler
         rows = scheduler.compute(delayed(list)([delayed(len)(piece.points) for piece in parts.pieces]))
     n = sum(rows)
     if not n:
-        raise InputError("there are no points in any part; at least one is needed")
+        raise InputError.lacking("there are no points in any part")
     count = levels_for(space, at.times, n, rtol)
     make, multiply = delayed(make_block), delayed(pair_sums)
     sizes = block_sizes(n)

@@ -151,7 +151,9 @@ class LevelsQuestion(Question):
         space, count = self.measure.space, self.count
         if space.zonal is not None:
             most = most_levels(space.zonal)
-            return InputError(f"`max_degree` may be {most - 1} at most on {space!r}, but is {count - 1}; give less")
+            return InputError(
+                f"`max_degree` may be <+{most - 1} at most+> on {space!r}, but is <!{count - 1}!>; give less"
+            )
         if not space.compact:
             why = "its volume is infinite and its spectrum continuous, so there are no levels"
         elif space.transform is not None and space.transform.mode_limit:

@@ -356,5 +356,5 @@ def check_arguments(pairs: float, rng: np.random.Generator | int | None) -> tupl
     if not number or not 1000 <= pairs <= MOST_PAIRS or pairs != int(pairs):
         raise InputError.unfit("pairs", "a whole number from 1000 to 10**12", pairs)
     if rng is None:
-        raise InputError("`pairs=` draws at random and needs `rng=`, a numpy.random.Generator or an integer seed")
+        raise InputError("`pairs=` draws at random and needs <+`rng=`, a numpy.random.Generator or an integer seed+>")
     return int(pairs), generator(rng)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray, is_whole
 from ..base.errors import CalibrationWarning, InputError, warn
-from ..base.messages import marked, shown
+from ..base.messages import marked
 from ..base.tensors import plain
 from ..measures.measure import Measure
 from ..spaces.base import Space, check_space
@@ -44,11 +44,11 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
     measure = Measure.of(points, space=space)
     if float(np.ptp(measure.weights)) > 0:
         raise InputError(
-            "points are a Measure with unequal weights, but draws of a chain count equally; give its points alone"
+            "points are <!a Measure with unequal weights!>, but <+draws of a chain count equally+>; give its points"
         )
     if stacked is not None and chains is not None:
         raise InputError(
-            f"points are a stack of {stacked} chains already, so leave out `chains=`, or give them as (n, d) rows"
+            f"points are <!a stack of {stacked} chains!>; leave out `chains=`, or give them as <+(n, d) rows+>"
         )
     if stacked is None and chains is None and measure.known.chains is not None:
         if measure.known.doubt:
@@ -57,9 +57,9 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
     measure, places = in_chains(measure, stacked if chains is None else chains)
     if stacked is not None and len(places) > places.shape[1]:
         raise InputError(
-            f"points have {stacked:,} chains of {places.shape[1]:,} draws by their shape; if the first axis is that of "
-            "draws, as in emcee, exchange the first two: `points.swapaxes(0, 1)`; if there are more chains than draws, "
-            f"give them as rows with `chains={stacked}`"
+            f"points have <!{stacked:,} chains of {places.shape[1]:,} draws!> by their shape; if the first axis is "
+            "that of draws, as in emcee, exchange the first two: `points.swapaxes(0, 1)`; if there are more chains "
+            f"than draws, give them as rows with `chains={stacked}`"
         )
     if places.shape[1] < FEWEST_DRAWS_OF_CHAIN:
         raise InputError(
@@ -120,8 +120,8 @@ def in_chains(measure: Measure, chains: Any) -> tuple[Measure, IntArray]:
     if is_whole(chains):
         if chains < 1 or measure.n % chains:
             raise InputError(
-                f"`chains={chains}` must divide the number of draws, {measure.n}, into chains of equal length; give a "
-                "label for each draw if they are mixed, and drop the first draws of those that are longer"
+                f"`chains=<!{chains}!>` must <+divide the number of draws, {measure.n}, into equal chains+>; "
+                "give a label for each draw if they are mixed, and drop the first draws of those that are longer"
             )
         return measure, np.arange(measure.n).reshape(int(chains), -1)
     try:
@@ -129,8 +129,7 @@ def in_chains(measure: Measure, chains: Any) -> tuple[Measure, IntArray]:
     except Exception:  # rows of other lengths, or whatever an object of the user raises
         labels = np.empty(0)
     if labels.shape != (measure.n,):
-        words = f"chains must be their number, or one label for each of the {measure.n} draws"
-        raise InputError(f"{words}, but is {shown(chains)}")
+        raise InputError.unfit("chains", f"their number, or one label for each of the {measure.n} draws", chains)
     names, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(inverse, kind="stable")  # chain after chain
     if (counts == counts[0]).all():

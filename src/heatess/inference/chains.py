@@ -283,8 +283,8 @@ def falling_pairs(rho: FloatArray) -> FloatArray:
 def _refuse_still(found: Autocovariances) -> None:
     if found.still:
         raise InputError(
-            "all draws are at one place, so the chain has no autocorrelation and no effective number of draws; check "
-            "that it moves at all"
+            "<!all draws are at one place!>, so the chain has no autocorrelation and no effective number of draws; "
+            "check that it moves at all"
         )
 
 

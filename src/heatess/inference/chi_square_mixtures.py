@@ -72,7 +72,7 @@ class ChiSquareMixture:
         self, coefficients: ArrayLike, degrees: ArrayLike | None = None, *, log_degrees: ArrayLike | None = None
     ) -> None:
         if (degrees is None) == (log_degrees is None):
-            raise InputError("give either degrees or log_degrees of the chi-square variables")
+            raise InputError("give <+either degrees or log_degrees+> of the chi-square variables")
         c = np.atleast_1d(numeric_array(coefficients, "coefficients").astype(np.float64))
         if degrees is not None:
             plain = np.atleast_1d(numeric_array(degrees, "degrees").astype(np.float64))
@@ -86,7 +86,7 @@ class ChiSquareMixture:
                 f"coefficients and degrees must have <+one shape+>, but have <!{c.shape} and {logs.shape}!>"
             )
         if not ((c >= 0) & np.isfinite(c) & np.isfinite(logs)).all() or not (c > 0).any():
-            raise InputError("coefficients must be finite and not negative, at least one of them positive")
+            raise InputError("coefficients must be <+finite and not negative, at least one of them positive+>")
         kept = c > 0
         self._unit = float(c.max())
         order = np.argsort(-c[kept])

@@ -219,7 +219,7 @@ def _fitting(law: Any, fit: Any, space: Space) -> Callable[[Any], Law] | None:
     """The function that fits a law to points; None if the law is given."""
     if fit is not None:
         if law is not None:
-            raise InputError("give `law=`, a distribution, or `fit=`, which fits one to points, not both")
+            raise InputError("give `law=`, a distribution, or `fit=`, which fits one to points, not <!both!>")
         if not callable(fit):
             raise InputError.unfit("fit", "a function of points that gives a law(n, rng)", fit)
         own: Callable[[Any], Law] = fit
@@ -228,8 +228,8 @@ def _fitting(law: Any, fit: Any, space: Space) -> Callable[[Any], Law] | None:
         return None
     if space.form != "vectors" or not space.directional:
         raise InputError(
-            f'`law="von_mises_fisher"` is for directions on spheres, but points are on {space!r}; give a function '
-            "law(n, rng)"
+            f'`law="von_mises_fisher"` is for <+directions on spheres+>, but points are on <!{space!r}!>; give a '
+            "function law(n, rng)"
         )
 
     def fitted(points: Any) -> Law:
@@ -258,7 +258,7 @@ def _drawn(law: Law, n: int, rng: np.random.Generator, space: Space) -> Any:
         made = law(n, rng)
     except Exception as error:  # whatever a function of the user raises
         raise InputError(
-            f"law({n}, rng) raised {type(error).__name__}: {shown(error)}; it must give {n} points"
+            f"law({n}, rng) <!raised {type(error).__name__}: {shown(error)}!>; it must give <+{n} points+>"
         ) from error
     with part_named("law"):
         points = Measure.of(made, space=space).points

@@ -210,7 +210,9 @@ def _harmonics(space: Space) -> Harmonics:
         return space.harmonics[0]
     why = "`maximum_entropy` integrates over a grid, on circles and ordinary spheres: Sphere(1), Sphere(2), Circle, "
     why += "Torus(1), Projective(1) and Projective(2)"
-    raise InputError(f"{why}; found {space!r}, for which `power_spectrum` or `uniformity_test` tell degrees apart")
+    raise InputError(
+        f"<+{why}+>; found <!{space!r}!>, for which `power_spectrum` or `uniformity_test` tell degrees apart"
+    )
 
 
 class _Cloud(NamedTuple):

@@ -98,12 +98,12 @@ def mmd2(
     """
     check_rtol(rtol)
     if angles is None and times is None and resolutions is None:
-        raise ScaleError("give the scales: one of `angles=`, `times=` and `resolutions=`")
+        raise ScaleError("give the scales: <+one of `angles=`, `times=` and `resolutions=`+>")
     one, other = measures_of(a, b, space, weights, log_weights)
     if not one.space.compact:
         raise InputError(
-            f"mmd2 on {one.space!r} is not defined with respect to normalised volume, since that is infinite; give "
-            "points of a compact space, for instance a Torus whose periods are larger than the cloud"
+            f"mmd2 on <!{one.space!r}!> is not defined with respect to normalised volume, since that is infinite; "
+            "give points of <+a compact space+>, for instance a Torus whose periods are larger than the cloud"
         )
     at = scales.resolve(one.space, angles, times, resolutions)
     return mmd2_of(one, other, at.times, rtol)

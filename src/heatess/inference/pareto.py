@@ -60,7 +60,7 @@ def pareto_k(log_weights: ArrayLike | None = None, *, weights: ArrayLike | None 
     -0.92
     """
     if (log_weights is None) == (weights is None):
-        raise InputError("give log_weights, or weights= themselves, one of them, one number per point")
+        raise InputError("give <+log_weights, or weights= themselves, one of them+>, one number per point")
     scaled = scaled_weights(weights, log_weights, None)[0]  # refuses what are no weights
     if log_weights is None:
         with np.errstate(divide="ignore"):

@@ -131,7 +131,7 @@ class PopulationProfile(scales.OverScales):
         row = int(np.argmin(np.abs(np.log(self.times / wanted))))
         if abs(self.times[row] / wanted - 1) > 1e-9:
             raise InputError(
-                f"this profile has no scale {scales.in_words(self.space, wanted)} (the nearest is "
+                f"this profile has no <!scale {scales.in_words(self.space, wanted)}!> (the nearest is "
                 f"{scales.in_words(self.space, float(self.times[row]))}); call `population_profile` with that scale"
             )
         one = slice(row, row + 1)
@@ -277,7 +277,9 @@ def population_profile(
     check_rtol(rtol)
     generator(rng)  # refuses what is none
     if is_dask(points):
-        raise InputError("`population_profile` needs all points in memory; give `points.compute()` or a sample of them")
+        raise InputError(
+            "`population_profile` needs <+all points in memory+>; give `points.compute()` or a sample of them"
+        )
     sample = Measure.of(points, weights, log_weights=log_weights, space=space)
     instead = "the profile describes it as it is"
     measure = independent(sample, "points", "distribution to estimate", instead, chains)

@@ -187,8 +187,8 @@ def _checked(size: Any, error: Any) -> tuple[int, float | None]:
     if (size is None) == (error is None):
         found = "neither" if size is None else "both"
         raise InputError(
-            "give either `size=`, the number of points to keep, or `error=`, the largest relative change of gESS "
-            f"allowed, but found {found}"
+            "give <+either `size=`, the number of points to keep, or `error=`, the largest relative change of gESS "
+            f"allowed+>, but found <!{found}!>"
         )
     if error is not None:
         return 0, positive(error, "error", "a positive number such as 0.01, for a change of gESS by one per cent")

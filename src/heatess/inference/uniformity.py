@@ -281,7 +281,7 @@ def uniformity_test(
         family, name = heat_family(measure, at.times), "heat"
     else:
         if not (angles is None and times is None and resolutions is None):
-            raise ScaleError("a classical statistic has no scale; give `statistic=` or scales, not both")
+            raise ScaleError("a classical statistic has no scale; give <+`statistic=` or scales+>, not <!both!>")
         chosen = sobolev(measure.space, statistic)
         at, family, name = None, sobolev_family(measure.space, chosen), chosen.name
     found = find_pvalues(given, family, at, origin, count, own_rng)
@@ -364,11 +364,11 @@ def default_scales(measure: Measure) -> Scales:
 def _refuse_space(space: Space) -> None:
     if not space.compact:
         raise InputError(
-            f"there is no uniform distribution on {space!r}, whose volume is infinite; give points of a compact space, "
-            "for instance a Torus whose periods are larger than the cloud"
+            f"there is no uniform distribution on <!{space!r}!>, whose volume is infinite; give points of <+a compact "
+            "space+>, for instance a Torus whose periods are larger than the cloud"
         )
     if space.modes is not None or space.pair_kernel is None:
         raise InputError(
-            f"the test of uniformity is for homogeneous spaces, and on {space!r} the distribution of the statistic "
-            "depends on the place; compare with uniform points, `space.uniform(n, rng)`, by `two_sample_test`"
+            f"the test of uniformity is for <+homogeneous spaces+>, and on <!{space!r}!> the distribution of the "
+            "statistic depends on the place; compare with `space.uniform(n, rng)` by `two_sample_test`"
         )

@@ -51,8 +51,8 @@ def sobolev(space: Space, statistic: Any) -> Sobolev:
     series = space.series
     if series is None:
         raise InputError(
-            f"`statistic=` needs levels whose kernel depends on the distance alone, and {space!r} has none; leave it "
-            "out for the test at several scales"
+            f"`statistic=` needs <+levels whose kernel depends on the distance alone+>, and <!{space!r}!> has none; "
+            "leave it out for the test at several scales"
         )
     if isinstance(statistic, str):
         return _named(space, statistic)
@@ -98,21 +98,21 @@ def _named(space: Space, name: str) -> Sobolev:
         if single or (series is not None and space.form == "quaternions"):
             return Sobolev("Rayleigh", np.array([1.0]))
         raise InputError(
-            f'"rayleigh" needs directions or rotations; on {space!r}, where x and -x are one, give "bingham"'
+            f'"rayleigh" needs <+directions or rotations+>; on <!{space!r}!>, where x and -x are one, give "bingham"'
         )
     if name == "bingham":
         if series is not None and not sphere:
-            raise InputError(f'on {space!r} the first level is Rayleigh\'s: give `statistic="rayleigh"`')
+            raise InputError(f'on {space!r} the first level is Rayleigh\'s: give <+`statistic="rayleigh"`+>')
         return Sobolev("Bingham", np.array([0.0, 1.0] if single else [1.0]))
     if name not in _SERIES:
         names = ", ".join(["rayleigh", "bingham", *_SERIES])
         raise InputError.unfit("statistic", f"one of {names}, a function or coefficients", name)
     if series is None or not sphere:
-        raise InputError(f'"{name}" is defined on spheres, circles and their axes, not on {space!r}')
+        raise InputError(f'"{name}" is defined on <+spheres, circles and their axes+>, not on <!{space!r}!>')
     if series.dim > 1 and name in ("watson", "rothman"):
-        raise InputError(f'"{name}" is a statistic of the circle; on {space!r} give "ajne", "gine_f" or "bakshaev"')
+        raise InputError(f'"{name}" is for <+the circle+>; on <!{space!r}!> give "ajne", "gine_f" or "bakshaev"')
     if series.step == 2 and name != "gine":
-        raise InputError(f'"{name}" is no function of axes; on {space!r} give "gine" or "bingham"')
+        raise InputError(f'<!"{name}"!> is no function of axes; on {space!r} give <+"gine" or "bingham"+>')
     label, coefficients, psi = _SERIES[name]
     degrees = series.step * np.arange(1, MANY_LEVELS + 1)
     radius, dim = series.radius, series.dim

@@ -19,7 +19,7 @@ def space_of(name: Any, given: Space | None, what: str, call: str) -> Space:
     name = str(name)
     if given is not None:
         if repr(given) != name:
-            raise InputError(f"holds {what} on {name[:80]}, but space={given!r} was given")
+            raise InputError(f"holds {what} on <+{name[:80]}+>, but space=<!{given!r}!> was given")
         return given
     try:
         return spaces.named(name)

@@ -106,7 +106,7 @@ class Measure(Tidied):
             self.__dict__["points"] = self.points.copy()  # so that later changes of the array do not change the measure
         if column is not None and self.known.labels is None:
             raise InputError(
-                f"`labels={column!r}` is a column's name, but points have no columns; give one name per point"
+                f"`labels=<!{column!r}!>` is a column's name, but points have no columns; give <+one name per point+>"
             )
         self._tell(self.known.said(kind, frame, None if column is not None else labels))
 
@@ -117,7 +117,9 @@ class Measure(Tidied):
                 f"labels must be <+one name for each of {self.n:,} points+>, but are <!{len(known.labels):,}!>"
             )
         if known.frame in SKY and not (self.space.directional and self.space.dim == 2):
-            raise InputError(f"`frame={known.frame!r}` is for directions on the sky, but points are on {self.space!r}")
+            raise InputError(
+                f"`frame={known.frame!r}` is for <+directions on the sky+>, but points are on <!{self.space!r}!>"
+            )
         self.__dict__["known"] = known
 
     def _fill(
@@ -131,7 +133,7 @@ class Measure(Tidied):
         """Check everything; points may still share the memory of the caller's array."""
         check_space(space)
         if isinstance(points, Measure):
-            raise InputError("points are a Measure already; use it as it is")
+            raise InputError("points are <!a Measure!> already; use it as it is")
         if not isinstance(points, np.ndarray):
             from ..tables.frames import frame_table  # arrays do without all that knows columns
 
@@ -219,10 +221,12 @@ class Measure(Tidied):
             return made
         if weights is not None or log_weights is not None:
             raise InputError(
-                "points are a Measure, which has weights of its own; leave out `weights=` and `log_weights=`"
+                "points are <!a Measure!>, which has weights of its own; leave out `weights=` and `log_weights=`"
             )
         if space is not None and space != points.space:
-            raise InputError(f"points are a Measure on {points.space!r}, but space={space!r} was given; leave it out")
+            raise InputError(
+                f"points are a Measure on <+{points.space!r}+>, but space=<!{space!r}!> was given; leave it out"
+            )
         return points
 
     @classmethod
@@ -353,8 +357,8 @@ def in_frame_of(frame: str | None, measure: Measure, names: tuple[str, str] = ("
         warn(f"{second} is {own} and {first} {frame}: {second} was turned into {frame}", FrameWarning)
         return measure.in_frame(frame)
     raise InputError(
-        f"{first} is in the frame {frame}, but {second} in {own}, and none can be turned into the other; put like with "
-        "like, or say `frame=` if one of them is wrong"
+        f"{first} is in the frame <+{frame}+>, but {second} in <!{own}!>, and none can be turned into the other; put "
+        "like with like, or say `frame=` if one of them is wrong"
     )
 
 
@@ -403,14 +407,14 @@ def _stacked(points: NDArray[Any]) -> tuple[NDArray[Any], Space | None]:
         if width == 3:
             return points, Rotations()
         raise InputError(
-            f"points have shape {points.shape}, which are poses; give their rotations, `points[:, :3, :3]`, or a tuple "
-            "of positions and quaternions with `space=he.Product(he.Euclidean(3), he.Rotations())`"
+            f"points have <!shape {points.shape}!>, which are poses; give their rotations, `points[:, :3, :3]`, or a "
+            "tuple of positions and quaternions with `space=he.Product(he.Euclidean(3), he.Rotations())`"
         )
     if np.abs(np.einsum("cdj,cdj->cd", points, points, dtype=np.float64) - 1).max() < 1e-2:
         return points.reshape(chains * draws, width), None
     raise InputError(
-        f"points have shape {points.shape}, but are neither rotation matrices (n, 3, 3) nor unit vectors "
-        f"(chain, draw, {width}); give an (n, d) array, or name the manifold with `space=`"
+        f"points have <!shape {points.shape}!>, but are neither rotation matrices (n, 3, 3) nor unit vectors "
+        f"(chain, draw, {width}); give <+an (n, d) array+>, or name the manifold with `space=`"
     )
 
 
@@ -465,7 +469,7 @@ def scaled_weights(
     The exponent is None if all weights are zero. Plain weights have shift 0, log-weights exponent 0: nothing is lost.
     """
     if weights is not None and log_weights is not None:
-        raise InputError("give weights or log_weights, not both")
+        raise InputError("give <+weights or log_weights+>, not <!both!>")
     if log_weights is not None:
         logs = _column(log_weights, "`log_weights`", n)
         largest = float(logs.max())

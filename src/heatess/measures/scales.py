@@ -114,7 +114,7 @@ def resolve(space: Space, angles: Any = None, times: Any = None, resolutions: An
         return Scales(t, _alphas(space, t), values)
     if not space.angular:
         ways = "resolutions (distances) or times" if space.has_resolutions else "times, t = d^2 / 8 for a distance d"
-        raise ScaleError(f"distances on {space!r} are not angles; give {ways}")
+        raise ScaleError(f"distances on {space!r} are not angles; give <+{ways}+>")
     if space.dim > ANGLE_DIMENSION:
         warn(
             f"angles mislead on {space!r}: in high dimension the angle sqrt(8 t) no longer matches what you see; "

@@ -123,7 +123,7 @@ class Accumulator:
     def _checked(self, space: Space) -> Space:
         most = with_transform(space).most
         if self.max_degree > most:
-            raise InputError(f"`max_degree` is {self.max_degree}, but on {space!r} it may be {most:.0f} at most")
+            raise InputError(f"`max_degree` is <!{self.max_degree}!>, but may be <+{most:.0f} at most+> on {space!r}")
         return space
 
     @property
@@ -166,8 +166,8 @@ class Accumulator:
         """
         if isinstance(points, Measure):
             raise InputError(
-                "points are a Measure, whose weights are normalised, so that those of several parts are not on one "
-                "scale; give points and weights as they are"
+                "points are <!a Measure!>, whose weights are normalised, so that those of several parts are not on "
+                "one scale; give <+points and weights as they are+>"
             )
         checked = in_frame_of(self.frame, Measure(points, space=self.space, frame=frame))
         counted, unit = counted_weights(weights, log_weights, checked.n)
@@ -186,7 +186,7 @@ class Accumulator:
         for name in ("space", "`max_degree`", "frame"):
             mine, theirs = (getattr(part, name.strip("`")) for part in (self, other))
             if mine != theirs and mine is not None and theirs is not None:
-                raise InputError(f"accumulators with different {name} do not add up: {mine!r} and {theirs!r}")
+                raise InputError(f"accumulators with different {name} do not add up: <+{mine!r}+> and <!{theirs!r}!>")
         merged = Accumulator(self.space or other.space, max_degree=self.max_degree)
         merged._sums, merged.frame = self._sums + other._sums, self.frame or other.frame
         return merged
@@ -298,7 +298,7 @@ class Accumulator:
             content = read_archive(path, (*_FIELDS, "frame"), "accumulator file")
             if str(content.get("schema")) != SCHEMA:
                 found = str(content.get("schema"))[:60]
-                raise InputError(f"has schema {found}, but {SCHEMA} is needed; make it again with this version")
+                raise InputError(f"has schema <!{found}!>, but <+{SCHEMA}+> is needed; make it again with this version")
             refuse_changed(content)
             return cls._of(content, space)
         except InputError as error:
@@ -319,7 +319,7 @@ class Accumulator:
         sums = PartSums(unit, *numbers, content["low"], content["coefficients"])
         wrong = _inconsistency(sums, transform, loaded.max_degree) or _wrong_low(sums, space, transform)
         if wrong:
-            raise InputError(f"holds {wrong}; make it again")
+            raise InputError(f"holds <!{wrong}!>; make it again")
         loaded._sums = sums
         loaded.frame = Known(frame=str(content["frame"])).frame if "frame" in content else None
         return loaded
@@ -328,7 +328,7 @@ class Accumulator:
     def known_space(self) -> Space:
         """The manifold; an `InputError` where no part has told it yet."""
         if self.space is None:
-            raise InputError("this accumulator is empty; add points first")
+            raise InputError("this accumulator is <!empty!>; add <+points+> first")
         return self.space
 
 
@@ -336,10 +336,10 @@ def _check_fields(content: dict[str, Any]) -> None:
     """Refuse fields that are missing, or of the wrong shape or type."""
     for name, kinds in _FIELDS.items():
         if name not in content:
-            raise InputError(f"has no field {name}; make it again")
+            raise InputError(f"has no <+field {name}+>; make it again")
         found, number = content[name], name not in ("low", "coefficients")
         if found.dtype.kind not in kinds or (kinds != "U" and not found.dtype.isnative) or (number and found.ndim):
-            raise InputError(f"holds {found.dtype} of shape {found.shape} as {name}; make it again")
+            raise InputError(f"holds <!{found.dtype} of shape {found.shape}!> as {name}; make it again")
 
 
 def _inconsistency(sums: PartSums, transform: Transform, degree: int) -> str:

@@ -91,9 +91,9 @@ class PartSums:
     def checked(self) -> PartSums:
         """The sums themselves, if there is any weight in them."""
         if not self.n:
-            raise InputError("there are no points in any part; at least one is needed")
+            raise InputError.lacking("there are no points in any part")
         if self.total == 0:
-            raise InputError(f"the weights of all {self.n} points are zero; at least one must be positive")
+            raise InputError(f"the weights of all {self.n} points are <!zero!>; <+at least one must be positive+>")
         return self
 
     @property

@@ -140,8 +140,8 @@ class HeatProfile(scales.OverScales):
                 facts = Facts(self.space, self.n, self.ess, most, self.known)
                 return build_profile(facts, sums, scale, self.method)._point(0)
         raise InputError(
-            f"this profile does not certify the scale sqrt(8 t) = {scale.angles[0]:g}{self._unit} (its own "
-            f"are {self.angles.min():g} to {self.angles.max():g}); call `heat_profile` with that scale"
+            f"this profile does not certify the scale sqrt(8 t) = <!{scale.angles[0]:g}{self._unit}!> (its own are "
+            f"<+{self.angles.min():g} to {self.angles.max():g}+>); call `heat_profile` with that scale"
         )
 
     @property

@@ -219,7 +219,7 @@ def _log_times_of_slopes(log_kernel: Chebyshev, slopes: FloatArray) -> FloatArra
 def find(curves: Curves, space: Space) -> Plateaus:
     """The plateaus of the sharpened count, from the finest to the coarsest."""
     if space.dim < 1:
-        raise InputError(f"modes are told by how they spread in so many dimensions, and {space!r} has no dimension")
+        raise InputError(f"modes are told by how they spread in <+their dimensions+>, and <!{space!r}!> has none")
     check_scales(curves.scales)
     counts = sharpened_counts(curves, space)
     log_scales = np.log(curves.scales)
@@ -256,6 +256,7 @@ def check_scales(scales: FloatArray) -> None:
     else:
         return
     raise ScaleError(
-        f"modes are read off a profile of {FEWEST_SCALES} scales or more, neighbours at most a factor of {WIDEST_STEP} "
-        f"apart, but it has {found}; call `heat_profile` without scales, or with `np.geomspace(finest, coarsest, 60)`"
+        f"modes are read off a profile of <+{FEWEST_SCALES} scales or more, neighbours at most a factor of "
+        f"{WIDEST_STEP} apart+>, but it has <!{found}!>; call `heat_profile` without scales, or with "
+        "`np.geomspace(finest, coarsest, 60)`"
     )

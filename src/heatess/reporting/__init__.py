@@ -193,16 +193,14 @@ def _computed(
     spaces = [item.space for item in items]
     for name, space in zip(names, spaces, strict=True):
         if space != spaces[0]:
-            raise InputError(
-                f"{name} is on {space!r}, but {names[0]} on {spaces[0]!r}; report like with like, or each on its own"
-            )
+            raise InputError(f"{name} is on <!{space!r}!>, but {names[0]} on <+{spaces[0]!r}+>; report each on its own")
     asked = [name for name, value in given.items() if value is not None]
     if ready:
         if asked:
             raise InputError(f"a HeatProfile has scales of its own; leave out `{asked[0]}=`, or give measures")
         if any(len(p.times) != len(ready[0].times) or not np.allclose(p.times, ready[0].times) for p in ready):
             raise InputError(
-                "profiles in one report must have the same scales; call `heat_profile` with the same `angles=`"
+                "profiles in one report must have <+the same scales+>; call `heat_profile` with the same `angles=`"
             )
         given = {"times": ready[0].times}
     elif not asked:
@@ -234,7 +232,7 @@ def _named(measures: Any, names: Any) -> tuple[list[Measure | HeatProfile], list
     else:
         items = [measures]
     if not items:
-        raise InputError("there is nothing to report; give a measure or several")
+        raise InputError("there is <!nothing!> to report; give <+a measure or several+>")
     found = [item if isinstance(item, Measure | HeatProfile) else Measure.of(item) for item in items]
     if isinstance(names, str):
         names = [names]
@@ -287,9 +285,9 @@ def _checked_path(path: Any) -> Path:
     except TypeError:
         raise InputTypeError.unfit("path", "the name of a file, a str or a path", path) from None
     if target.is_dir():
-        raise InputError(f"{target} is a directory; name a file in it, such as {target / 'report.html'}")
+        raise InputError(f"{target} is <!a directory!>; name <+a file+> in it, such as {target / 'report.html'}")
     if target.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"a report is an HTML file, but {target.name} does not end in .html; name it so")
+        raise InputError(f"a report is <+an HTML file+>, but <!{target.name}!> does not end in .html; name it so")
     if not target.parent.exists():
         raise InputError(f"the directory {target.parent} does not exist; make it first, or choose another")
     return target

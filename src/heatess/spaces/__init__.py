@@ -76,7 +76,7 @@ def named(name: str) -> Space:
         space = None
     if not isinstance(space, Space):
         known = ", ".join(_NAMED)
-        raise InputError(f"unknown space {name[:80]!r}; this version of heatess knows {known}")
+        raise InputError(f"unknown space <!{name[:80]!r}!>; this version of heatess knows <+{known}+>")
     return space
 
 

@@ -63,7 +63,7 @@ class Hyperbolic(Space):
 
     def __init__(self, dim: int) -> None:
         if not (is_whole(dim) or isinstance(dim, float)) or dim not in (2, 3):
-            raise InputError(f"Hyperbolic(dim) is known for dim 2 and 3, but found {shown(dim)}")
+            raise InputError(f"Hyperbolic(dim) is known for <+dim 2 and 3+>, but found <!{shown(dim)}!>")
         self._dim, self._curvature = int(dim), float(-dim * (dim - 1))
         self.pair_kernel = self._kernel = HyperbolicPairs(self._dim)
 

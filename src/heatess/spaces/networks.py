@@ -100,7 +100,7 @@ class Network:
         i, j = int(difference.row[worst]), int(difference.col[worst])
         one, other = matrix[i, j], matrix[j, i]
         raise InputError(
-            f"{self.source} is directed (from {self.name(i)} to {self.name(j)} the weight is {one:g}, back it is "
+            f"{self.source} is <!directed!> (from {self.name(i)} to {self.name(j)} the weight is {one:g}, back it is "
             f"{other:g}), but heat flows both ways along an edge; {self.remedy}"
         )
 
@@ -111,7 +111,7 @@ class Network:
             i, j = sorted(self.ends[edge].tolist())
             if (i, j) in seen:
                 raise InputError(
-                    f"{self.place(edge)}: the edge of {self.name(i)} and {self.name(j)} is there again, first in "
+                    f"{self.place(edge)}: the edge of {self.name(i)} and {self.name(j)} is <!there again!>, first in "
                     f"{self.place(seen[i, j])}; {self.remedy}"
                 )
             seen[i, j] = edge
@@ -203,9 +203,9 @@ def refuse_sparse(source: str, names: int, rows: Sequence[Mapping[str, Any]]) ->
     filled = sum(map(len, rows))
     if names * len(rows) > max(SPARSE, 100 * filled):
         raise InputError(
-            f"{source} has {len(rows):,} records with {names:,} different names, of which a record has "
-            f"{filled / len(rows):.3g} on average, so that nearly all entries are missing; write one name for each "
-            "column, and the same ones in every record"
+            f"{source} has {len(rows):,} records with <!{names:,} different names!>, of which a record has "
+            f"{filled / len(rows):.3g} on average, so that nearly all entries are missing; write <+one name for each "
+            "column+>, and the same ones in every record"
         )
 
 

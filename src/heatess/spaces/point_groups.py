@@ -151,8 +151,8 @@ def named_group(symmetry: Any) -> PointGroup:
     fold = int(name[1:]) if name[0] in "CD" else {"T": 3, "O": 4, "I": 5, "3": 3}.get(name[0], 2)
     if fold > MOST_FOLD:
         raise InputError(
-            f"symmetry has an axis of order {MOST_FOLD} at most, but {symmetry!r} has one of {fold}; what looks alike "
-            "after any turn about an axis is a direction: give the axes as points of Sphere(2)"
+            f"symmetry has <+an axis of order {MOST_FOLD} at most+>, but <!{symmetry!r} has one of {fold}!>; what "
+            "looks alike after any turn about an axis is a direction: give the axes as points of Sphere(2)"
         )
     return _kept(name, fold)
 

@@ -169,7 +169,7 @@ class Rotations(Space):
         if array.ndim != 2 or array.shape[1] != 4:
             single = array.shape in ((4,), (3, 3))
             hint = " (for one rotation use `points[None]`)" if single else ""
-            raise InputError(f"points on {self!r} have shape {array.shape}{hint}; give {_FORMS}")
+            raise InputError(f"points on {self!r} have <!shape {array.shape}!>{hint}; give <+{_FORMS}+>")
         try:
             unit = check_unit_vectors(array, 4, repr(self), directions=False)
         except InputError as error:

@@ -104,8 +104,8 @@ class Torus(Space):
             units = "deg"
         if units is not None and not (self._periods == (360.0 if units == "deg" else turn)).all():
             raise InputError(
-                f"with `units={units!r}` every period is a whole turn, {turn:.6g}, but periods are {values.tolist()}; "
-                "leave out `periods=`, or leave out `units=` for coordinates of another kind"
+                f"with `units={units!r}` every period is <+a whole turn, {turn:.6g}+>, but periods are "
+                f"<!{values.tolist()}!>; leave out `periods=`, or leave out `units=` for coordinates of another kind"
             )
         self.units = units
         self.angular = units is not None or bool((self._periods == 2 * math.pi).all())
@@ -201,9 +201,9 @@ class Torus(Space):
         if far.any():
             row = int(np.argmax(far))
             raise InputError(
-                f"points of {self!r} are angles in radians, but row {row} is {array[row][:4].tolist()}, more than two "
-                f"turns from zero ({int(far.sum())} of {len(array)} rows); use {self._with_units('deg')} if they are "
-                f"degrees, or {self._with_units('rad')} if they are radians counted over many turns",
+                f"points of {self!r} are <+angles in radians+>, but row {row} is <!{array[row][:4].tolist()}!>, more "
+                f"than two turns from zero ({int(far.sum())} of {len(array)} rows); use {self._with_units('deg')} if "
+                f"they are degrees, or {self._with_units('rad')} if they are radians counted over many turns",
                 row=row,
             )
 
@@ -261,8 +261,8 @@ class Torus(Space):
         period = float(self._lengths.max())
         if (distances > period / 2).any():
             raise InputError(
-                f"resolutions on {self!r} are distances along its longest coordinate, at most half a period "
-                f"({period / 2:g}), but the largest is {distances.max():g}; give times instead"
+                f"resolutions on {self!r} are distances along its longest coordinate, <+at most half a period "
+                f"({period / 2:g})+>, but the largest is <!{distances.max():g}!>; give times instead"
             )
         return times_of_resolutions(SphereSeries(1, radius=period / (2 * math.pi)), distances)
 

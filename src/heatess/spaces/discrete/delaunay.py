@@ -115,7 +115,7 @@ def stars(points: FloatArray, dim: int) -> Stars:
     bare = np.bincount(corners[:, 0], minlength=count) == 0
     if bare.any():
         raise InputError(
-            f"{int(bare.sum())} of {count} points of the cloud have no neighbours on the manifold in {dim} "
+            f"<!{int(bare.sum())} of {count} points!> of the cloud have no neighbours on the manifold in {dim} "
             f"directions, the first of them {points[np.argmax(bare)][:4].tolist()}; give more points, a bandwidth, or "
             f"`dim=` if the dimension is not {dim}"
         )

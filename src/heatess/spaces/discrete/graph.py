@@ -82,7 +82,7 @@ class Graph(NodeSpace):
             adjacency = network.links(network.weights(_chosen(network, weight))).matrix
         elif not isinstance(weight, str) or weight != "weight":
             raise InputError(
-                "`weight=` names an edge attribute of a networkx or igraph graph; leave it out for a matrix"
+                "`weight=` names an edge attribute of <+a networkx or igraph graph+>; leave it out for <!a matrix!>"
             )
         self._adjacency = _check_adjacency(adjacency)
         own = None if network is None else network.names
@@ -195,12 +195,12 @@ class Graph(NodeSpace):
 def _chosen(network: Network, weight: str | None) -> str | None:
     """The edge attribute that holds the weights; None where no edge has it and nobody asked for it."""
     if weight is not None and not isinstance(weight, str):
-        raise InputTypeError(f"`weight=` names an edge attribute, but is {shown(weight)}")
+        raise InputTypeError(f"`weight=` <+names an edge attribute+>, but is <!{shown(weight)}!>")
     if weight is None or weight in network.values:
         return weight
     if weight != "weight":
         found = ", ".join(network.values) or "none at all"
-        raise InputError(f"no edge has the attribute {weight!r} that `weight=` names; found {found}")
+        raise InputError(f"no edge has the <+attribute {weight!r}+> that `weight=` names; found <!{found}!>")
     return None
 
 
@@ -217,13 +217,11 @@ def _check_adjacency(adjacency: Any) -> Any:
     if matrix.nnz and not (matrix.data.min() > 0 and matrix.data.max() < np.inf):
         bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data > 0)))
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
-        _refuse("must be finite and not negative", row, matrix.indices[bad[0]], matrix.data[bad[0]], len(bad))
+        _refuse("be finite and not negative", row, matrix.indices[bad[0]], matrix.data[bad[0]], len(bad))
     diagonal = matrix.diagonal()
     if diagonal.any():
         loops = np.flatnonzero(diagonal)
-        _refuse(
-            "must have a zero diagonal (a loop carries no heat)", loops[0], loops[0], diagonal[loops[0]], len(loops)
-        )
+        _refuse("have a zero diagonal (a loop carries no heat)", loops[0], loops[0], diagonal[loops[0]], len(loops))
     mirrored = matrix.T.tocsr()
     if same_pattern(matrix, mirrored) and np.array_equal(matrix.data, mirrored.data):
         return matrix
@@ -249,7 +247,7 @@ def _own_csr(adjacency: Any) -> Any:
 
 
 def _refuse(expected: str, i: int, j: int, value: float, count: int) -> None:
-    raise InputError(f"adjacency {expected}, but entry ({i}, {j}) is {value:g} ({count} entries)")
+    raise InputError(f"adjacency must <+{expected}+>, but entry ({i}, {j}) is <!{value:g}!> ({count} entries)")
 
 
 def _refuse_asymmetry(matrix: Any, mirrored: Any) -> None:

@@ -127,11 +127,11 @@ class Mesh(NodeSpace):
         """
         if hasattr(mesh, "geometry") and hasattr(mesh, "graph"):
             raise InputTypeError(
-                f"a mesh is needed, but this is a Scene of {len(mesh.geometry)}; join them with `scene.to_mesh()`, or "
-                "take one of `scene.geometry.values()`"
+                f"<+a mesh+> is needed, but this is <!a Scene of {len(mesh.geometry)}!>; join them with "
+                "`scene.to_mesh()`, or take one of `scene.geometry.values()`"
             )
         if not hasattr(mesh, "vertices") or not hasattr(mesh, "faces"):
-            raise InputTypeError(f"a trimesh.Trimesh is needed, but found {shown(mesh)}")
+            raise InputTypeError(f"<+a trimesh.Trimesh+> is needed, but found <!{shown(mesh)}!>")
         return cls(np.asarray(mesh.vertices), np.asarray(mesh.faces), modes)
 
     def _content(self) -> tuple[NDArray[Any], ...]:
@@ -191,7 +191,7 @@ class Mesh(NodeSpace):
             raise InputError.misshapen("barycentric coordinates", expected, shares.shape)
         with np.errstate(invalid="ignore"):
             bad = ~((shares >= -1e-9).all(axis=1) & (np.abs(shares.sum(axis=1) - 1) < 1e-6))
-        refuse_rows(bad, shares, "barycentric coordinates must be non-negative and sum to 1")
+        refuse_rows(bad, shares, "barycentric coordinates must be <+non-negative and sum to 1+>")
         shares = np.maximum(shares, 0.0)
         return np.concatenate([self._faces[face], shares / shares.sum(axis=1, keepdims=True)], axis=1)
 
@@ -297,7 +297,7 @@ def _check_faces(faces: Any, vertices: FloatArray) -> tuple[NDArray[np.int64], F
     array, count = numeric_array(faces, "faces"), len(vertices)
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise InputError.misshapen("faces", "(f, 3), three vertex indices each", array.shape)
-    expected = f"faces must hold three indices of {count} vertices, whole numbers from 0 to {count - 1}"
+    expected = f"faces must hold <+three indices of {count} vertices, whole numbers from 0 to {count - 1}+>"
     hint = "; if they count from 1, subtract 1" if array.min() == 1 and array.max() == count else ""
     refuse_rows(not_indices(array, count).any(axis=1), array, expected, f"; drop or fix them{hint}")
     array = array.astype(np.int64)
@@ -314,7 +314,7 @@ def _check_faces(faces: Any, vertices: FloatArray) -> tuple[NDArray[np.int64], F
             row = int(np.argmax(bad))
             raise InputError(
                 f"{int(bad.sum())} of {len(array)} faces {fault}, the first of them face {row}, "
-                f"{array[row].tolist()}; remove them"
+                f"<!{array[row].tolist()}!>; remove them"
             )
     unused = np.bincount(array.ravel(), minlength=count) == 0
     if unused.any():

@@ -57,7 +57,7 @@ def _refuse_fans(path: str) -> None:
     """Refuse files whose polygons trimesh would cut from their first corners, convex or not."""
     kind = Path(path).suffix.lower()
     if kind in (".zip", ".gz", ".bz2", ".zae"):
-        raise InputError("it is packed; unpack it, and give the file in it")
+        raise InputError("it is <!packed!>; unpack it, and give the file in it")
     if kind == ".dae" and re.search(rb"<(\w+:)?(polylist|polygons)\b", Path(path).read_bytes()):
         raise InputError(
             "its faces are <!polygons!>, not <+triangles+>; export it again as .obj or .ply, which are read whole"
@@ -73,10 +73,10 @@ def _by_trimesh(path: str) -> Polygons:
     faces = np.asarray(getattr(found, "faces", ()), dtype=np.int64)
     vertices = np.asarray(found.vertices) if len(faces) else np.empty((0, 3))
     if vertices.ndim != 2 or vertices.shape[1] != 3:
-        raise InputError(f"vertices have shape {vertices.shape}, not (v, 3)")
+        raise InputError(f"vertices have <!shape {vertices.shape}!>, not <+(v, 3)+>")
     announced = _announced(path)
     if 0 < len(faces) < announced:
-        raise InputError(f"it announces {announced} faces, of which {len(faces)} can be read; is it cut short?")
+        raise InputError(f"it announces <+{announced} faces+>, of which <!{len(faces)}!> can be read; is it cut short?")
     return Polygons(vertices, faces)
 
 

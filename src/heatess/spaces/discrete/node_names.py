@@ -42,7 +42,7 @@ class NodeNames:
             return InputError(f"row {row}: {found}; give their places, from 0, in the order of nodes", row=row)
         close = get_close_matches(name, self._places, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"they are called {', '.join([*self._places][:3])} and so on"
-        return InputError(f"row {row}: no node of {self._of} is called {name!r}; {hint}", row=row)
+        return InputError(f"row {row}: no node of {self._of} is called <!{name!r}!>; {hint}", row=row)
 
     def refuse_numbers(self, nodes: FloatArray) -> None:
         """Refuse integers all of which are names as well, but not all of the nodes in those places."""

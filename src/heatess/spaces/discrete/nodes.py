@@ -286,16 +286,16 @@ def check_whole(value: Any, name: str, least: int, most: int, note: str) -> int:
 
 def check_indices(values: Any, count: int, name: str, of: str) -> FloatArray:
     """Whole numbers from 0 to *count* - 1, shape (n,), or an `InputError` that names the row."""
-    expected = f"{name} must be indices of {of}"
+    expected = f"{name} must be <+indices of {of}+>"
     array = numeric_array(values, name)
     if np.asarray(values).dtype == bool:
-        raise InputTypeError(f"{expected}, but are true or false; give `numpy.flatnonzero` of the mask")
+        raise InputTypeError(f"{expected}, but are <!true or false!>; give `numpy.flatnonzero` of the mask")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise InputError(f"{expected}, shape (n,), but have shape {array.shape}")
+        raise InputError(f"{expected}, shape (n,), but have <!shape {array.shape}!>")
     if not len(array):
-        raise InputError(f"{name} are empty; at least one is needed")
+        raise InputError.lacking(f"{name} are empty", "index")
     refuse_rows(not_indices(array, count), array, f"{expected}, whole numbers from 0 to {count - 1}")
     return array.astype(np.float64)
 
@@ -312,7 +312,7 @@ def refuse_rows(bad: Any, rows: NDArray[Any], expected: str, advice: str = "") -
         verb = "begins" if rows[row].size > 6 else "is"
         found = f"{rows[row]:g}" if rows.ndim == 1 else rows[row, :6].tolist()
         raise InputError(
-            f"{expected}, but row {row} {verb} {found} ({int(bad.sum())} of {len(bad)} rows){advice}", row=row
+            f"{expected}, but row {row} {verb} <!{found}!> ({int(bad.sum())} of {len(bad)} rows){advice}", row=row
         )
 
 
@@ -321,7 +321,7 @@ def check_places(values: Any, name: str, shape: str, *, columns: int | None = No
     places = numeric_array(values, name).astype(np.float64)
     if places.ndim != 2 or len(places) < least or not places.shape[1] or columns not in (None, places.shape[1]):
         raise InputError.misshapen(name, shape, places.shape)
-    refuse_rows(~np.isfinite(places).all(axis=1), places, f"{name} must be finite")
+    refuse_rows(~np.isfinite(places).all(axis=1), places, f"{name} must be <+finite+>")
     with np.errstate(over="ignore"):
         span = float(np.max(places.max(axis=0) - places.min(axis=0)))
     if span and not 1e-50 < span < 1e50:
@@ -345,6 +345,6 @@ def refuse_components(adjacency: Any, what: str, remedy: str | Callable[[], str]
         sizes = np.sort(np.bincount(label))[::-1]
         listed = ", ".join(map(str, sizes[:5])) + (", ..." if count > 5 else "")
         raise InputError(
-            f"{what} has {count} components, of {listed} nodes: heat does not pass between them, so there is no one "
-            f"uniform distribution; {advice}"
+            f"{what} has <!{count} components!>, of {listed} nodes: heat does not pass between them, so there is no "
+            f"one uniform distribution; {advice}"
         )

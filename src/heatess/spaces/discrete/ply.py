@@ -51,7 +51,7 @@ class Element(NamedTuple):
     def short(self, found: int) -> InputError:
         """The error for a file in which fewer rows were *found* than it announces."""
         what = "faces" if self.name == "face" else f"rows of {self.name}"
-        return InputError(f"it announces {self.rows} {what}, of which {found} can be read; is it cut short?")
+        return InputError(f"it announces <+{self.rows} {what}+>, of which <!{found}!> can be read; is it cut short?")
 
 
 def read_ply(path: str | Path) -> dict[str, dict[str, Any]]:
@@ -59,7 +59,7 @@ def read_ply(path: str | Path) -> dict[str, dict[str, Any]]:
     content = Path(path).read_bytes()
     head = re.match(rb"ply\s(.*?[\r\n])\s*end_header[ \t]*(?:\r\n|\n|\r|$)", content, re.DOTALL)
     if head is None:
-        raise InputError("it has no header from ply to end_header; is it cut short, or of another format?")
+        raise InputError("it has no <+header from ply to end_header+>; is it cut short, or of another format?")
     form, elements = "", []
     for words in (line.split() for line in head[1].decode("latin-1").splitlines()):
         match words:
@@ -98,11 +98,11 @@ def _text(body: bytes, elements: list[Element]) -> dict[str, dict[str, Any]]:
             if start != len(words):
                 shown = " ".join(words)[:60]
                 raise InputError(
-                    f"{element.name} {number} is {shown!r}: {len(words)} values where it should have {start}"
+                    f"{element.name} {number} is {shown!r}: <!{len(words)} values!> where it should have <+{start}+>"
                 )
         found[element.name] = element.stacked(columns)
     if len(rows) > at:
-        raise InputError(f"it goes on after all that it announces, with {' '.join(rows[at])[:60]!r}")
+        raise InputError(f"it goes on after all that it announces, with <!{' '.join(rows[at])[:60]!r}!>")
     return found
 
 
@@ -123,7 +123,7 @@ def _binary(body: bytes, elements: list[Element], order: str) -> dict[str, dict[
             raise element.short(len(columns[-1])) from None
         found[element.name] = element.stacked(columns)
     if body[at:].strip():
-        raise InputError(f"it goes on for {len(body) - at} bytes after all that it announces")
+        raise InputError(f"it goes on for <!{len(body) - at} bytes!> after all that it announces")
     return found
 
 

@@ -32,7 +32,7 @@ class Polygons(NamedTuple):
         """
         if not np.isfinite(self.vertices).all():
             row = int(np.argmin(np.isfinite(self.vertices).all(axis=1)))
-            raise InputError(f"vertex {row} is {self.vertices[row].tolist()}")
+            raise InputError(f"vertex {row} is <!{self.vertices[row].tolist()}!>")
         sizes = np.fromiter(map(len, self.faces), np.int64, len(self.faces))
         cut = []
         for size in np.unique(sizes):
@@ -47,8 +47,8 @@ class Polygons(NamedTuple):
             if (first < 0).any():
                 row = rows[np.argmin(first)]
                 raise InputError(
-                    f"{self.called(row)}, of {size} corners, is not convex, and no corner sees all of it; "
-                    f"cut the faces into triangles in the program that made it, and export it again"
+                    f"{self.called(row)}, of {size} corners, is <!not convex!>, and no corner sees all of it; cut the "
+                    "faces into triangles in the program that made it, and export it again"
                 )
             turned = np.take_along_axis(corners, (first[:, None] + np.arange(size)) % size, axis=1)
             cut += [turned[:, [0, one, two]] for one, two in pairwise(range(1, size))]
@@ -60,7 +60,7 @@ class Polygons(NamedTuple):
             row = int(np.argmax(outside))
             why = f"there are {len(self.vertices)} vertices" if outside.any() else "a face has three or more"
             found = corners[row].tolist()
-            raise InputError(f"{self.called(rows[row])} has the corners {found}, counted from 0, but {why}")
+            raise InputError(f"{self.called(rows[row])} has the corners <!{found}!>, counted from 0, but <+{why}+>")
 
     def _turns_over(self, corners: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether triangles from the first corner look to the other side than the whole face, for each face."""
@@ -108,7 +108,7 @@ def _obj(path: str) -> Polygons:
                 corners.append([number + before if number < 0 else number - 1 for number in numbers])
         except ValueError:
             what = "three coordinates" if line in places else "numbers of vertices"
-            raise InputError(f"{called(line)} does not give {what}; is it cut short, or of another format?") from None
+            raise InputError(f"{called(line)} does not give <+{what}+>; is it cut short, or another format?") from None
     return Polygons(vertices, corners, lambda row: called(faces[row]))
 
 
@@ -116,7 +116,7 @@ def _ply(path: str) -> Polygons:
     elements = read_ply(path)
     places, faces = elements.get("vertex", {}), elements.get("face", {})
     if not {"x", "y", "z"} <= places.keys():
-        raise InputError(f"its vertices have no x, y and z; found {', '.join(places) or 'nothing'}")
+        raise InputError(f"its vertices have no <+x, y and z+>; found <!{', '.join(places) or 'nothing'}!>")
     named = [name for name in faces if name in ("vertex_index", "vertex_indices") or len(faces) == 1]
     return Polygons(np.column_stack([places[axis] for axis in "xyz"]), faces[named[0]] if named else [])
 
@@ -130,15 +130,17 @@ def _off(path: str) -> Polygons:
         raise InputError(f"{what} ({header[0].strip()}); export it again as OFF in text, or as .ply or .obj")
     lines = [line.split() for line in text[header.end() if header else 0 :].splitlines() if line.strip()]
     if not lines or not 2 <= len(lines[0]) <= 3 or not all(word.isdigit() for word in lines[0]):
-        raise InputError("the line with the numbers of vertices and faces is missing; is it of another format?")
+        raise InputError("<+the line with the numbers of vertices and faces+> is missing; is it of another format?")
     v, f = int(lines[0][0]), int(lines[0][1])
     places, corners = lines[1 : v + 1], lines[v + 1 : v + f + 1]
     for name, announced, rows in (("vertices", v, places), ("faces", f, corners)):
         if len(rows) < announced:
-            raise InputError(f"it announces {announced} {name}, of which {len(rows)} can be read; is it cut short?")
+            raise InputError(f"it announces <+{announced} {name}+>, but <!{len(rows)}!> can be read; is it cut short?")
     faces = [[int(word) for word in words[1 : int(words[0]) + 1]] for words in corners]
     for row, face in enumerate(faces):
         if len(face) < max(3, int(corners[row][0])):
             found = " ".join(corners[row])
-            raise InputError(f"face {row} is {found!r}, but faces have three corners or more, as many as they say")
+            raise InputError(
+                f"face {row} is <!{found!r}!>, but faces have <+three corners or more+>, as many as they say"
+            )
     return Polygons(np.array([words[:3] for words in places], dtype=np.float64), faces)

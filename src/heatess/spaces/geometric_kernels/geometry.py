@@ -97,12 +97,12 @@ class _Group(Geometry):
         word, symbol = ("unitary", "U U^*") if self._unitary else ("orthogonal", "R R^T")
         with np.errstate(invalid="ignore", over="ignore"):
             off = np.abs(matrices @ _adjoint(matrices) - np.eye(n)).max(axis=(1, 2))
-        expected = f"points of {name} must be {word} within {_MATRIX_TOLERANCE:g}"
+        expected = f"points of {name} must be <+{word} within {_MATRIX_TOLERANCE:g}+>"
         _refuse(off, expected, f"{symbol} is off the unit matrix by {{:.3g}}")
         left, _, right = np.linalg.svd(matrices)
         matrices = left @ right
         determinant = np.linalg.det(matrices)
-        expected = f"points of {name} must have determinant 1"
+        expected = f"points of {name} must have <+determinant 1+>"
         _refuse(np.abs(determinant - 1), expected, "the determinant is off it by {:.3g}")
         if self._unitary:
             matrices = matrices * np.exp(-1j * np.angle(determinant) / n)[:, None, None]
@@ -168,7 +168,7 @@ class Hamming(Geometry):
         array = coordinate_rows(points, self.width, name)
         letters = "0 or 1" if self._letters == 2 else f"whole numbers from 0 to {self._letters - 1}"
         bad, advice = not_indices(array, self._letters).any(axis=1), "; drop or fix those rows"
-        refuse_rows(bad, array, f"points of {name} must be {letters}", advice)
+        refuse_rows(bad, array, f"points of {name} must be <+{letters}+>", advice)
         return array.astype(np.float64)
 
     def elements(self, columns: FloatArray) -> NDArray[Any]:
@@ -216,7 +216,7 @@ def geometry_of(space: Any) -> Geometry:
             "heat kernel; use `heatess.Mesh(space.vertices, space.faces)`"
         )
     if is_a("Graph", "GraphEdges"):
-        raise InputError("a GeometricKernels Graph is not homogeneous; use `heatess.Graph(adjacency)`")
+        raise InputError("<!a GeometricKernels Graph!> is not homogeneous; use <+`heatess.Graph(adjacency)`+>")
     if is_a("ProductDiscreteSpectrumSpace"):
         raise InputError(
             "a GeometricKernels product has only the levels it was made with; use "
@@ -234,7 +234,7 @@ def geometry_of(space: Any) -> Geometry:
     if is_a("HypercubeGraph", "HammingGraph"):
         return Hamming(space.dimension, getattr(space, "n_cat", 2))
     if not space.dimension:
-        raise InputError(f"{space} is a graph, of dimension 0; use `heatess.Graph(adjacency)`")
+        raise InputError(f"{space} is <!a graph, of dimension 0!>; use <+`heatess.Graph(adjacency)`+>")
     return _Unknown(space.dimension, tuple(space.element_shape))
 
 
@@ -246,5 +246,5 @@ def _refuse(off: FloatArray, expected: str, fault: str) -> None:
     bad = ~(off <= _MATRIX_TOLERANCE)
     if bad.any():
         row = int(np.argmax(bad))
-        found = f"in row {row} {fault.format(off[row])} ({int(bad.sum())} of {len(off)} rows)"
-        raise InputError(f"{expected}, but {found}; drop or fix those rows")
+        found = f"in row {row} <!{fault.format(off[row])}!> ({int(bad.sum())} of {len(off)} rows)"
+        raise InputError(f"{expected}, but {found}; drop or fix those rows", row=row)

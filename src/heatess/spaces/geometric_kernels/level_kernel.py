@@ -130,7 +130,7 @@ def _probed(space: Any, count: int, functions: Any) -> tuple[_Spectrum, float]:
     eigenvalues = np.asarray(space.get_eigenvalues(count), dtype=np.float64).ravel()
     unit = float(own[0, 0])
     if not (np.diff(eigenvalues) > -_TOLERANCE).all() or abs(eigenvalues[0]) > _TOLERANCE or not unit > 0:
-        raise InputError(f"{space} must begin with the eigenvalue 0 and a constant, and go on in increasing order")
+        raise InputError(f"{space} must <+begin with the eigenvalue 0 and a constant, and go on in increasing order+>")
     steps = np.diff(eigenvalues) > _TOLERANCE * (1 + eigenvalues[1:])
     starts = np.concatenate([[0], 1 + np.flatnonzero(steps)])
     own, values = (np.add.reduceat(part, starts, axis=-1) / unit for part in (own, values))
