@@ -102,7 +102,8 @@ def compare(files: Sequence[str], options: Options) -> None:
     for name, measure in measures.items():
         if measure.space != first.space:
             raise InputError(
-                f"{name} is on <!{measure.space!r}!>, but {files[0]} on <+{first.space!r}+>; compare like with like"
+                f"{name} holds points on <!{measure.space!r}!>, but {files[0]} on <+{first.space!r}+>; compare like "
+                "with like"
             )
     measures = _in_one_frame(measures)
     options = on_earth(options, *measures.values())

@@ -68,7 +68,9 @@ def refuse_others(density: Density, what: str) -> None:
     """An `InputError` unless the density is on the sphere S^2."""
     space = density.space
     if not (space.directional and space.dim == 2):
-        raise InputError(f"{what} are for <+the sphere S^2+>, but this density is on <!{space!r}!>; look at points")
+        raise InputError(
+            f"{what} are for <+the sphere S^2+>, but this density is on <!{space!r}!>; look at points of your own"
+        )
 
 
 def healpix(density: Density, nside: int, order: str) -> FloatArray:

@@ -64,7 +64,9 @@ def zonal_pairs(measure: Measure) -> ZonalPairs:
     """The pair kernel of a space whose overlap depends on the distance alone, or an `InputError`."""
     kernel = measure.space.zonal
     if kernel is None:
-        raise InputError(f"this needs <+heat that depends on the distance alone+>, not that of <!{measure.space!r}!>")
+        raise InputError(
+            f"this needs <+a space whose heat kernel depends on the distance alone+>, not <!{measure.space!r}!>"
+        )
     return kernel
 
 

@@ -48,7 +48,7 @@ def arranged(points: Any, chains: Any, space: Space | None, weights: Any) -> tup
         )
     if stacked is not None and chains is not None:
         raise InputError(
-            f"points are <!a stack of {stacked} chains!>; leave out `chains=`, or give them as <+(n, d) rows+>"
+            f"points are <!a stack of {stacked} chains!> already; leave out `chains=`, or give them as <+(n, d) rows+>"
         )
     if stacked is None and chains is None and measure.known.chains is not None:
         if measure.known.doubt:

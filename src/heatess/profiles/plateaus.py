@@ -219,7 +219,7 @@ def _log_times_of_slopes(log_kernel: Chebyshev, slopes: FloatArray) -> FloatArra
 def find(curves: Curves, space: Space) -> Plateaus:
     """The plateaus of the sharpened count, from the finest to the coarsest."""
     if space.dim < 1:
-        raise InputError(f"modes are told by how they spread in <+their dimensions+>, and <!{space!r}!> has none")
+        raise InputError(f"modes are told by how they spread in <+dimensions+>, and <!{space!r}!> has none")
     check_scales(curves.scales)
     counts = sharpened_counts(curves, space)
     log_scales = np.log(curves.scales)

@@ -210,7 +210,7 @@ def open_table(path: Any) -> Table:
     if frame is not None:
         return frame
     if not isinstance(path, str | os.PathLike):
-        raise InputTypeError(f"a file is read by its name, a str or a path, but is {shown(path)}")
+        raise InputTypeError(f"a file is read by <+its name, a str or a path+>, but is <!{shown(path)}!>")
     _refuse_address(str(path))
     file = Path(path)
     try:
@@ -219,7 +219,7 @@ def open_table(path: Any) -> Table:
     except (OSError, ValueError) as error:  # a name too long, a loop of links
         raise InputError(f"{str(file)[:200]} cannot be read: {getattr(error, 'strerror', error)}") from None
     if is_dir:
-        raise InputError(f"{file} is a directory; give one file")
+        raise InputError(f"{file} is <!a directory!>; give <+one file+>")
     if not exists:
         raise InputError(f"{file} does not exist; check the name (the current directory is {Path.cwd()})")
     try:
@@ -235,7 +235,7 @@ def _opened(path: Path, file: Path) -> Table:
     family = "text" if is_piped(file) else family_of(file.name)
     module = import_module(f".{family}", __name__) if family else None
     if module and file.suffix.lower() in COMPRESSED and not file.name.lower().endswith(module.SUFFIXES):
-        raise InputError(f"{file} is compressed, and only {_PACKED} are read so; unpack it first")
+        raise InputError(f"{file} is <!compressed!>, and only <+{_PACKED}+> are read so; unpack it first")
     if not family and (said := _elsewhere(file)):
         raise InputError(said)
     if family == "text" or not family:
@@ -286,11 +286,11 @@ def _refuse_address(path: str) -> None:
         return
     scheme, quoted, name = found[1].lower(), shlex.quote(path), unquote(urlsplit(path).path)
     if scheme == "file":
-        raise InputError(f"{path} is an address; give the file by its name, {shlex.quote(name)}")
+        raise InputError(f"{path} is <!an address!>; give <+the file by its name+>, {shlex.quote(name)}")
     name = posixpath.basename(name) if family_of(name) else "data.csv"
     fetch = {"s3": f"aws s3 cp {quoted} .", "gs": f"gcloud storage cp {quoted} ."}.get(scheme)
     fetch = fetch or f"curl -L -o {shlex.quote(name)} {quoted}"
-    raise InputError(f"{path} is an address, and files alone are read; fetch it first: {fetch}")
+    raise InputError(f"{path} is <!an address!>, and <+files+> alone are read; fetch it first: {fetch}")
 
 
 def family_of(name: str) -> str:
@@ -332,7 +332,7 @@ def from_file(weights: Any, kind: str) -> Any:
     table = open_table(weights)
     piece = next(table.pieces(table.names, None))
     if len(piece.columns) != 1:
-        raise InputError(f"{weights} has {len(piece.columns)} columns, but weights are one number per point")
+        raise InputError(f"{weights} has <!{len(piece.columns)} columns!>, but weights are <+one number per point+>")
     refuse_weights(weights, piece.columns[0], kind == "log_weights", piece.place, what="the number")
     return piece.columns[0]
 

@@ -44,7 +44,7 @@ def table(path: Path) -> Table:
         members = {name: entry for name, entry in members.items() if not _is_beside(name, members)}
         if not members:
             listed = ", ".join(entry.filename for entry in every[:8]) or "nothing"
-            raise InputError(f"{file} holds no file that is read (found {listed}); unpack it, and export one as .csv")
+            raise InputError(f"{file} holds no file that is read (found <!{listed}!>); unpack it, and export a .csv")
         name, entry, inner = _chosen(file, label, members)
         beside = [other for other in every if _is_beside(other.filename, {name: entry})]
         folder = Path(tempfile.mkdtemp(prefix="heatess-"))
@@ -96,7 +96,7 @@ def _unpacked(archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo], fold
     refuse_expansion(what, file.stat().st_size, size, "unpack it yourself, and give that file", room)
     for entry in entries:
         if entry.flag_bits & 1:
-            raise InputError(f"{file} is locked with a password; unpack it yourself, and give the file inside")
+            raise InputError(f"{file} is <!locked with a password!>; unpack it yourself, and give the file inside")
         with archive.open(entry) as packed, _target(folder, entry).open("xb") as unpacked:
             shutil.copyfileobj(packed, unpacked)
     return _target(folder, entries[0])

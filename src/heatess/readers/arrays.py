@@ -86,7 +86,7 @@ def _of_array(array: NDArray[Any], source: str) -> Table:
         rows.note = f"{len(array):,} chains of {array.shape[1]:,} draws"
         return rows
     if array.ndim not in (1, 2) or 0 in array.shape[1:]:
-        raise InputError(f"{source} has shape {array.shape}, not (n, d); {_remedy(array)}")
+        raise InputError(f"{source} has <!shape {array.shape}!>, not <+(n, d)+>; {_remedy(array)}")
     _refuse_empty(array.shape, source)
     return Rows(array.reshape(len(array), -1), source)
 
@@ -124,7 +124,7 @@ def _with_chains(shape: tuple[int, ...], rows: str) -> str:
 
 def _refuse_empty(shape: tuple[int, ...], source: str) -> None:
     if not shape or not shape[0]:
-        raise InputError(f"{source} holds no points (shape {shape}); at least one is needed")
+        raise InputError(f"{source} holds <!no points (shape {shape})!>; <+at least one+> is needed")
 
 
 def mapped(path: Path) -> NDArray[Any]:
@@ -149,7 +149,7 @@ def mapped(path: Path) -> NDArray[Any]:
             reason = f"is damaged or cut short ({_short(error)}); write it again with `numpy.save(path, array)`"
         raise InputError(f"{path} {reason}") from None
     if spare:
-        raise InputError(f"{path} holds {spare:,} bytes after its array; save one array per file with `numpy.save`")
+        raise InputError(f"{path} holds <!{spare:,} bytes!> after its array; save one array a file with `numpy.save`")
     return np.asarray(mapped)
 
 
@@ -186,7 +186,7 @@ def _archive(path: Path) -> Table:
     if others or len(lengths) != 1 or max(shapes) > 2 or shapes.count(2) > 1:
         expected = "one array of points (n, d), or arrays of n numbers each, or both"
         advice = "save those alone: `numpy.savez(path, points=points, weights=weights)`"
-        raise InputError(f"{path} holds {shown}, but {expected} are needed; {advice}")
+        raise InputError(f"{path} holds <!{shown}!>, but <+{expected}+> are needed; {advice}")
     _refuse_empty((lengths.pop(),), str(path))
     return Archive(path, numeric)
 

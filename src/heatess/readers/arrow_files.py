@@ -102,7 +102,7 @@ def _opened(path: Path, fields: list[int] | None) -> Iterator[tuple[Any, Iterato
                 refuse_expansion(path, path.stat().st_size, _unpacked_size(mapped, ipc), remedy)
             options = ipc.IpcReadOptions(included_fields=fields or [])
             if mapped.read(4) == b"FEA1":
-                raise InputError(f"{path} is a Feather file of version 1; write it again with pyarrow.feather")
+                raise InputError(f"{path} is <!a Feather file of version 1!>; write it again with pyarrow.feather")
             mapped.seek(0)
             if mapped.read(6) == b"ARROW1":
                 reader = ipc.open_file(mapped, options=options)

@@ -12,7 +12,7 @@ from .package_readers import chosen, columns, split_label
 
 SUFFIXES = (".cs",)
 
-_EXPECTED = "a column alignments3D/pose of rotation vectors is needed"
+_EXPECTED = "<+a column alignments3D/pose of rotation vectors+> is needed"
 
 
 def table(path: Path) -> Table:
@@ -29,7 +29,7 @@ def table(path: Path) -> Table:
     }
     if not poses:
         listed = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
-        raise InputError(f"{file} has no poses (found {listed or 'an array without names'}); {_EXPECTED}")
+        raise InputError(f"{file} has no poses (found <!{listed or 'an array without names'}!>); {_EXPECTED}")
     pose, _ = chosen(file, label, poses, "columns of poses")
     kept = {name: values for name, values in numbers.items() if values.ndim == 1 or name == pose}
     return columns(file, kept, _EXPECTED, note=f"cryoSPARC particles, {len(kept[pose]):,} poses")

@@ -59,7 +59,7 @@ def dialect_of(source: Source, path: Path) -> Dialect:
         found = "holds NUL bytes, as UTF-16 text without a mark or a binary file does"
         raise InputError(f"{source.name} {found}; save it as text in UTF-8")
     if not any(line.strip() for line in sample):
-        raise InputError(f"{source.name} is empty; it needs a header line such as x,y,z or lon,lat,weight")
+        raise InputError(f"{source.name} is <!empty!>; it needs <+a header line such as x,y,z or lon,lat,weight+>")
     _refuse_other(sample, source.name)
     refuse_other_rows(sample, source.name)
     refuse_columns(source.name, _widest(sample))

@@ -140,7 +140,9 @@ def _chosen(counts: Mapping[int, int], layout: Layout, label: str, file: str) ->
         )
     fits = [number for number in counts if label.lower() in (str(number), _named(phases, number).lower())]
     if len(fits) != 1:
-        raise InputError(f"{file}: none of its phases is {label!r}; choose one of these after two colons: {listed}")
+        raise InputError(
+            f"{file}: none of its phases is <!{label!r}!>; choose one of these after two colons: <+{listed}+>"
+        )
     (number,) = fits
     left = sum(counts.values()) - counts[number]
     others = f"{left:,} points of other phases left out, " if left else ""

@@ -39,7 +39,7 @@ def table(path: Path) -> Table:
     numbers = [place for place, line in enumerate(stripped, 1) if line and not line.startswith(_COMMENTS)]
     lines = [stripped[place - 1] for place in numbers]
     if not lines:
-        raise InputError(f"{source.name} holds no edges; write two names of nodes a line")
+        raise InputError(f"{source.name} holds <!no edges!>; write <+two names of nodes a line+>")
     place: Place = lambda row: f"{source.name} line {numbers[row]:,}"  # noqa: E731
     rows = _split(lines, place)
     names = [field.strip() for field in rows[0]]
@@ -62,8 +62,8 @@ def _split(lines: list[str], place: Place) -> list[list[str]]:
         if len(fields) < 2 or (rows and len(fields) != len(rows[0])):
             expected = "two names of nodes" if not rows else f"{len(rows[0])} as in {place(0)}"
             raise InputError(
-                f"{place(row)} has {len(fields)} field{'s' * (len(fields) != 1)}, but {expected} are needed; fix or "
-                "drop that line"
+                f"{place(row)} has <!{len(fields)} field{'s' * (len(fields) != 1)}!>, but <+{expected}+> are needed; "
+                "fix or drop that line"
             )
         rows.append([field.strip() for field in fields])
     return rows
@@ -76,7 +76,7 @@ def _value(text: str, place: str) -> Any:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         found = None
     if not isinstance(found, Mapping):
-        raise InputError(f"{place}: {text[:40]!r} is no record such as {{'weight': 3}}; fix or drop that line")
+        raise InputError(f"{place}: <!{text[:40]!r}!> is no record such as {{'weight': 3}}; fix or drop that line")
     return next((found[name] for name in WEIGHTS if name in found), 1)
 
 

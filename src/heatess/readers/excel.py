@@ -52,7 +52,7 @@ def table(path: Path) -> Table:
         finally:
             book.close()
         if not sheets:
-            raise InputError(f"{file} has no sheet with cells in it; at least a header and one row are needed")
+            raise InputError(f"{file} has <!no sheet with cells in it!>; <+at least a header and one row+> are needed")
         name, cells = chosen(file, label, sheets, "sheets")
         if any(value is None for row in cells.values() for value in row):
             _name_formulas(openpyxl.load_workbook(file, read_only=True), name, cells)
@@ -64,8 +64,8 @@ def _refuse_old(file: Path) -> None:
     with file.open("rb") as stream:
         if stream.read(4) == b"\xd0\xcf\x11\xe0":
             raise InputError(
-                f"{file} is an Excel workbook that is locked with a password or as old as .xls; open it and save it as "
-                ".xlsx without a password, or as .csv"
+                f"{file} is <!an Excel workbook that is locked with a password or as old as .xls!>; open it and save "
+                "it as .xlsx without a password, or as .csv"
             )
 
 
@@ -80,7 +80,7 @@ def _cells(file: Path, sheet: Any, most: int) -> dict[int, list[Any]]:
             if count >= most:
                 found = f"{len(row):,} columns in row {place:,}, and {most:,} cells up to there, most of them empty"
                 advice = "delete what stands far to the right, or export the table alone as .csv"
-                raise InputError(f"{file} sheet {sheet.title} has {found}; {advice}")
+                raise InputError(f"{file} sheet {sheet.title} has <!{found}!>; {advice}")
     return rows
 
 
@@ -122,7 +122,7 @@ def _table(file: Path, sheet: str, cells: dict[int, list[Any]]) -> Table:
     if head is None:
         if not all(_is_numeric(value) for row in rows for value in row):
             raise InputError(
-                f"{file} sheet {sheet} holds numbers and text, but no row of names; add one such as lon, lat, weight"
+                f"{file} sheet {sheet} has numbers and text, but no <+row of names+>; add one such as lon, lat, weight"
             )
         found: Table = _NumberedRows(np.array([[_number(value) for value in row] for row in rows]), str(file), place)
     else:
@@ -191,12 +191,12 @@ class Sheet(Records):
         """Numbers; a name that two columns have is refused."""
         for name in names:
             if name in self._doubles:
-                raise InputError(f"{self.source} has more than one column {name!r}; rename one of them")
+                raise InputError(f"{self.source} has <!more than one column {name!r}!>; rename one of them")
             for row, value in enumerate(self._columns[name]):
                 if isinstance(value, Formula):
                     raise InputError(
-                        f"{self._place(row)}: column {name} holds the formula {value[:40]} without its value; open the "
-                        "file in Excel or LibreOffice, which compute it, and save it",
+                        f"{self._place(row)}: column {name} holds <!the formula {value[:40]}!> without <+its value+>; "
+                        "open the file in Excel or LibreOffice, which compute it, and save it",
                         row=row,
                     )
         return super().pieces(names, rows)

@@ -168,7 +168,7 @@ def _extension(extensions: Any, file: Path, label: str, fits: Any) -> Any:
         remedy = "its table is text; write it as a binary one: `astropy.table.Table.read(path).write('new.fits')`"
     else:
         remedy = "images are not read; a catalogue or a HEALPix map is needed"
-    raise InputError(f"{file} holds no binary table with columns (found {', '.join(kinds)}); {remedy}")
+    raise InputError(f"{file} holds no <+binary table with columns+> (found <!{', '.join(kinds)}!>); {remedy}")
 
 
 def _of_astropy(extension: Any) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def table(path: Path) -> Table:
         if not len(frame):
             raise InputError.lacking(f"{file} layer {layer} has no features")
         if not hasattr(frame, "geometry") or getattr(frame, "_geometry_column_name", None) is None:
-            raise InputError(f"{file} layer {layer} has no geometry; export it as .csv to read its columns")
+            raise InputError(f"{file} layer {layer} has no <+geometry+>; export it as .csv to read its columns")
         several = layer if suffix != ".shp" else ""
         frame = _points(frame, file, several)
         found = _table(frame, file, several)
@@ -108,7 +108,7 @@ def _points(frame: Any, file: Path, layer: str) -> Any:
         code = _AS_POINTS.format(layer=_named(layer))
         way = line_to("geopandas", code, file, new_name(file, "-points.gpkg"))
         raise InputError(
-            f"{file} feature {row} (counted from 0) is a {kinds[row]} and no point ({int(other.sum()):,} of "
+            f"{file} feature {row} (counted from 0) is <!a {kinds[row]}!> and no <+point+> ({int(other.sum()):,} of "
             f"{len(other):,} features); to take a point inside each of them, {way}",
             row=row,
         )
@@ -142,7 +142,7 @@ def _table(frame: Any, file: Path, layer: str) -> Table:
     frame, note, about = _on_earth(frame, crs, file)
     found = frame_table(frame)
     if found is None:
-        raise InputError(f"{file} is not a table of points; export it again")
+        raise InputError(f"{file} is not <+a table of points+>; export it again")
     found.note, found.about = note, about
     return found
 
@@ -159,8 +159,8 @@ def _on_earth(frame: Any, crs: Any, file: Path) -> tuple[Any, str, str]:
             return frame.set_crs(EARTH, allow_override=True), f"longitude and latitude in {crs.name}", "directions"
         reason = " ".join(str(error).split())[:120]
         raise InputError(
-            f"{file} is in {words} ({crs.name}), which cannot be converted to longitude and latitude ({reason}); "
-            "export it in EPSG:4326 from the program that wrote it"
+            f"{file} is in <!{words} ({crs.name})!>, which cannot be converted to <+longitude and latitude+> "
+            f"({reason}); export it in EPSG:4326 from the program that wrote it"
         ) from None
 
 
@@ -194,8 +194,8 @@ def _refuse_no_degrees(across: Any, up: Any, crs: Any, file: Path, layer: str) -
         row = int(np.argmax(bad))
         way = line_to("geopandas", _OTHER_CRS.format(layer=_named(layer)), file, new_name(file, "-right.gpkg"))
         raise InputError(
-            f"{file} says that it is in {crs.name}, but feature {row} (counted from 0) lies at {across[row]:.8g}, "
-            f"{up[row]:.8g}, which are no degrees; put the code of its true system for CODE, and {way}",
+            f"{file} says that it is in <+{crs.name}+>, but feature {row} (counted from 0) lies at <!"
+            f"{across[row]:.8g}, {up[row]:.8g}!>, no degrees; put the code of its true system for CODE, and {way}",
             row=row,
         )
 

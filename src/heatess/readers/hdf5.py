@@ -27,7 +27,7 @@ SUFFIXES = (".h5", ".hdf5", ".hdf", ".he5", ".h5oina", ".h5ebsd")
 
 #: Sky positions in posterior samples are radians by convention.
 _RADIANS = ("ra", "dec", "right_ascension", "declination", "rightascension")
-_EXPECTED = "posterior_samples, a table, a grid over lat and lon, or one array of vectors is needed"
+_EXPECTED = "<+posterior_samples, a table, a grid over lat and lon, or one array of vectors+> is needed"
 
 _UNPACKED = "write it without packing and blocks, as h5py does by default, and h5repack -f NONE -l CONTI old.h5 new.h5"
 
@@ -58,14 +58,14 @@ def table(path: Path) -> Table:
             return Grid(str(file), variables, ", ".join(filter(None, ["HDF5", name.strip("/")])))
         parts, kind = (samples, "sets of posterior samples") if samples else (every, "tables")
         if not parts:
-            raise InputError(f"{file} holds no table or array of numbers (found {_listing(root)}); {_EXPECTED}")
+            raise InputError(f"{file} holds no table or array of numbers (found <!{_listing(root)}!>); {_EXPECTED}")
         if not samples and not label and all(list(found) == [""] for found in every.values()):
             _refuse_stacks(root, file, list(every))
         name, members = chosen(file, label, parts, kind)
         shape = {member: dataset.shape for member, dataset in members.items()}
         if list(shape) == [""]:
             if not shape[""][0]:
-                raise InputError(f"{file}: the array {name} has shape {shape['']}, no rows; at least one is needed")
+                raise InputError(f"{file}: the array {name} has <!shape {shape['']}!>; <+at least one+> row is needed")
             return Rows(_LazyRows(file, name, shape[""], members[""].dtype), str(file))  # type: ignore[arg-type]
         units = {member: _unit(root, name, member) for member in shape}
     if samples:
@@ -172,8 +172,8 @@ def _refuse_stacks(root: Any, file: Path, rows: list[str]) -> None:
     root.visititems(visit)
     if stacks:
         raise InputError(
-            f"{file} holds {', '.join(stacks[:4])}, not (n, d); save the draws as rows, those of chains with a "
-            f"column chain, or choose another array after two colons, such as {file}::{rows[0]}"
+            f"{file} holds <!{', '.join(stacks[:4])}!>, not <+(n, d)+>; save the draws as rows, those of chains with "
+            f"a column chain, or choose another array after two colons, such as {file}::{rows[0]}"
         )
 
 

@@ -71,7 +71,7 @@ def _has_lines(source: Source) -> bool:
 
 def _parsed(data: bytes, source: str, line: str) -> Any:
     if not data.strip():
-        raise InputError(f"{source} is empty; it needs records such as {{'lon': 2.35, 'lat': 48.86}}")
+        raise InputError(f"{source} is <!empty!>; it needs <+records such as {{'lon': 2.35, 'lat': 48.86}}+>")
     try:
         return json.loads(data)
     except UnicodeDecodeError:
@@ -106,7 +106,7 @@ def _of_document(contents: Any, source: str) -> Table:
         _refuse_projected(contents, source)
         features = contents.get("features")
         if not isinstance(features, list):
-            raise InputError(f"{source} is a FeatureCollection without a list of features; export it again")
+            raise InputError(f"{source} is <!a FeatureCollection!> without <+a list of features+>; export it again")
         return _of_list(features, source, lambda row: f"{source} feature {row:,} (counted from 0)")
     if contents.get("type") in ("Feature", "Point", "MultiPoint"):
         feature = contents if contents["type"] == "Feature" else {"type": "Feature", "geometry": contents}
@@ -129,7 +129,7 @@ def _of_list(contents: list[Any], source: str, place: Place) -> Table:
         return Rows(_vectors(contents, place, "the row"), source)
     for row, entry in enumerate(contents):
         if not isinstance(entry, dict):
-            raise InputError(f"{place(row)}: {_kind(entry)}, not a record like the others; fix or drop it")
+            raise InputError(f"{place(row)}: <!{_kind(entry)}!>, not <+a record like the others+>; fix or drop it")
     if contents[0].get("type") == "Feature":
         return _of_features(contents, source, place)
     return Records(_by_name(contents, source), source, place)
@@ -206,13 +206,13 @@ def _of_split(names: list[Any], rows: list[Any], source: str, place: Place) -> T
     for row, entries in enumerate(rows):
         if not isinstance(entries, list) or len(entries) != len(names):
             found = f"{len(entries)} entries" if isinstance(entries, list) else _kind(entries)
-            raise InputError(f"{place(row)}: {found}, but there are {len(names)} columns; fix or drop it")
+            raise InputError(f"{place(row)}: <!{found}!>, but there are <+{len(names)} columns+>; fix or drop it")
     if not rows:
         raise InputError.lacking(f"{source} has columns but no rows", "record")
     words = [str(name) for name in names]
     name, count = Counter(words).most_common(1)[0] if words else ("", 0)
     if count > 1:
-        raise InputError(f"{source} has {count} columns {name!r}; rename one of them")
+        raise InputError(f"{source} has <!{count} columns {name!r}!>; rename one of them")
     return Records(dict(zip(words, map(list, zip(*rows, strict=True)), strict=True)), source, place)
 
 
@@ -233,10 +233,12 @@ def _of_columns(contents: dict[str, Any], source: str, place: Place) -> Table:
     lengths = {name: len(values) for name, values in lists.items()}
     if not lengths or not max(lengths.values()):
         found = ", ".join(list(contents)[:8]) or "nothing"
-        raise InputError(f"{source} holds no list of records and no columns (found: {found}); write a list of records")
+        raise InputError(
+            f"{source} holds no list of records and no columns (found: <!{found}!>); write <+a list of records+>"
+        )
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
-        raise InputError(f"{source} has columns of different lengths ({found}); write as many entries for each")
+        raise InputError(f"{source} has columns of different lengths (<!{found}!>); write <+as many entries for each+>")
     return Records(lists, source, place)
 
 
@@ -287,7 +289,7 @@ def _number(value: Any, place: Place, row: int, name: str) -> float:
     try:
         found = float(value)
     except OverflowError:
-        raise InputError(f"{place(row)}: {name} is a number too large to hold; drop or fix that record") from None
+        raise InputError(f"{place(row)}: {name} is <!a number too large to hold!>; drop or fix that record") from None
     if isinstance(value, int) and found != value:
         what = f"{name} is {value}, an integer above 2^53 that is not exact in float64"
         advice = "subtract an offset or, if rounding does no harm, write it with a decimal point"
@@ -300,7 +302,7 @@ def _vectors(values: list[Any], place: Place, name: str) -> NDArray[Any]:
     first = next((row for row, value in enumerate(values) if value is not None), 0)
     width = len(values[first] or [])
     if not width:
-        raise InputError(f"{place(first)}: {name} holds no numbers; a vector needs two or more")
+        raise InputError(f"{place(first)}: {name} holds <!no numbers!>; a vector needs <+two or more+>")
     rows = np.full((len(values), width), np.nan)
     for row, value in enumerate(values):
         if value is None:

@@ -86,7 +86,7 @@ def table(path: Path, source: Source | None = None) -> Table:
     source = source or Source(file)
     sections = _sections(source)
     if not sections:
-        raise InputError(f"{source.name} has no table with rows; a MagIC file has one below its line tab delimited")
+        raise InputError(f"{source.name} has no <+table with rows+>; a MagIC file has one below its line tab delimited")
     directed = {name: section for name, section in sections.items() if section.has_directions}
     offered = sections if label or not directed else directed
     parts = {part: rows for name, section in offered.items() for part, rows in _parts(name, section).items()}
@@ -117,7 +117,7 @@ def _sections(source: Source) -> dict[str, Section]:
     def close(last: int) -> None:
         if title and names and last >= start:
             if title in found:
-                raise InputError(f"{source.name} has two tables {title}; split the file, and read one of them")
+                raise InputError(f"{source.name} has <!two tables {title}!>; split the file, and read one of them")
             found[title] = Section(names, start, last, tuple(corrections))
 
     with source.text("utf-8-sig") as (text, _):

@@ -114,8 +114,8 @@ def _gifti(path: Path, make: type[Mesh]) -> Table:
                 ", ".join(nibabel.nifti1.intent_codes.niistring[array.intent] for array in image.darrays) or "nothing"
             )
             raise InputError(
-                f"{path} holds no surface of one point set and one set of triangles (found {found}); give the surface "
-                f"itself, usually called .surf.gii"
+                f"{path} holds no <+surface of one point set and one set of triangles+> (found <!{found}!>); give the "
+                "surface itself, usually called .surf.gii"
             )
         count, corners = len(places[0].data), _with_area(places[0].data, faces[0].data)
         on = np.unique(corners)

@@ -28,7 +28,7 @@ SUFFIXES = (".nc", ".nc4", ".netcdf")
 
 Variables = dict[str, Variable]
 
-_EXPECTED = "a grid over lat and lon, points with lat and lon, or draws over chain and draw are needed"
+_EXPECTED = "<+a grid over lat and lon, points with lat and lon, or draws over chain and draw+> are needed"
 
 #: What the libraries of NetCDF write where nobody wrote a number, by type.
 _UNWRITTEN = {
@@ -53,7 +53,9 @@ def table(path: Path) -> Table:
     grids = {name: variables for name, variables in inherited.items() if is_grid(variables, feature)}
     usable = {name: inherited[name] for name, own in groups.items() if any(v.numeric and v.shape for v in own.values())}
     if not usable:
-        raise InputError(f"{file} has no variables of numbers (found {', '.join(groups) or 'no groups'}); {_EXPECTED}")
+        raise InputError(
+            f"{file} has no variables of numbers (found <!{', '.join(groups) or 'no groups'}!>); {_EXPECTED}"
+        )
     if label and not any(label.strip("/") in name for name in grids):
         grids = {}
     name, variables = chosen(file, label, grids or usable, "grids" if grids else "groups")
@@ -67,8 +69,8 @@ def _is_classic(file: Path) -> bool:
         magic = stream.read(4)
     if magic == b"CDF\x05":
         raise InputError(
-            f"{file} is NetCDF in the format CDF-5, which is not read; write it as NetCDF 4: "
-            f"nccopy -k nc4 {file} new.nc"
+            f"{file} is <!NetCDF in the format CDF-5!>, which is not read; write it as <+NetCDF 4+>: nccopy -k nc4 "
+            f"{file} new.nc"
         )
     return magic[:3] == b"CDF"
 

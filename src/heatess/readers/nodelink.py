@@ -31,7 +31,7 @@ def node_link(contents: Mapping[str, Any], source: str) -> Table | None:
     position = {str(name): place for place, name in enumerate(ids)}
     if len(position) < len(ids):
         again = next(name for place, name in enumerate(ids) if position[str(name)] != place)
-        raise InputError(f"{source}: two nodes have the id {shown(again)}; give each its own")
+        raise InputError(f"{source}: two nodes have the id <!{shown(again)}!>; give each its own")
 
     def place(edge: int) -> str:
         return f"{source} link {edge:,} (counted from 0)"
@@ -40,7 +40,7 @@ def node_link(contents: Mapping[str, Any], source: str) -> Table | None:
         name = links[edge][role]
         name = name.get("id", name.get("index")) if isinstance(name, dict) else name
         if str(name) not in position:
-            raise InputError(f"{place(edge)}: {role} is {shown(name)}, the id of no node; fix or drop it")
+            raise InputError(f"{place(edge)}: {role} is <!{shown(name)}!>, <+the id of no node+>; fix or drop it")
         return position[str(name)]
 
     ends = [(end(edge, "source"), end(edge, "target")) for edge in range(len(links))]

@@ -71,7 +71,9 @@ def chosen(path: Path, label: str, parts: Mapping[str, T], kind: str) -> tuple[s
         return found[0], parts[found[0]]
     listed = _listed(found or list(parts))
     if not found:
-        raise InputError(f"{path}: none of its {kind} is {label!r}; choose one of these after two colons: {listed}")
+        raise InputError(
+            f"{path}: none of its {kind} is <!{label!r}!>; choose one of these after two colons: <+{listed}+>"
+        )
     example = f"{path}::{found[0]}"
     raise InputError(f"{path} holds {len(found)} {kind}: {listed}; choose one after two colons, such as {example}")
 
@@ -102,7 +104,7 @@ def columns(
     table = Columns(found, str(path), units=stated, row=row, texts=texts)
     if not (next(iter(found.values())).shape[0] if found else len(next(iter((texts or {}).values()))())):
         raise InputError(
-            f"{path} has columns {', '.join([*found, *(texts or ())])} but no rows; at least one is needed"
+            f"{path} has columns {', '.join([*found, *(texts or ())])} but <!no rows!>; <+at least one+> is needed"
         )
     table.note, table.converted = note, converted or {}
     return table

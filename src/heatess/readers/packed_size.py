@@ -34,8 +34,8 @@ def refuse_expansion(source: object, packed: int, unpacked: int, remedy: str, ro
     """An `InputError` if *packed* bytes would become more than they may; *remedy* follows "if that is right"."""
     if unpacked > (most := allowed(packed, room)):
         raise InputError(
-            f"{source} would take {in_words(unpacked)} or more in memory, but a file of {in_words(packed)} may become "
-            f"at most {in_words(most)}; if that is right, {remedy}"
+            f"{source} would take <!{in_words(unpacked)} or more!> in memory, but a file of {in_words(packed)} may "
+            f"become <+at most {in_words(most)}+>; if that is right, {remedy}"
         )
 
 
@@ -43,8 +43,8 @@ def refuse_columns(source: str, count: int) -> None:
     """An `InputError` if a table has more than `WIDEST` columns."""
     if count > WIDEST:
         raise InputError(
-            f"{source} has {count:,} columns, but at most {WIDEST:,} with names are read; if points are columns, "
-            "transpose the table; for longer vectors save an array (n, d) with `numpy.save` as .npy"
+            f"{source} has <!{count:,} columns!>, but <+at most {WIDEST:,}+> with names are read; if points are "
+            "columns, transpose the table; for longer vectors save an array (n, d) with `numpy.save` as .npy"
         )
 
 

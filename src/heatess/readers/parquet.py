@@ -52,7 +52,7 @@ def expand(paths: Any) -> list[Path]:
     files: list[Path] = []
     names = [paths] if isinstance(paths, str | os.PathLike) else paths
     if not isinstance(names, list | tuple) or not all(isinstance(name, str | os.PathLike) for name in names):
-        raise InputTypeError(f"Parquet files are given by a name, a path or a list of these, but are {shown(paths)}")
+        raise InputTypeError(f"Parquet files are given by <+a name, a path or a list+>, but are <!{shown(paths)}!>")
     for name in names:
         path = Path(name)
         found, reason = [path], ""
@@ -66,7 +66,7 @@ def expand(paths: Any) -> list[Path]:
             raise InputError(f"{name} {reason}")
         files += found
     if not files:
-        raise InputError("no Parquet files were given; give a file, a directory or a pattern such as part-*.parquet")
+        raise InputError("<!no Parquet files!> were given; give <+a file, a directory or a pattern such as *.parquet+>")
     twice = repeated(files)
     if twice is not None:
         raise InputError(f"{twice[0]} and {twice[1]} are the same file, which would be counted twice; leave one out")
@@ -162,7 +162,7 @@ class ParquetTable(ArrowTable):
         if done != total:
             where = "it claims" if self._groups is None else f"row groups {groups[0]} to {groups[-1]} claim"
             found = f"{total:,} rows but {'holds' if self._groups is None else 'hold'} {done:,}"
-            raise InputError(f"{self._path} is damaged: {where} {found}; write it again")
+            raise InputError(f"{self._path} is damaged: {where} <!{found}!>; write it again")
 
 
 def _runs(groups: list[int], lengths: Sequence[int], size: int) -> list[list[int]]:

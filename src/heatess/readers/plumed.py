@@ -59,14 +59,14 @@ def _header(source: Source) -> tuple[list[str], dict[str, str], int]:
             if words[1:2] == ["FIELDS"]:
                 if names and words[2:] != names:
                     raise InputError(
-                        f"{source.name} line {number:,}: the fields are {', '.join(words[2:])}, but {', '.join(names)} "
-                        f"in line {first:,}; split the file there, and read one part at a time"
+                        f"{source.name} line {number:,}: the fields are <!{', '.join(words[2:])}!>, but "
+                        f"<+{', '.join(names)}+> in line {first:,}; split the file there, and read one part at a time"
                     )
                 names, first = words[2:], first or number
             elif words[1:2] == ["SET"] and len(words) == 4:
                 settings[words[2]] = words[3]
     if not names:
-        raise InputError(f"{source.name} has no line {FIELDS}, which a COLVAR file starts with; print it again")
+        raise InputError(f"{source.name} has no <+line {FIELDS}+>, which a COLVAR file starts with; print it again")
     return names, settings, skip
 
 

@@ -63,8 +63,8 @@ class Kitti(Table):
             if len(wrong):
                 row = int(wrong[0])
                 raise InputError(
-                    f"{piece.place(row)}: the matrix is no rotation ({len(wrong):,} of {len(numbers):,} rows), but "
-                    "those before are; drop or fix those rows",
+                    f"{piece.place(row)}: the matrix is no <+rotation+> ({len(wrong):,} of {len(numbers):,} rows), "
+                    "but those before are; drop or fix those rows",
                     row=row,
                 )
             found = np.full((len(numbers), 7), np.nan)

@@ -56,7 +56,7 @@ def table(path: Path, source: Source | None = None) -> Table:
     if not events:
         raise InputError(f"{source.name} is QuakeML without an event; at least one is needed")
     if not any(event.latitude for event in events):
-        raise InputError(f"{source.name} has no event with an origin; at least one is needed, with its place")
+        raise InputError(f"{source.name} has <!no event!> with an origin; <+at least one+> is needed, with its place")
     found = Columns(
         {name: _numbers(events, name, source.name) for name in _NUMBERS},
         source.name,

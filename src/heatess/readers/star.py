@@ -22,7 +22,7 @@ from .package_readers import chosen, columns, reading, split_label
 
 SUFFIXES = (".star",)
 
-_EXPECTED = "a loop of particles with rlnAngleRot, rlnAngleTilt and rlnAnglePsi is needed"
+_EXPECTED = "<+a loop of particles with rlnAngleRot, rlnAngleTilt and rlnAnglePsi+> is needed"
 _ANGLES, _SUBTOMOGRAM = "rlnAngle", "rlnTomoSubtomogram"
 _SYMMETRY, _RUN = "rlnSymmetryGroup", "rlnExperimentalDataStarFile"
 
@@ -52,7 +52,7 @@ def table(path: Path) -> Table:
         loops = {name or "unnamed": block for name, block in blocks.items() if hasattr(block, "columns")}
         if not loops:
             listed = ", ".join(name or "unnamed" for name in blocks) or "no data_ line"
-            raise InputError(f"{file} has no loop_ of rows (found {listed}); {_EXPECTED}")
+            raise InputError(f"{file} has no loop_ of rows (found <!{listed}!>); {_EXPECTED}")
         if not label:
             turned = [name for name in loops if name == "particles"]
             turned = turned or [name for name, block in loops.items() if f"{_ANGLES}Rot" in block.columns]
@@ -161,8 +161,8 @@ def _refuse_cut(file: Path, width: int) -> None:
     last = shlex.split(lines[-1], comments=True)
     if len(last) not in (0, width) and not lines[-1].lstrip().startswith("_"):
         raise InputError(
-            f"{file} ends in the middle of a row: its last line has {len(last)} of {width} entries; fetch it again, "
-            f"or delete that line"
+            f"{file} ends in the middle of a row: its last line has <!{len(last)}!> of <+{width} entries+>; fetch it "
+            "again, or delete that line"
         )
 
 

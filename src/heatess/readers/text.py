@@ -157,7 +157,7 @@ class TextTable(Table):
         if len(places) > 1:
             numbers = " and ".join(str(place + 1) for place in places)
             raise InputError(
-                f"{self.source} has {len(places)} columns {name!r} (columns {numbers}); rename one of them"
+                f"{self.source} has <!{len(places)} columns {name!r}!> (columns {numbers}); rename one of them"
             )
         return places[0]
 
@@ -246,7 +246,7 @@ def _chunks(stream: BinaryIO, dialect: Dialect) -> Iterator[bytes]:
             kept = kept[end:]
         elif len(kept) > MOST_CHARACTERS_OF_LINE:
             raise InputError(
-                f"{dialect.source} has a line of more than {MOST_CHARACTERS_OF_LINE:,} bytes; check that this is text"
+                f"{dialect.source} has <!a line of more than {MOST_CHARACTERS_OF_LINE:,} bytes!>; is this text?"
             )
     if kept and not skip:
         yield kept

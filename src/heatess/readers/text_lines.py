@@ -99,7 +99,7 @@ def records(lines: Iterable[str], delimiter: str, source: str, before: int = 0) 
                 opened, fresh = number, False
             yield line
         if not fresh:
-            raise InputError(f"{source} line {opened}: a quote is opened and never closed; close it, or remove it")
+            raise InputError(f"{source} line {opened}: <!a quote is opened and never closed!>; close it, or remove it")
 
     reader = csv.reader(feed(), delimiter=delimiter)
     while True:
@@ -133,7 +133,7 @@ def text_lines(stream: IO[str], source: str) -> Iterator[str]:
         number += 1
         if len(line) == MOST_CHARACTERS_OF_LINE:
             raise InputError(
-                f"{source} line {number} is longer than {MOST_CHARACTERS_OF_LINE:,} characters; check that this is text"
+                f"{source} line {number} is <!longer than {MOST_CHARACTERS_OF_LINE:,} characters!>; is this text?"
             )
         yield line
 

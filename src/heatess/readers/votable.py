@@ -21,7 +21,7 @@ from .streams import Source
 
 SUFFIXES = (".vot", ".votable", ".ecsv")
 
-_EXPECTED = "a table with columns such as ra and dec is needed"
+_EXPECTED = "<+a table with columns such as ra and dec+> is needed"
 
 
 def table(path: Path) -> Table:
@@ -99,7 +99,7 @@ def _self_contained(file: Path) -> bytes:
     if b"VOTABLE" not in plain:
         found = "is empty" if not data else "holds no VOTABLE element"
         raise InputError(
-            f"{file} {found}; a VOTable is needed, for instance from astropy's `Table.write(path, 'votable')`"
+            f"{file} <!{found}!>; <+a VOTable+> is needed, for instance from astropy's `Table.write(path, 'votable')`"
         )
     if re.search(rb"<(\w+:)?STREAM\b[^>]*\bhref\s*=", plain) or b"<!ENTITY" in plain:
         raise InputError(f"{file} points to data outside of itself, which is not fetched; save it with its data inside")

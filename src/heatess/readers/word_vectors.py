@@ -81,8 +81,8 @@ def table(path: Path, source: Source | None = None) -> Table:
         head = head_of([line for line in (stream.readline() for _ in range(50)) if line])
     if head is None:
         raise InputError(
-            f"{source.name} is not a file of word vectors, each line a word and its numbers between single spaces; "
-            "if it has a header of names, rename it to .csv"
+            f"{source.name} is not <+a file of word vectors, each line a word and its numbers between single "
+            "spaces+>; if it has a header of names, rename it to .csv"
         )
     return WordVectors(source, head)
 
@@ -144,8 +144,8 @@ class WordVectors(Table):
                 line, seen = line + len(lines), seen + len(words)
         if self._head.words is not None and seen != self._head.words:
             raise InputError(
-                f"{self.source} says in its first line that it has {self._head.words:,} words, but has {seen:,}; it "
-                "may be cut short: fetch it again, or correct that line"
+                f"{self.source} says in its first line that it has <+{self._head.words:,} words+>, but has "
+                f"<!{seen:,}!>; it may be cut short: fetch it again, or correct that line"
             )
 
     def _split(self, lines: list[bytes], first: int) -> tuple[list[bytes], list[bytes]]:
@@ -161,8 +161,8 @@ class WordVectors(Table):
                 parts = text.rsplit(b" ", width)
                 if len(parts) != width + 1:
                     raise InputError(
-                        f"{self.source} line {number:,} has {len(parts) - 1} numbers, but {width} are in the others; "
-                        "fix or delete that line"
+                        f"{self.source} line {number:,} has <!{len(parts) - 1} numbers!>, but <+{width}+> are in the "
+                        "others; fix or delete that line"
                     )
                 word, rest = parts[0], b" ".join(parts[1:])
             words.append(word)
@@ -174,7 +174,9 @@ class WordVectors(Table):
         found = []
         for word in text.decode("latin-1").split(" "):
             if not is_number(word):
-                raise InputError(f"{self.source} line {line:,}: {word[:40]!r} is not a number; fix or delete that line")
+                raise InputError(
+                    f"{self.source} line {line:,}: <!{word[:40]!r}!> is not <+a number+>; fix or drop that line"
+                )
             found.append(float(word))
         return found
 

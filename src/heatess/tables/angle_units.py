@@ -68,8 +68,8 @@ def _refuse_letters(kind: Kind, table: Table, written: Mapping[str, Notation]) -
         if name in written and written[name].letters not in ("", letters):
             found = " and ".join(written[name].letters)
             raise InputError(
-                f"{table.source}: column {name} has the letters {found}, which is not how {role} is written; say "
-                f"{kind.exchanged}, or name other columns"
+                f"{table.source}: column {name} has the <!letters {found}!>, which is not how <+{role}+> is written; "
+                f"say {kind.exchanged}, or name other columns"
             )
 
 
@@ -79,15 +79,15 @@ def _refuse_said(kind: Kind, table: Table, written: Mapping[str, str], said: str
         pair = dict(zip(RaDec.roles, kind.columns, strict=False))
         other = f", or say `columns={pair}` if that is what they are" if len(pair) == len(kind.columns) == 2 else ""
         raise InputError(
-            f"{table.source}: `units='hours'` is for right ascension and for angles on a circle or a torus, but not "
-            f"for {kind.words}; leave it out{other}"
+            f"{table.source}: `units='hours'` is for <+right ascension and for angles on a circle or a torus+>, but "
+            f"not for <!{kind.words}!>; leave it out{other}"
         )
     for name, unit in written.items():
         hours = said == "hours" and kind.columns.index(name) in kind.hours
         if said == "rad" or unit not in ("hours" if hours else "deg", SEXAGESIMAL):
             raise InputError(
-                f"{table.source}: column {name} is written in {_words(unit)}, such as {table.glance(name)[0]!r}, and "
-                f"not as `units={said!r}` says; leave `units=` out"
+                f"{table.source}: column {name} is written in <+{_words(unit)}+>, such as {table.glance(name)[0]!r}, "
+                f"and not as <!`units={said!r}`!> says; leave `units=` out"
             )
 
 
@@ -105,8 +105,8 @@ def _common(kind: Kind, source: str, own: list[str]) -> Stated:
     if len(found) > 1:
         (one, first), (other, second) = sorted(found.items())[:2]
         raise InputError(
-            f"{source}: column {first} is in {_words(one)}, but column {second} in {_words(other)}; name columns of "
-            "one unit with `columns=`, or convert one of them"
+            f"{source}: column {first} is in <+{_words(one)}+>, but column {second} in <!{_words(other)}!>; name "
+            "columns of one unit with `columns=`, or convert one of them"
         )
     unit = next(iter(found), None)
     return Stated(unit, sure=not (isinstance(kind, RaDec) and unit == "deg" and not own[0]))
@@ -194,8 +194,8 @@ def _refuse_open(kind: Kind, reach: Reach, table: Table, *, last: bool) -> None:
         raise InputError(_doubt(kind, table, reach))
     if isinstance(kind, Torsions) and farthest > 360.5:
         raise InputError(
-            f"{table.source}: columns {kind.words} reach {farthest:.4g}, more than a turn of 360 degrees; "
-            "add `units='deg'`, or `units='rad'` for phases that were unwrapped"
+            f"{table.source}: columns {kind.words} reach <!{farthest:.4g}!>, more than a turn of 360 degrees; add "
+            "`units='deg'`, or `units='rad'` for phases that were unwrapped"
         )
 
 

@@ -156,7 +156,7 @@ class ArrowTable(Table):
         root = self._roots[name]
         if self._fields.count(root.column) > 1:
             raise InputError(
-                f"{self.source} has {self._fields.count(root.column)} columns {name!r}; rename one of them"
+                f"{self.source} has <!{self._fields.count(root.column)} columns {name!r}!>; rename one of them"
             )
         if root.kind == "other":
             advice = "convert it, or name another column"
@@ -287,14 +287,14 @@ def arrow_vectors(column: Any, name: str, place: Place, width: int | None = None
             width = int(lengths[np.argmax(valid)])
             if width < 1:
                 raise InputError(
-                    f"{place(start + int(np.argmax(valid)))}: column {name} holds an empty list; drop that row"
+                    f"{place(start + int(np.argmax(valid)))}: column {name} holds <!an empty list!>; drop that row"
                 )
         bad = valid & (lengths != width)
         if bad.any():
             row = int(np.argmax(bad))
             what = f"column {name} holds {lengths[row]} numbers, but {width} in rows before"
             raise InputError(
-                f"{place(start + row)}: {what} ({int(bad.sum()):,} such rows here); drop or fix those rows"
+                f"{place(start + row)}: <!{what}!> ({int(bad.sum()):,} such rows here); drop or fix those rows"
             )
         kept = start + np.flatnonzero(valid)
         flat = arrow_numbers(chunk.flatten(), f"column {name}", _entries(kept, width or 1, place))
@@ -309,7 +309,7 @@ def arrow_vectors(column: Any, name: str, place: Place, width: int | None = None
     if found is None and width:
         found = np.full((len(column), width), np.nan, dtype)
     if found is None:
-        raise InputError(f"{place(0)} and the next {len(column) - 1:,}: column {name} is empty; drop those rows")
+        raise InputError(f"{place(0)} and the next {len(column) - 1:,}: column {name} is <!empty!>; drop those rows")
     return found
 
 
@@ -417,4 +417,4 @@ def _shape(code: int = 0) -> str:
 def _refuse_rows(bad: NDArray[np.bool_], rows: NDArray[Any], place: Place, found: str) -> None:
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(f"{place(int(rows[row]))}: {found}; keep points alone, or take centroids")
+        raise InputError(f"{place(int(rows[row]))}: <!{found}!>; keep <+points+> alone, or take centroids")

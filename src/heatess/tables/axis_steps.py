@@ -36,11 +36,13 @@ def _step(source: str, dim: str, size: int, wanted: Any, coordinate: Variable | 
             return int(wanted) % size
         places = [] if coordinate is None else _by_value(float(wanted), coordinate)
         hint = f"; {dim} is {wanted} at `select={{{dim!r}: {places[0]}}}`" if len(places) == 1 else ""
-        raise InputError(f"{source}: {dim} has {size:,} steps, 0 to {size - 1:,}, but {wanted} was selected{hint}")
+        raise InputError(
+            f"{source}: {dim} has {size:,} steps, <+0 to {size - 1:,}+>, but <!{wanted}!> was selected{hint}"
+        )
     if coordinate is None:
         raise InputError(
-            f"{source}: {dim} has steps without names, so {shown(wanted)} is none of them; select one by its number, "
-            f"0 to {size - 1:,}"
+            f"{source}: {dim} has steps without names, so <!{shown(wanted)}!> is none of them; select one by <+its "
+            f"number, 0 to {size - 1:,}+>"
         )
     places = _by_value(wanted, coordinate)
     if len(places) == 1:
@@ -50,8 +52,8 @@ def _step(source: str, dim: str, size: int, wanted: Any, coordinate: Variable | 
         several = ", ".join(f"{place} ({steps[place]})" for place in places[:4])
         raise InputError(f"{source}: {len(places)} steps of {dim} are {shown(wanted)}: {several}; select one by number")
     raise InputError(
-        f"{source}: no step of {dim} is {shown(wanted)}; they run from {steps[0]} to {steps[-1]}: name one of them, or "
-        f"select it by its number, 0 to {size - 1:,}"
+        f"{source}: no step of {dim} is <!{shown(wanted)}!>; they run from <+{steps[0]} to {steps[-1]}+>: name one of "
+        f"them, or select it by its number, 0 to {size - 1:,}"
     )
 
 

@@ -129,7 +129,9 @@ class _Search:
             note = "; ".join(filter(None, [note, f"{weight} taken for a bias divided by kT already"]))
         said = self.reading.units
         if said and not kind.angles:
-            raise InputError(f"{self.table.source}: `units=` is for angles, but {kind.words} are not; leave it out")
+            raise InputError(
+                f"{self.table.source}: `units=` is for <+angles+>, but <!{kind.words}!> are not; leave it out"
+            )
         found = stated(kind.angular, self.table, self.units, said) if kind.angles else Stated(None)
         return Meaning(kind, weight, logs, found.unit, note, found.sure)
 
@@ -185,7 +187,7 @@ class _Search:
         """Euler angles of a convention, and the positions before them where poses are asked for."""
         names, source, columns = self.table.names, self.table.source, self.reading.columns
         if isinstance(columns, Mapping):
-            raise InputError(f"{source}: `euler=` takes the names of columns in the order of the angles, without roles")
+            raise InputError(f"{source}: `euler=` takes <+names of columns in the order of the angles, without roles+>")
         angles = self._listed(columns) if columns else euler.angles_of(names, self.table.lists, convention)
         if not angles and isinstance(self.table, Rows) and len(names) == 3:
             angles = list(names)
@@ -195,8 +197,8 @@ class _Search:
         if len(angles) != width:
             count = f", not {len(angles)}" if angles else ""
             raise InputError(
-                f"{source}: `euler={convention!r}` needs three columns{count}, in the order of its angles; name them, "
-                f"for instance with `columns=('A', 'B', 'C')` ({self._found()})"
+                f"{source}: `euler={convention!r}` needs <+three columns+>{count}, in the order of its angles; name "
+                f"them, for instance with `columns=('A', 'B', 'C')` ({self._found()})"
             )
         kind = Euler(angles, convention)
         if self.reading.form() != "poses":
@@ -204,7 +206,7 @@ class _Search:
         places = self._places([kind])
         if not places:
             raise InputError(
-                f"{source} has no columns known to hold positions; name them before the angles, for instance with "
+                f"{source} has no <+columns known to hold positions+>; name them before the angles, for instance with "
                 f"`columns=('X', 'Y', 'Z', {', '.join(map(repr, angles))})` ({self._found()})"
             )
         return TurnedPoses(places, kind), ""
@@ -224,7 +226,7 @@ class _Search:
         if renamed != given:
             return self._by_roles(renamed)
         known = "; ".join(", ".join(roles) for roles in (*(kind.roles for kind in kinds), Depths.roles))
-        raise InputError(f"`columns=` has the roles {', '.join(given)}, but must have all of one of: {known}")
+        raise InputError(f"`columns=` has the roles <!{', '.join(given)}!>, but must have <+all of one of: {known}+>")
 
     def _depths(self, columns: str | Sequence[str] | None) -> Kind:
         """Longitude, latitude and depth by their names, among those that the user gave or all."""
@@ -267,7 +269,8 @@ class _Search:
                     "; for three Euler angles add their convention, such as `euler='bunge'`" if len(names) == 3 else ""
                 )
                 raise InputError(
-                    f"{self.table.source}: rotations have four columns, x, y, z, w, but {len(names)} were named{three}"
+                    f"{self.table.source}: rotations have <+four columns, x, y, z, w+>, but <!{len(names)}!> were "
+                    f"named{three}"
                 )
             return own[0] if own else Quaternions(names)
         if form == "angles":
@@ -276,8 +279,8 @@ class _Search:
             return TurnedPoses(Matrices(names).places, Matrices(names).alone)
         if form == "poses" and len(names) < 5:
             raise InputError(
-                f"{self.table.source}: poses have columns of positions, and four of a quaternion, x, y, z, w, but "
-                f"{len(names)} were named"
+                f"{self.table.source}: poses have <+columns of positions, and four of a quaternion, x, y, z, w+>, but "
+                f"<!{len(names)}!> were named"
             )
         return Poses(names) if form == "poses" else Numbers(names)
 
@@ -298,10 +301,10 @@ class _Search:
                 continue
             start, end = (self.table.names.index(self._column(name)) for name in (first, last))
             if start >= end:
-                raise InputError(f"{self.table.source}: the range {part} is empty; write it from left to right")
+                raise InputError(f"{self.table.source}: the range {part} is <!empty!>; write it from left to right")
             found += self.table.names[start : end + 1]
         if len(set(found)) < len(found):
-            raise InputError(f"{self.table.source}: `columns=` names {_first_twice(found)} twice")
+            raise InputError(f"{self.table.source}: `columns=` names <!{_first_twice(found)} twice!>")
         return found
 
     def _column(self, name: str) -> str:
@@ -313,14 +316,14 @@ class _Search:
             return matches[0]
         if not matches:
             self._refuse_text(name)
-        reason = f"has {len(matches)} columns" if matches else "has no column"
-        raise InputError(f"{self.table.source} {reason} {name!r}; {self._found()}{near(name, every)}")
+        reason = f"has {len(matches)} columns {name!r}" if matches else f"has no <+column {name!r}+>"
+        raise InputError(f"{self.table.source} {reason}; {self._found()}{near(name, every)}")
 
     def _refuse_text(self, name: str) -> None:
         """Refuse a column of text that is no angle, which is there but of no use."""
         for text in self.table.texts:
             if text.lower() == name.strip().lower():
-                raise InputError(f"{self.table.source}: column {text} is text{self._such_as(text)}; {_NO_TEXT}")
+                raise InputError(f"{self.table.source}: column {text} is <!text{self._such_as(text)}!>; {_NO_TEXT}")
 
     def _such_as(self, text: str) -> str:
         first = next((entry.strip() for entry in self.table.glance(text) if entry.strip()), "")
@@ -511,14 +514,14 @@ class _Search:
             asked = str(reading.weights or reading.log_weights)
             if _WEIGHT_FILE.search(asked) and asked not in self.table.names:
                 raise InputError(
-                    f"{self.table.source} has no column {asked!r}; weights in a file of their own are read from .npy: "
-                    "write them with `numpy.save`"
+                    f"{self.table.source} has no <+column {asked!r}+>; weights in a file of their own are read from "
+                    ".npy: write them with `numpy.save`"
                 )
             name = self._column(asked)
             if reading.log_weights and (other := _OTHER_BASE.search(name)):
                 raise InputError(
-                    f"{self.table.source}: column {name} says that its logarithms have base {other[1]}, but "
-                    f"log-weights are natural logarithms; multiply it by {math.log(int(other[1])):.15g}, and rename it"
+                    f"{self.table.source}: column {name} says that its logarithms have <!base {other[1]}!>, but "
+                    f"log-weights are <+natural logarithms+>; multiply it by {math.log(int(other[1])):.15g} and rename"
                 )
             return name, reading.log_weights is not None
         plain, logs = (
@@ -587,7 +590,7 @@ class _Search:
         )
         example = "`columns='A'`" if self._dimension() == 1 else _EXAMPLES.get(form or "", _EXAMPLES[""])
         how = f"did you mean {likely}?" if likely else f"name the columns with `columns=`, for instance {example}"
-        raise InputError(f"{source} has no columns known to hold {what}; {how} ({self._found()})")
+        raise InputError(f"{source} has no <+columns known to hold {what}+>; {how} ({self._found()})")
 
     def _refuse_text_angles(self, form: str | None) -> None:
         """Refuse columns that are lon and lat, or the like, by their names, but hold text that is no angle."""
@@ -631,7 +634,7 @@ class _Search:
         count = f"{len(every)} column{'s' * (len(every) != 1)}"
         texts = [name for name in self.table.texts if name not in self.table.names]
         others = ", ".join([*texts[:8], *["..."] * (len(texts) > 8)])
-        found = f"found {count}: " + ", ".join(shown) if every else "no columns of numbers were found"
+        found = f"found <!{count}: {', '.join(shown)}!>" if every else "<!no columns of numbers!> were found"
         return f"{found}, and of text: {others}" if texts else found
 
 

@@ -199,8 +199,8 @@ class Vectors(Kind):
         """The sphere of their dimension."""
         if points.shape[1] < 2:
             raise InputError(
-                "there is one number a row, but a vector has two or more; say `space='circle'` if the numbers are "
-                "angles"
+                "there is <!one number a row!>, but a vector has <+two or more+>; say `space='circle'` if the numbers "
+                "are angles"
             )
         return Sphere(points.shape[1] - 1)
 
@@ -250,7 +250,7 @@ class Numbers(Kind):
 
     def space(self, points: Any, units: str) -> Space:
         """Never asked: the user named it."""
-        raise InputError(f"columns {self.words} need a space; name it with `space=`")
+        raise InputError(f"columns {self.words} need <+a space+>; name it with `space=`")
 
 
 #: Kinds that a column's own names tell, in the order in which choices are listed.

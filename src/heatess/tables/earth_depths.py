@@ -63,8 +63,9 @@ class Depths(Kind):
             row = int(np.argmax(far))
             metres = "say `space='earth3d:m'` if they are metres, or " if self.unit == "km" else ""
             raise InputError(
-                f"column {self.columns[2]} is {columns[2][row]:.6g} {self.unit}, more than the radius of the Earth, "
-                f"{EARTH_RADIUS_KM:.0f} km ({int(far.sum()):,} of {len(far):,} rows); {metres}drop or fix those rows",
+                f"column {self.columns[2]} is <!{columns[2][row]:.6g} {self.unit}!>, more than the radius of the "
+                f"Earth, <+{EARTH_RADIUS_KM:.0f} km+> ({far.sum():,} of {len(far):,} rows); {metres}drop or fix "
+                "those rows",
                 row=row,
             )
         return from_lonlat(*columns[:2], units=units), depth[:, None]

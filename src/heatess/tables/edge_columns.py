@@ -43,13 +43,13 @@ def network_of_edges(table: Table, reading: Reading) -> tuple[Network, str | Non
     """The network that a list of edges is, and the value of its edges that is their weight."""
     every = _every(table)
     if len(every) < 2:
-        raise InputError(f"{table.source} has {len(every)} columns, but edges have two, their ends")
+        raise InputError(f"{table.source} has <!{len(every)} columns!>, but edges have <+two, their ends+>")
     ends = _by_user(table, every, reading.columns) if reading.columns else _by_names(table, every)
     if ends.weight is not None and ends.weight not in table.names:
         found = shown(table.text(ends.weight)[0])
         raise InputError(
-            f"{table.source}: column {ends.weight} holds {found}, which is no weight of an edge; leave it out with "
-            f"`columns=({ends.source!r}, {ends.target!r})`"
+            f"{table.source}: column {ends.weight} holds <!{found}!>, which is no <+weight of an edge+>; leave it out "
+            f"with `columns=({ends.source!r}, {ends.target!r})`"
         )
     if reading.columns is None and ends.weight == "2":
         _refuse_times(table)
@@ -92,8 +92,8 @@ def _refuse_edge_as_header(table: Table, every: list[str], ends: _Ends, nodes: M
     if node is not None or (ends.weight and ends.weight.replace(".", "", 1).isdecimal()):
         why = f"{node} is also a node" if node is not None else f"{ends.weight} is a number"
         raise InputError(
-            f"{table.source}: the header is {', '.join(every)}, but {why}; if it is the first edge, rename the file to "
-            f".edgelist, or write a header above it, such as source,target{',weight' * (len(every) > 2)}"
+            f"{table.source}: the header is <!{', '.join(every)}!>, but {why}; if it is the first edge, rename the "
+            f"file to .edgelist, or write a header above it, such as source,target{',weight' * (len(every) > 2)}"
         )
 
 
@@ -133,15 +133,15 @@ def _by_user(table: Table, every: list[str], columns: Any) -> _Ends:
         roles = {role.lower(): name for role, name in columns.items()}
         if not {"source", "target"} <= set(roles) <= {"source", "target", "weight"}:
             raise InputError(
-                f"`columns=` has the roles {', '.join(columns)}, but edges have source, target and, if they have one, "
-                "weight"
+                f"`columns=` has the roles <!{', '.join(columns)}!>, but edges have <+source, target and, if they "
+                "have one, weight+>"
             )
         columns = [roles[role] for role in ("source", "target", "weight") if role in roles]
     names = columns.split(",") if isinstance(columns, str) else list(columns)
     if len(names) not in (2, 3):
         raise InputError(
-            f"{table.source}: `columns=` names {shown(columns)}, but edges have two columns, their ends, or three, "
-            f"with their weight (found {', '.join(every)})"
+            f"{table.source}: `columns=` names <!{shown(columns)}!>, but edges have <+two columns, their ends, or "
+            f"three, with their weight+> (found {', '.join(every)})"
         )
     found = [one_of(name, every, table.source, "column") for name in names]
     return _Ends(found[0], found[1], found[2] if len(found) == 3 else None)
@@ -156,9 +156,9 @@ def _by_names(table: Table, every: list[str]) -> _Ends:
     if ends is None:
         header = "" if isinstance(table, Rows | Columns) else "; if it has no header, rename it to .edgelist"
         raise InputError(
-            f"{table.source} has no columns known to hold the ends of edges, such as source, target or from, to; name "
-            f"them with `columns=`, for instance `columns=({every[0]!r}, {every[1]!r})`{header} (found "
-            f"{', '.join(every)})"
+            f"{table.source} has no <+columns known to hold the ends of edges, such as source, target or from, to+>; "
+            f"name them with `columns=`, for instance `columns=({every[0]!r}, {every[1]!r})`{header} (found "
+            f"<!{', '.join(every)}!>)"
         )
     weights = [plain[name] for name in WEIGHTS if name in plain]
     likely = [plain[name] for name in LIKELY if name in plain]
@@ -176,8 +176,8 @@ def _without_names(table: Table, count: int) -> _Ends:
     """Two columns, or three with the weight."""
     if count not in (2, 3):
         raise InputError(
-            f"{table.source} has {count} columns without names, but edges have two, their ends, or three, with their "
-            "weight; say for instance `columns=('0', '1')` or `columns=('0', '1', '2')`, counted from 0"
+            f"{table.source} has <!{count} columns without names!>, but edges have <+two, their ends, or three, with "
+            "their weight+>; say for instance `columns=('0', '1')` or `columns=('0', '1', '2')`, counted from 0"
         )
     return _Ends("0", "1", "2" if count == 3 else None)
 
@@ -208,4 +208,6 @@ def one_of(name: str, found: Sequence[str], source: str, what: str) -> str:
     matches = [one for one in found if one == plain] or [one for one in found if one.lower() == plain.lower()]
     if len(matches) == 1:
         return matches[0]
-    raise InputError(f"{source} has no {what} {plain!r}; found {', '.join(found) or 'none'}{near(plain, list(found))}")
+    raise InputError(
+        f"{source} has no <+{what} {plain!r}+>; found <!{', '.join(found) or 'none'}!>{near(plain, list(found))}"
+    )

@@ -47,11 +47,11 @@ def _refuse_other_places(crs: Any) -> None:
     """Refuse coordinates that are not longitude and latitude, with the line that converts them."""
     if is_undefined(crs):
         raise InputError(
-            "the geometry has no coordinate reference system, so its numbers may be degrees or metres; if they are "
-            'longitude and latitude, say so: `frame.set_crs("EPSG:4326", allow_override=True)`'
+            "the geometry has no <+coordinate reference system+>, so its numbers may be degrees or metres; if they "
+            'are longitude and latitude, say so: `frame.set_crs("EPSG:4326", allow_override=True)`'
         )
     if not any(crs.equals(wanted, ignore_axis_order=True) for wanted in _WANTED):
         raise InputError(
-            f"the geometry is in {crs.to_string()[:60]} ({crs.name}), but longitude and latitude are needed; convert "
-            'it: `frame.to_crs("EPSG:4326")`'
+            f"the geometry is in <!{crs.to_string()[:60]} ({crs.name})!>, but <+longitude and latitude+> are needed; "
+            'convert it: `frame.to_crs("EPSG:4326")`'
         )

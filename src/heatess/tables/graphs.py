@@ -108,7 +108,7 @@ def _nodes(table: NetworkTable, network: Network, weight: str | None, reading: R
 
     if network.count < 2:
         held = f"{network.count} node{'s' * (network.count != 1)}"
-        raise InputError(f"{table.source} holds {held}; a graph has at least two, joined by edges")
+        raise InputError(f"{table.source} holds <!{held}!>; a graph has <+at least two, joined by edges+>")
     links, remarks = network.links(network.weights(weight), both=reading.graph is not None)
     kept, parts = _component(links, table.source, reading)
     if kept is not None:
@@ -158,8 +158,8 @@ def _component(links: Any, source: str, reading: Reading) -> tuple[IntArray | No
         return np.flatnonzero(label == np.argmax(sizes)), count
     listed = ", ".join(f"{size:,}" for size in np.sort(sizes)[::-1][:5]) + (", ..." if count > 5 else "")
     raise InputError(
-        f"{source} has {count:,} components, of {listed} nodes: heat does not pass between them, so there is no one "
-        "uniform distribution; say `space='graph:largest'` for the largest of them alone, or read each by itself"
+        f"{source} has <!{count:,} components!>, of {listed} nodes: heat does not pass between them, so there is no "
+        "one uniform distribution; say `space='graph:largest'` for the largest of them alone, or read each by itself"
     )
 
 
@@ -171,8 +171,8 @@ def _edge_value(table: NetworkTable, columns: Any) -> str | None:
     if asked is not None:
         if len(asked) != 1 or (isinstance(columns, Mapping) and list(columns) != ["weight"]):
             raise InputError(
-                f"{table.source} has its edges already; `columns=` names the one value of edges that is their weight "
-                f"(found {', '.join(values) or 'none'}), or is `columns='none'`"
+                f"{table.source} has its edges already; `columns=` names <+the one value of edges that is their "
+                f"weight+> (found <!{', '.join(values) or 'none'}!>), or is `columns='none'`"
             )
         return None if asked[0] == "none" else one_of(asked[0], values, table.source, "value of edges")
     certain = [name for name in values if name.lower() in WEIGHTS]

@@ -66,10 +66,10 @@ def _in_rows(
     """Cells between parallels and meridians."""
     for name, axis in zip(names, (lat, lon), strict=True):
         if not len(axis) or not np.isfinite(axis).all():
-            raise InputError(f"{source}: {name} must be a finite number for each row or column of cells; correct it")
+            raise InputError(f"{source}: {name} must be <+finite for each row or column of cells+>; correct it")
     if len(np.unique(lat)) < len(lat):
         raise InputError(
-            f"{source}: {names[0]} has the same latitude twice, so that its cells overlap; keep one of them"
+            f"{source}: {names[0]} has <!the same latitude twice!>, so that its cells overlap; keep one of them"
         )
     heights = latitude_bands(lat, edges[0], _step(lon))
     widths = longitude_widths(lon, edges[1], _step(lat))
@@ -92,8 +92,8 @@ def _degrees(source: str, variables: Variables, place: cf.Geometry, units: str |
         if other in OTHERS and units is None:
             unit, remedy = OTHERS[other]
             raise InputError(
-                f"{source}: {name} is in {unit}; {remedy} to make degrees of it, and say so in its attribute units, "
-                "or add `units='deg'` if it holds degrees already"
+                f"{source}: {name} is in <!{unit}!>; {remedy} to make <+degrees+> of it, and say so in its attribute "
+                "units, or add `units='deg'` if it holds degrees already"
             )
     if not any(stated):
         stated = [_by_numbers(source, place, north, east)] * 2
@@ -136,8 +136,8 @@ def _refuse_beyond(source: str, place: cf.Geometry, lat: FloatArray, lon: FloatA
         if far > most + math.degrees(SLACK_RADIANS):
             limits = "lie between -90 and 90 degrees" if most == 90 else "are degrees"
             raise InputError(
-                f"{source}: {name} reaches {far:.6g}, but {kind} {limits}; name the arrays that hold them with "
-                f"`columns={{'lon': 'A', 'lat': 'B'}}`, or turn projected coordinates into degrees first"
+                f"{source}: {name} reaches <!{far:.6g}!>, but <+{kind} {limits}+>; name the arrays that hold them "
+                "with `columns={'lon': 'A', 'lat': 'B'}`, or turn projected coordinates into degrees first"
             )
     np.clip(lat, -90, 90, out=lat)
 
@@ -224,7 +224,7 @@ def _nodes(
     index -= float(np.ravel(faces.attrs.get("start_index", 0))[0])
     if not (index.min() >= 0 and index.max() < min(map(len, nodes.values()))):
         raise InputError(
-            f"{source}: {mesh.text('face_node_connectivity')} has numbers that are no nodes; fetch it again"
+            f"{source}: {mesh.text('face_node_connectivity')} has <!numbers that are no!> <+nodes+>; fetch it again"
         )
     whole = index.astype(np.int64)
     return nodes["lon"][whole], nodes["lat"][whole]

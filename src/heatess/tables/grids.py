@@ -84,10 +84,10 @@ class Grid(Table):
                 if found is not None:
                     return [found]
                 axes = " and ".join(f"{name} ({variables[name].words})" for name in given.values())
-                raise InputError(f"{self.source}: {axes} do not place the cells of one grid; name two that do")
+                raise InputError(f"{self.source}: <!{axes}!> do not place the cells of one grid; name two that do")
         raise InputError(
-            f"{self.source} is a grid, of which `columns=` names the longitude and the latitude: "
-            f"`columns={{'lon': 'A', 'lat': 'B'}}` ({self._listed()})"
+            f"{self.source} is a grid, of which `columns=` names <+the longitude and the latitude+>: "
+            f"`columns={{'lon': 'A', 'lat': 'B'}}` (<!{self._listed()}!>)"
         )
 
     def _named(self, name: str) -> str:
@@ -97,10 +97,12 @@ class Grid(Table):
         ]
         if len(same) == 1:
             return same[0]
-        raise InputError(f"{self.source} has no variable {name!r} ({self._listed()}){near(name, list(self.variables))}")
+        raise InputError(
+            f"{self.source} has no <+variable {name!r}+> ({self._listed()}){near(name, list(self.variables))}"
+        )
 
     def _listed(self) -> str:
-        return "it has " + "; ".join(f"{name} ({self.variables[name].words})" for name in self.names[:12])
+        return f"it has <!{'; '.join(f'{name} ({self.variables[name].words})' for name in self.names[:12])}!>"
 
     def _field(self, variables: Mapping[str, Variable], places: list[cf.Geometry], reading: Reading) -> str:
         """The variable that holds the weights."""
@@ -112,8 +114,8 @@ class Grid(Table):
                 return name
             listed = ", ".join(found) or "none"
             raise InputError(
-                f"{self.source}: {name} ({variables[name].words}) has no axes of latitude and longitude; variables "
-                f"that have: {listed}"
+                f"{self.source}: {name} (<!{variables[name].words}!>) has no <+axes of latitude and longitude+>; "
+                f"variables that have: {listed}"
             )
         if len(found) == 1:
             return next(iter(found))
@@ -168,8 +170,8 @@ class Grid(Table):
         if len(place.dims) > 2:
             first = dict.fromkeys(place.dims[:-2], 0)
             raise InputError(
-                f"{self.source}: {place.lat}, {place.lon} have {len(place.dims)} axes, {', '.join(place.dims)}, of "
-                f"which cells lie along two; choose one step of each other with `select={first!r}`, which counts from 0"
+                f"{self.source}: {place.lat}, {place.lon} have <!{len(place.dims)} axes, {', '.join(place.dims)}!>, "
+                f"of which cells lie along <+two+>; choose a step of each other, from 0, with `select={first!r}`"
             )
         return place
 
@@ -184,7 +186,7 @@ class Grid(Table):
                 "counts from 0"
             )
         if 0 in further.values():
-            raise InputError(f"{self.source}: {name} ({field.words}) holds no values")
+            raise InputError(f"{self.source}: {name} ({field.words}) holds <!no values!>")
         return dict.fromkeys(further, 0)
 
     def _range(self, dim: str) -> str:
@@ -208,7 +210,7 @@ class Grid(Table):
         if reading.area and cells.sizes is None:
             raise InputError(
                 f"{self.source}: {place.lat}, {place.lon} place the cells of {name} along {' x '.join(place.dims)}, "
-                "but nothing tells the areas of these; add a variable cell_area or the corners as bounds, or say "
+                "but nothing tells <+the areas of these+>; add a variable cell_area or the corners as bounds, or say "
                 f"`area=False` if {name} is a total of each cell, such as a count, or if all cells have the same area"
             )
         at, logs = partial(_at, cells), bool(reading.log_weights)
@@ -239,7 +241,7 @@ class Cells(Table):
         self._kept = np.flatnonzero(~missing) if missing.any() else None
         self.left_out = int(missing.sum())
         if self.left_out == len(values):
-            raise InputError(f"{source}: no cell of {names[2]} has a value; at least one is needed")
+            raise InputError(f"{source}: <!no cell!> of {names[2]} has a value; <+at least one+> is needed")
         self.cells = f"cells from {layout.words}"
         told = f"times {layout.area}" if area else "itself, a total of each cell (`area=False`)"
         self.note = (

@@ -79,8 +79,8 @@ class SkyMap(Table):
         values, count = _seen(self._fields[column]), len(self._pixels.numbers)
         if len(values) != count:
             raise InputError(
-                f"{self.source}: {self._pixels.words} has {count:,} pixels, but column {column} has {len(values):,} "
-                "values; fetch it again, or correct NSIDE"
+                f"{self.source}: {self._pixels.words} has <+{count:,} pixels+>, but column {column} has "
+                f"<!{len(values):,} values!>; fetch it again, or correct NSIDE"
             )
         return cell_values(self.source, column, values, missing, self._at, "pixels", logs=logs)
 
@@ -99,7 +99,7 @@ class MapPixels(Table):
         self._rows = np.flatnonzero(~np.isnan(values))
         self._pixels, self._values, self.left_out = pixels, values, len(values) - len(self._rows)
         if not len(self._rows):
-            raise InputError(f"{source}: no pixel has a value; at least one is needed")
+            raise InputError(f"{source}: <!no pixel!> has a value; <+at least one+> is needed")
 
     def pieces(self, names: Sequence[str], rows: int | None) -> Iterator[Piece]:
         """Centres and weights of some pixels."""
@@ -129,14 +129,16 @@ def sky_map(source: str, header: Mapping[str, Any], fields: Mapping[str, Field])
     values = [name for name in named if name not in INDICES]
     if str(header.get("ORDERING", "")).strip().upper() in ("NUNIQ", "RANGE") and (len(named) < 2 or not values):
         raise InputError(
-            f"{source} is a coverage map (MOC): it has pixels of several orders, but no values, which are needed as "
-            "weights; give the map or the catalogue that it was made of"
+            f"{source} is <!a coverage map (MOC)!>: it has pixels of several orders, but no <+values+>, which are "
+            "needed as weights; give the map or the catalogue that it was made of"
         )
     if not values:
         found = ", ".join(named)
-        raise InputError(f"{source} is a HEALPix map without values (columns {found}); PROB or PROBDENSITY is needed")
+        raise InputError(
+            f"{source} is a HEALPix map without values (columns <!{found}!>); it needs <+PROB or PROBDENSITY+>"
+        )
     if not named[values[0]].values().size:
-        raise InputError(f"{source} is a HEALPix map with no pixels; at least one is needed")
+        raise InputError(f"{source} is a HEALPix map with <!no pixels!>; <+at least one+> is needed")
     pixels = (
         multi_order(source, named["UNIQ"].integers().reshape(-1))
         if "UNIQ" in named
@@ -179,7 +181,7 @@ def _value_column(source: str, named: Mapping[str, Field], reading: Reading) -> 
     if asked:
         if asked.strip().upper() in values:
             return asked.strip().upper()
-        raise InputError(f"{source} is a HEALPix map without a column {asked!r}; it has {', '.join(values)}")
+        raise InputError(f"{source} is a HEALPix map without a <+column {asked!r}+>; it has <!{', '.join(values)}!>")
     known = [name for name in (*_DENSITIES, *_SHARES) if name in values] or (values if len(values) == 1 else [])
     if known:
         return known[0]

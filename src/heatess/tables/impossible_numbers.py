@@ -216,9 +216,9 @@ def cell_values(
         shown, count = shown_number(new[0]), f"{int(bad.sum()):,} of {len(values):,} {cells}"
         numbers = ", ".join(map(shown_number, new))
         raise InputError(
-            f"{source}: {name} is {shown} {at(int(np.argmax(bad)))} ({count}), far from all others, as where there is "
-            f"no value; add `missing={numbers if len(new) == 1 else f'({numbers})'}` to leave those {cells} out, or "
-            "`missing='none'` if they are right"
+            f"{source}: {name} is <!{shown}!> {at(int(np.argmax(bad)))} ({count}), far from all others, as where "
+            f"there is no value; add `missing={numbers if len(new) == 1 else f'({numbers})'}` to leave those {cells} "
+            "out, or `missing='none'` if they are right"
         )
     return values
 
@@ -285,7 +285,7 @@ def refuse_turns(kind: Kind, spans: Sequence[Span], source: str) -> None:
     farthest = max(abs(end) for span in spans for end in span)
     if farthest > 2 * TURN + SLACK_RADIANS:
         raise InputError(
-            f"{source}: columns {kind.words} should be radians in this format, but reach {farthest:.4g}; add "
+            f"{source}: columns {kind.words} should be <+radians+> in this format, but reach <!{farthest:.4g}!>; add "
             "`units='deg'` if they are degrees, or `units='rad'` if they are not"
         )
 

@@ -71,8 +71,8 @@ def multi_order(source: str, uniq: NDArray[np.int64]) -> Pixels:
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
-            f"{source}: UNIQ in row {row:,} is {uniq[row]}, which is no pixel ({int(bad.sum()):,} such rows); "
-            f"expected 4 or more, and levels up to {_DEEPEST}; fetch it again"
+            f"{source}: UNIQ in row {row:,} is <!{uniq[row]}!>, which is no pixel ({int(bad.sum()):,} such rows); "
+            f"expected <+4 or more, and levels up to {_DEEPEST}+>; fetch it again"
         )
     _refuse_overlap(source, levels, pixels)
     finest, coarsest = 2 ** int(levels.max()), 2 ** int(levels.min())
@@ -115,7 +115,7 @@ def flat(source: str, header: Mapping[str, Any], named: Mapping[str, Field], col
         )
     explicit = [name for name in INDICES if name in named]
     if str(header.get("INDXSCHM", "")).strip().upper() == "EXPLICIT" and not explicit:
-        raise InputError(f"{source}: INDXSCHM is EXPLICIT, but no column PIXEL has the pixel numbers; add it")
+        raise InputError(f"{source}: INDXSCHM is EXPLICIT, but no <+column PIXEL+> has the pixel numbers; add it")
     count = named[column].values().size
     told = 2 ** header["ORDER"] if isinstance(header.get("ORDER"), int) else None if explicit else np.sqrt(count / 12)
     level = _level(source, header.get("NSIDE", told))
@@ -125,8 +125,8 @@ def flat(source: str, header: Mapping[str, Any], named: Mapping[str, Field], col
         return Pixels(level, numbers, order, f"{words}, {len(numbers):,} of {whole:,}")
     if count != whole:
         raise InputError(
-            f"{source}: nside {2**level} has {whole:,} pixels, but column {column} has {count:,} values; "
-            f"fetch it again, or correct NSIDE"
+            f"{source}: nside {2**level} has <+{whole:,} pixels+>, but column {column} has <!{count:,} values!>; "
+            "fetch it again, or correct NSIDE"
         )
     return Pixels(level, np.arange(whole), order, words)
 
@@ -144,14 +144,14 @@ def _level(source: str, nside: Any) -> int:
 
 def _pixels(source: str, pixels: NDArray[np.int64], name: str, whole: int, count: int) -> NDArray[np.int64]:
     if len(pixels) != count:
-        raise InputError(f"{source}: {name} has {len(pixels):,} entries for {count:,} values; fetch it again")
+        raise InputError(f"{source}: {name} has <!{len(pixels):,} entries!> for <+{count:,} values+>; fetch it again")
     bad = (pixels < 0) | (pixels >= whole)
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
-            f"{source}: {name} in row {row:,} is {pixels[row]}, but pixels are 0 to {whole - 1:,} "
+            f"{source}: {name} in row {row:,} is <!{pixels[row]}!>, but pixels are <+0 to {whole - 1:,}+> "
             f"({int(bad.sum()):,} such rows); correct NSIDE or those rows"
         )
     if len(np.unique(pixels)) < count:
-        raise InputError(f"{source}: {name} names some pixels twice; keep one row for each")
+        raise InputError(f"{source}: {name} names <!some pixels twice!>; keep <+one row for each+>")
     return pixels

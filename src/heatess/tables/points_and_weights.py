@@ -223,7 +223,8 @@ def _complete(names: list[str], piece: Piece, reading: Reading, meaning: str) ->
         found = "an entry is no number" if name == "rows" else f"column {name} has no number"
         if meaning and name == names[0]:
             raise InputError(
-                f"{place(row)}: the point is {meaning} ({count}); leave such rows out with `drop_missing=True`", row=row
+                f"{place(row)}: the point is {meaning} ({count}); leave such rows out with `drop_missing=True`",
+                row=row,
             )
         raise InputError(
             f"{place(row)}: {found} ({count}); fill those rows, or leave them out with `drop_missing=True`", row=row
@@ -238,7 +239,7 @@ def _normalised(points: Any, kind: Kind, place: Place) -> Any:
     """Vectors and quaternions divided by their lengths; the positions of poses as they are."""
     unit = kind.lengths(points)
     if unit is None:
-        raise InputError(f"`normalize=True` is for vectors, but {kind.words} are not vectors; leave it out")
+        raise InputError(f"`normalize=True` is for <+vectors+>, but <!{kind.words}!> are not vectors; leave it out")
     scaled = _unit_rows(unit[1], place)
     return (points[0], scaled) if isinstance(points, tuple) else scaled
 
@@ -283,8 +284,8 @@ def _space(reading: Reading, table: Table, kind: Kind, points: Any, units: str) 
             return told
         words = "radians" if units == "rad" else "degrees"
         raise InputError(
-            f"columns {kind.words} are in {words}, as `units=` or their names say, which does not fit "
-            f"`space={str(asked)!r}`; name the space without a unit"
+            f"columns {kind.words} are in <+{words}+>, as `units=` or their names say, which does not fit "
+            f"<!`space={str(asked)!r}`!>; name the space without a unit"
         )
     word, length = reading.word, reading.length
     if length is not None:

@@ -117,7 +117,7 @@ class Reading:
                 found = f"{shown(axis)}: {shown(step)}"
                 raise InputTypeError(f"select must be <+axes and steps, such as {{'time': 0}}+>, but has <!{found}!>")
         if self.weights and self.log_weights:
-            raise InputError("give weights or log_weights, not both")
+            raise InputError("give <+weights or log_weights+>, not <!both!>")
         if self.units is not None:
             one_of(self.units, "units", UNITS)
         Known(self.kind, self.frame)  # refuses what is none
@@ -129,7 +129,7 @@ class Reading:
             euler_axes(self.euler, "`euler=`")
             if form not in (None, "quaternions", "poses"):
                 raise InputError(
-                    f"`euler=` is for rotations, which `space={str(self.space)!r}` is not; leave out one of them"
+                    f"`euler=` is for <+rotations+>, which <!`space={str(self.space)!r}`!> is not; leave out one"
                 )
         object.__setattr__(self, "space", self._made())
 
@@ -140,7 +140,9 @@ class Reading:
             return None
         part = str(self.space).lower().partition(":")[2].strip()
         if part not in ("", "largest"):
-            raise InputError(f"space must be 'graph', or 'graph:largest' for its largest component, not {self.space!r}")
+            raise InputError(
+                f"space must be <+'graph', or 'graph:largest' for its largest component+>, not <!{self.space!r}!>"
+            )
         return part
 
     def _made(self) -> Space | str | None:
@@ -180,7 +182,7 @@ class Reading:
         if self.word:
             if self.depth_unit not in ("", "km", "m"):
                 raise InputError(
-                    f"`space='earth3d:km'` or `space='earth3d:m'` says the unit of depth, not {self.space!r}"
+                    f"<+`space='earth3d:km'` or `space='earth3d:m'`+> says the unit of depth, not <!{self.space!r}!>"
                 )
             return FORMS[self.word]
         try:

@@ -54,7 +54,7 @@ class ListedQuaternions(Quaternions):
         (rows,) = columns
         if rows.ndim != 2 or rows.shape[1] != 4:
             found = "one number" if rows.ndim == 1 else f"{rows.shape[1]} numbers"
-            raise InputError(f"column {self.words} holds {found} a row, but a quaternion has four")
+            raise InputError(f"column {self.words} holds <!{found} a row!>, but a quaternion has <+four+>")
         return rows[:, self.order].astype(np.float64)
 
 
@@ -90,7 +90,9 @@ class Euler(Quaternions):
         """Quaternions, the scalar last."""
         angles = side_by_side(columns)
         if angles.shape[1] != 3:
-            raise InputError(f"columns {self.words} hold {angles.shape[1]} numbers a row, but Euler angles are three")
+            raise InputError(
+                f"columns {self.words} hold <!{angles.shape[1]} numbers a row!>, but Euler angles are <+three+>"
+            )
         return from_euler(angles, convention=self.named, units=units)
 
     def lengths(self, points: Any) -> None:

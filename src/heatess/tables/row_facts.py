@@ -113,8 +113,8 @@ def _frame(table: Table, kind: Kind) -> str | None:
         known = "" if text else ", if they are degrees"
         how = f"to turn them{known}, type: {_turned(table.source, kind.columns, text, frame)}"
     raise InputError(
-        f"{table.source}: {which} are {words}, up to {apart:.2g} degrees from those of J2000; say `frame='icrs'` if "
-        f"they are of J2000 after all; {how}"
+        f"{table.source}: {which} are <!{words}!>, up to {apart:.2g} degrees from those of <+J2000+>; say "
+        f"`frame='icrs'` if they are of J2000 after all; {how}"
     )
 
 

@@ -88,7 +88,9 @@ def angles_of(texts: Sequence[str], notation: Notation, name: str, place: Place)
         angle = _angle(text)
         fault = _not_so(notation) if angle is None else angle.fault or _mismatch(angle, notation)
         if angle is None or fault:
-            raise InputError(f"{place(row)}: column {name} is {text[:40]!r}, {fault}; drop or fix that row", row=row)
+            raise InputError(
+                f"{place(row)}: column {name} is <!{text[:40]!r}!>, {fault}; drop or fix that row", row=row
+            )
         values[row] = angle.value
     return values
 

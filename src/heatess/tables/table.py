@@ -115,7 +115,7 @@ class Table(ABC):
 
         Numbers are text as they are written; a table that has no text columns refuses this.
         """
-        raise InputError(f"{self.source} has no column of text {name!r}")
+        raise InputError(f"{self.source} has no <+column of text {name!r}+>")
 
     def glance(self, name: str) -> Sequence[str]:
         """The first entries of a column of text; a table that can read them alone does so."""
@@ -188,7 +188,7 @@ class Columns(Table):
         self.names = [name for name, shape in shapes.items() if len(shape) == 1]
         lengths = {shape[0] for shape in shapes.values() if shape}
         if len(lengths) > 1:
-            raise InputError(f"{source}: columns have different lengths, {min(lengths)} to {max(lengths)} rows")
+            raise InputError(f"{source}: columns have <!different lengths, {min(lengths)} to {max(lengths)} rows!>")
         self._count = lengths.pop() if lengths else 0
 
     def text(self, name: str) -> Sequence[str]:
@@ -247,7 +247,7 @@ def refuse_doubles(names: Sequence[str], source: str) -> None:
     """Refuse two columns of one name."""
     for name, count in Counter(names).items():
         if count > 1:
-            raise InputError(f"{source} has {count} columns {name!r}; rename or drop one of them")
+            raise InputError(f"{source} has <!{count} columns {name!r}!>; rename or drop one of them")
 
 
 def numbers(values: Any, name: str) -> NDArray[Any]:

@@ -79,7 +79,7 @@ def _dims(
     if len(places) > 1:
         call = f"`xarray.DataArray({name}, dims=('time', 'lat', 'lon'), coords={{'lat': lat, 'lon': lon}})`"
         raise InputError(
-            f"{source}: {name} has shape {shape}, in which {first} ({n}) and {second} ({m}) may be more than one "
+            f"{source}: {name} has <!shape {shape}!>, in which {first} ({n}) and {second} ({m}) may be more than one "
             f"pair of axes; name them: {call}"
         )
     dims = [f"{name} axis {axis}" for axis in axes]

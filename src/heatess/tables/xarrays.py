@@ -69,7 +69,7 @@ def table_of_dataset(dataset: Any) -> Table:
     if not along:
         found = ", ".join(f"{name} {dict(variable.sizes)}" for name, variable in dataset.data_vars.items())
         advice = "stack them first: `dataset.stack(sample=(...))`"
-        raise InputError(f"the dataset has no dimension sample and no chain and draw (found: {found}); {advice}")
+        raise InputError(f"the dataset has no dimension sample and no chain and draw (found: <!{found}!>); {advice}")
     columns, units = {}, {}
     for name in [*dataset.data_vars, *dataset.coords]:
         array = dataset[name]
