@@ -118,9 +118,7 @@ def uniformity_loss(
     measure = Measure.of(points, weights, log_weights=log_weights, space=space).support()
     series = _sphere(measure.space)
     if measure.n < 2:
-        raise InputError(
-            "the uniformity loss is a mean over pairs: it needs <+two points of positive weight+>, not <!one!>"
-        )
+        raise InputError("the uniformity loss is of pairs, so it needs <+two points of positive weight+>, not <!one!>")
     if measure.n > _PAIR_ATOMS and measure.space.level_transform is not None:
         total, own = _gaussian_of_levels(measure, exponent), float(measure.weights @ measure.weights)
         if total - own > _LEAST_SHARE * total:
@@ -185,9 +183,7 @@ def _sphere(space: Space) -> SphereSeries:
     """The series of a sphere or circle of any radius, or an `InputError`."""
     series = space.of_sphere
     if series is None or series.step != 1:
-        raise InputError(
-            f"this is defined on <+spheres and circles+>, not on <!{space!r}!>; give unit vectors and Sphere(dim)"
-        )
+        raise InputError(f"this is defined on <+spheres and circles+>, not on <!{space!r}!>; give unit vectors")
     return series
 
 

@@ -126,9 +126,7 @@ def mixture(n: int, components: Sequence[Sampler], shares: ArrayLike | None = No
         raise InputTypeError.unfit("components", "a list of functions (n, rng)", components, verb="are")
     p = np.ones(len(components)) if shares is None else numeric_array(shares, "shares").astype(np.float64)
     if not len(components) or p.shape != (len(components),) or not (p >= 0).all() or not 0 < p.sum() < math.inf:
-        raise InputError(
-            f"shares must be <+{len(components)} non-negative numbers with a positive sum+>, but are <!{p}!>"
-        )
+        raise InputError(f"shares must be <+{len(components)} non-negative numbers with a positive sum+>, not <!{p}!>")
     counts = rng.multinomial(n, p / p.sum())
     drawn = [component(int(count), rng) for component, count in zip(components, counts, strict=True) if count]
     return rng.permutation(np.concatenate(drawn))

@@ -182,12 +182,12 @@ REFUSED = {
     "weights below zero": (lambda: he.gess(CLOUD, -np.ones(6), angle=5), "finite and not negative", "-1.0", 0, None),
     "weights without a sum": (
         lambda: he.gess(CLOUD, np.zeros(6), angle=5),
-        "at least one that is positive",
+        "at least one must be positive",
         "weights sum to zero",
         None,
         None,
     ),
-    "too few weights": (lambda: he.gess(CLOUD, [1, 2], angle=5), "6 numbers", "2", None, None),
+    "too few weights": (lambda: he.gess(CLOUD, [1, 2], angle=5), "6 points", "2 weights", None, None),
     "not on the sphere": (
         lambda: he.gess(2 * CLOUD, angle=5),
         "unit vectors (norm within 1e-06 of 1)",

@@ -211,9 +211,9 @@ def test_angles_in_another_unit_than_the_format_has_are_asked_about(tmp_path):
         (
             "a.ctf",
             "hello\n1 2 3 4 5 6 7 8\n",
-            "line 1: the line above the first row must name the columns, Phase, X, Y",
+            "line 1: the line above the first row must name the columns Phase, X, Y",
         ),
-        ("a.ctf", "1 2 3 4 5 6 7 8\n", "has no header; a line that names the columns Phase"),
+        ("a.ctf", "1 2 3 4 5 6 7 8\n", "has no header; write a line to name the columns Phase"),
         ("a.ang", "# x\n1 2 3 0 0 9 1 0\n1 2\n", "line 3 has 2 fields"),
         ("a.ang", "# x\n1 2 3 0 0 9 1 0\n1 b 3 0 0 9 1 0\n", "line 3: column Phi is 'b', not a number"),
         ("a.ang", "# x\n1 2 3 0 0 9 1 0.5\n", "column phase is 0.5, not the number of a phase"),

@@ -91,7 +91,7 @@ def heat_profile(
     scales.warn_below_cell(measure.known.cell, at.angles)
     if pairs is not None:
         if method != "auto":
-            raise InputError(f"give `pairs=` or `method={method!r}`, not both: random pairs are a method of their own")
+            raise InputError(f"give <+`pairs=` or `method={method!r}`+>, not <!both!>; random pairs are a method too")
         sums = sampled.heat_sums(measure, at.times, rtol, *sampled.check_arguments(pairs, rng), bar)
         return build_profile(facts, sums, at, "pairs")
     with bar.told():

@@ -30,7 +30,7 @@ def in_unit(values: Any, unit: str, name: str) -> Any:
         if type(error).__module__.partition(".")[0] != "astropy":
             raise
         remedy = f"give an angle, such as 5 * u.{unit}" if unit else f"give numbers without a unit, {_stripped(values)}"
-        found = f"{name} are in {values.unit}, which is no {'angle' if unit else 'plain number'}"
+        found = f"{name} are in <!{values.unit}!>, which is no <+{'angle' if unit else 'plain number'}+>"
         raise InputTypeError(f"{found}; {remedy}") from None
 
 

@@ -171,9 +171,7 @@ def _angles(named: dict[str, Any], units: str | None) -> list[_Angle]:
         first = found[0].values if found else array
         if first.shape != array.shape or array.ndim > 2:
             shapes = " and ".join(str(other.shape) for other in (first, array))
-            raise InputError(
-                f"{' and '.join(named)} must have <+one number per point each+>, but have <!shapes {shapes}!>"
-            )
+            raise InputError(f"{' and '.join(named)} must have <+one number per point+>, but have <!shapes {shapes}!>")
         low, high = span(array)
         if array.size and not (math.isfinite(low) and math.isfinite(high)):
             bad = ~np.isfinite(array)

@@ -63,8 +63,9 @@ class InputError(Told, ValueError):
     """Bad data or a bad argument: what was expected, what was found, where, and what to do.
 
     `row` is the first row of the data that is wrong, counted from 0, and `column` the name of its column; None if no
-    single one is. `expected` is in words what should have been there, `found` what was; None where the message says
-    neither. `remedies` are the arguments that it advises, to be given to the same function.
+    single one is. `expected` is in words what should have been there, `found` what was: what the message has in <+ +>
+    and <! !>, or is given here; None where there is neither, as where a file is missing or an argument is one too many.
+    `remedies` are the arguments that it advises, to be given to the same function.
 
     >>> import heatess as he
     >>> try:
@@ -84,11 +85,8 @@ class InputError(Told, ValueError):
         found: str | None = None,
     ) -> None:
         super().__init__(message)
-        told = self.message
-        if expected is None and found is None and told.expected is None and told.found is None:
-            expected, found = told.contrast or (None, None)
         self.row, self.column = row, column
-        self.expected, self.found = expected or told.expected, found or told.found
+        self.expected, self.found = expected or self.message.expected, found or self.message.found
 
     @classmethod
     def unfit(cls, name: str, expected: str, found: Any, advice: str = "", *, verb: str = "is", **place: Any) -> Self:

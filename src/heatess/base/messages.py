@@ -29,22 +29,6 @@ _LIKE_CODE = re.compile(r"[a-z]\w*=.+|[\w.]+\(.*\)")
 _WORDS = ("rtol", "max_degree", "log_weights")
 
 
-#: How messages say what was expected and what was found.
-_CONTRASTS = (
-    re.compile(r"\b(?:must(?: be| have| lie)?|needs?) (?P<expected>[^;]+?), but (?P<found>[^;]+)"),
-    re.compile(r"\bhas no (?P<expected>\w+ [^;]+); (?:it has|found) (?P<found>[^;]+)"),
-    re.compile(r"\bgive (?P<expected>(?:exactly|at most) one [^;]+)[;,] (?:but )?found (?P<found>[^;]+)"),
-    re.compile(r"\b(?:is|are|has) (?P<found>[^;,]+), not (?P<expected>an? [^;(]+?|1)(?: \(|;|$)"),
-    re.compile(r"\bis (?P<found>[^;,]+), but (?:must lie|(?:log-)?weights are) (?P<expected>[^;(]+?)(?: \(|;|$)"),
-)
-
-#: What stands before and after the value that was found: its row and a verb, and how many rows are so.
-_AROUND = re.compile(
-    r"^(?:(?:row|entry) [\d,]+ |it |they |there |found )?(?:is |are |has |have |holds |was |were )?"
-    r"|,? \([^()]* of [^()]* (?:rows|points)\b[^()]*\)$"
-)
-
-
 @dataclass(frozen=True)
 class Code:
     """A piece of Python in a message.
@@ -131,18 +115,6 @@ class Message(str):
         return self.said(lambda code: f"`{code.text}`")
 
     @property
-    def contrast(self) -> tuple[str, str] | None:
-        """What was expected and what was found, where the message says so as most do.
-
-        >>> Message("weights must be finite, but row 3 is nan (1 of 9 rows); drop that row").contrast
-        ('finite', 'nan')
-        >>> Message("a.csv line 3: column z is 'abc', not a number; drop or fix that row").contrast
-        ('a number', "'abc'")
-        """
-        said = next((match for pattern in _CONTRASTS if (match := pattern.search(self))), None)
-        return None if said is None else (said["expected"], _AROUND.sub("", said["found"].strip()))
-
-    @property
     def codes(self) -> tuple[Code, ...]:
         """The pieces of code."""
         return tuple(part for part in self.parts if isinstance(part, Code))
@@ -153,10 +125,10 @@ class Message(str):
 
 
 def _unmarked(text: str, begin: str, end: str) -> tuple[str, Message | None]:
-    """A text without the first pair of these marks, and what stands between them."""
+    """A text without pairs of these marks, and what stands in the first; a mark without its other is a word."""
     before, _, rest = text.partition(begin)
     marked, closed, after = rest.partition(end)
-    return (f"{before}{marked}{after}", Message(marked)) if closed else (text, None)
+    return (f"{before}{marked}{_unmarked(after, begin, end)[0]}", Message(marked)) if closed else (text, None)
 
 
 def _parts(text: str) -> Iterator[str | Code]:

@@ -75,9 +75,7 @@ def _report(
     from .report import page_writer
 
     if not isinstance(source, Measure):
-        raise InputError(
-            f"a report shows <+points+>, but {file} holds <!sums over them!>; write a map, such as map.fits"
-        )
+        raise InputError(f"a report shows <+points+>, but {file} holds <!sums of them!>; write a map, such as map.fits")
     name = title_of(file)
     heard: list[str] = []
     usual = "angle" if source.space.angular else "time"

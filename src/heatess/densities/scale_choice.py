@@ -135,9 +135,7 @@ def choose_of_parts(parts: Accumulator, sums: Sums, rtol: float) -> Choice:
     """The same from sums over parts: at the scales that their degree certifies, and without knowing of copies."""
     space, own = sums.space, 1 / sums.ess
     if own > 0.5:
-        raise InputError(
-            f"the scale cannot be chosen from an ESS of <!{1 / own:.3g}!>, <+at least 2+> is needed; {ADVICE}"
-        )
+        raise InputError(f"no scale can be chosen from an ESS of <!{1 / own:.3g}!>, <+at least 2+> is needed; {ADVICE}")
     coarsest = (2 * space.diameter / 3) ** 2 / 8
     finest = coarsest
     while finest > 1e-12 * coarsest and sums.serves(finest / 1.1, rtol, mmd2=True):

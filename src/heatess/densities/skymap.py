@@ -31,9 +31,7 @@ DensityAt = Callable[[FloatArray], FloatArray]
 def draw_sky(measure: Measure, scale: Scales, ax: Axes | None, *, atoms: bool) -> Axes:
     """Draw a measure on S^2 as a map of the whole, smoothed at one scale; see `heatess.plot.sky`."""
     if not measure.space.directional or measure.space.dim != 2:
-        raise InputError(
-            f"a map of the sky needs <+unit vectors on Sphere(2)+>, but <!points are on {measure.space!r}!>"
-        )
+        raise InputError(f"a map of the sky needs <+unit vectors on Sphere(2)+>, but points are on <!{measure.space}!>")
     time = float(scale.times[0])
     ax = draw_map(
         lambda where: potential(measure, at=where, time=time, kind="density", rtol=1e-6),

@@ -109,7 +109,7 @@ def _consistent(outlines: list[parquet.Outline]) -> list[parquet.Outline]:
     first, *others = filled
     for file in others:
         if _kind(file) != _kind(first):
-            found = f"holds {_kind(file)}, but {first.path} holds {_kind(first)}"
+            found = f"holds <!{_kind(file)}!>, but {first.path} holds <+{_kind(first)}+>"
             raise InputError(f"{file.path} {found}; name the columns, or leave it out")
     return filled
 

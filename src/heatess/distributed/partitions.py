@@ -33,9 +33,7 @@ class Partitions:
     def of(cls, points: Any, weights: Any, log_weights: Any) -> Partitions:
         """Partitions of a dask array or data frame of points, with weights cut to match."""
         if points.ndim != 2:
-            raise InputError(
-                f"points must be <+an (n, d) array or a data frame+>, but have <!{points.ndim} dimensions!>"
-            )
+            raise InputError(f"points must be <+an (n, d) array or a data frame+>, but have <!{points.ndim} axes!>")
         rows = None
         if hasattr(points, "chunks"):
             points = points.rechunk({1: -1}) if points.numblocks[1] > 1 else points
@@ -100,8 +98,8 @@ def _aligned(values: Any, name: str, count: int, rows: tuple[int, ...] | None) -
 
 def _refuse_length(found: int, name: str, n: int) -> None:
     if found != n:
-        words = f"{name} must have one entry per point: there are {n} points but {found} {name}"
-        raise InputError(words, expected=f"{n} numbers", found=f"{found}")
+        words = f"there are <+{n} points+> but <!{found} {name}!>"
+        raise InputError(f"{name} must have one entry per point: {words}")
 
 
 def _rows_of(values: Any, name: str, index: int, rows: int) -> NDArray[Any]:

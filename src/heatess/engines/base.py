@@ -158,7 +158,7 @@ class LevelsQuestion(Question):
             why = "its volume is infinite and its spectrum continuous, so there are no levels"
         elif space.transform is not None and space.transform.mode_limit:
             needs = f"more than {space.transform.mode_limit:,} Fourier modes"
-            return InputError(f"`max_degree={count - 1}` on {space!r} needs {needs}; give less")
+            return InputError(f"`max_degree={count - 1}` on {space!r} needs <!{needs}!>; give less")
         elif space.transform is not None:
             why = "the levels of its factors mix; take the power spectrum of each factor"
         else:

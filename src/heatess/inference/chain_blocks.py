@@ -166,6 +166,6 @@ def _warn_if_apart(subject: str, found: Mixing) -> None:
 def _too_few(subject: str, found: Mixing, worst: int, left: str, least: int) -> str:
     return (
         f"{subject} {_chains(found)} with an autocorrelation time of {found.taus[worst]:.3g} draws at "
-        f"{_scale(found, worst)}, which leaves {left} that are independent; at least {least} are needed: run the "
-        "chains longer"
+        f"{_scale(found, worst)}, which leaves <!{left}!> that are independent; <+at least {least}+> are needed: run "
+        "the chains longer"
     )

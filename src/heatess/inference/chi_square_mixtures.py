@@ -82,9 +82,7 @@ class ChiSquareMixture:
         else:
             logs = np.atleast_1d(numeric_array(log_degrees, "log_degrees").astype(np.float64))
         if c.ndim != 1 or c.shape != logs.shape:
-            raise InputError(
-                f"coefficients and degrees must have <+one shape+>, but have <!{c.shape} and {logs.shape}!>"
-            )
+            raise InputError(f"coefficients and degrees must have <+one shape+>, not <!{c.shape} and {logs.shape}!>")
         if not ((c >= 0) & np.isfinite(c) & np.isfinite(logs)).all() or not (c > 0).any():
             raise InputError("coefficients must be <+finite and not negative, at least one of them positive+>")
         kept = c > 0

@@ -277,9 +277,7 @@ def population_profile(
     check_rtol(rtol)
     generator(rng)  # refuses what is none
     if is_dask(points):
-        raise InputError(
-            "`population_profile` needs <+all points in memory+>; give `points.compute()` or a sample of them"
-        )
+        raise InputError("`population_profile` needs <+all points in memory+>; give `points.compute()` or a sample")
     sample = Measure.of(points, weights, log_weights=log_weights, space=space)
     instead = "the profile describes it as it is"
     measure = independent(sample, "points", "distribution to estimate", instead, chains)

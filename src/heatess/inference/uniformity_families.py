@@ -256,7 +256,7 @@ def heat_family(measure: Measure, times: FloatArray) -> Family:
 def sobolev_family(space: Space, statistic: Sobolev) -> Family:
     """One Sobolev statistic."""
     if space.series is None:
-        raise InputError(f"{space!r} has no levels that depend on the distance alone")
+        raise InputError(f"<!{space!r}!> has no <+levels that depend on the distance alone+>")
     if statistic.psi is not None:
         return PsiFamily(space, space.series, statistic.coefficients, statistic.psi)
     return LevelFamily(space, space.series, statistic.coefficients[None], 1)

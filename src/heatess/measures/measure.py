@@ -260,9 +260,7 @@ class Measure(Tidied):
         """
         weights = np.atleast_1d(self.weights[rows])
         if weights.ndim != 1 or not len(weights) or not weights.sum() > 0:
-            raise InputError(
-                f"rows must <+choose points, at least one of them with a weight+>, but are <!{shown(rows)}!>"
-            )
+            raise InputError(f"rows must <+choose points, at least one of them with a weight+>, not <!{shown(rows)}!>")
         if is_whole(rows):
             rows = slice(rows, rows + 1 or None)
         kept = _normalised(weights, None, len(weights)) if self.weights.strides != (0,) else even_weights(len(weights))
@@ -502,8 +500,7 @@ def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int
     scaled, exponent, _ = scaled_weights(weights, log_weights, n)
     if exponent is None:
         found = "weights sum to zero" if log_weights is None else "`log_weights` are all -inf"
-        words = f"{found} over {len(scaled)} points; at least one must be positive"
-        raise InputError(words, expected="at least one that is positive", found=found)
+        raise InputError(f"<!{found}!> over {len(scaled)} points; <+at least one must be positive+>")
     total = scaled.sum()
     if len(scaled) <= ROWS_OF_A_BLOCK:
         return np.asarray(scaled / total)
@@ -532,6 +529,6 @@ def _column(values: Any, name: str, n: int | None) -> FloatArray:
     if not len(array):
         raise InputError.lacking(f"{name} are empty")
     if n is not None and len(array) != n:
-        words = f"{name} must have one entry per point: there are {n} points but {len(array)} {name}"
-        raise InputError(words, expected=f"{n} numbers", found=f"{len(array)}")
+        words = f"there are <+{n} points+> but <!{len(array)} {name}!>"
+        raise InputError(f"{name} must have one entry per point: {words}")
     return array.astype(np.float64, copy=False)

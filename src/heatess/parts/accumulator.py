@@ -311,7 +311,7 @@ class Accumulator:
         space = space_of(content["space"], space, "a state", "`Accumulator.load(path, space=...)`")
         transform = with_transform(space)
         if str(content["basis"]) != transform.basis:
-            found = f"holds coefficients in the basis {str(content['basis'])[:60]!r}, not {transform.basis!r}"
+            found = f"holds coefficients in the basis <!{str(content['basis'])[:60]!r}!>, not <+{transform.basis!r}+>"
             raise InputError(f"{found}; make it again with this version")
         loaded = cls(space, max_degree=int(content["max_degree"]))
         unit = Unit(int(content["exponent"]), float(content["shift"]))

@@ -77,9 +77,7 @@ def _of_array(array: NDArray[Any], source: str) -> Table:
             "them with `space='torus'` and `units='rad'`; for vectors save their real and imaginary parts as columns"
         )
     if array.dtype.kind not in "fiu":
-        raise InputError(
-            f"{source} holds <!{array.dtype}!>, not <+real numbers+>; save it as numbers: `array.astype(float)`"
-        )
+        raise InputError(f"{source} holds <!{array.dtype}!>, not <+real numbers+>; save numbers: `array.astype(float)`")
     if array.ndim == 3 and _is_stack(array):
         rows = Rows(array.reshape(-1, array.shape[2]), source)
         rows.known = of_stack(*array.shape[:2])
@@ -144,7 +142,7 @@ def mapped(path: Path) -> NDArray[Any]:
         raise
     except Exception as error:  # a damaged header makes NumPy raise nearly anything
         if "object" in str(error).lower():
-            reason = "holds Python objects, which are never loaded; save it as numbers: `array.astype(float)`"
+            reason = "holds <!Python objects!>, which are never loaded; save it as numbers: `array.astype(float)`"
         else:
             reason = f"is damaged or cut short ({_short(error)}); write it again with `numpy.save(path, array)`"
         raise InputError(f"{path} {reason}") from None

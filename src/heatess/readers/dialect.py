@@ -56,8 +56,8 @@ def dialect_of(source: Source, path: Path) -> Dialect:
     with source.text(encoding) as (text, _):
         sample = _sample(text_lines(text, source.name))
     if any("\0" in line for line in sample):
-        found = "holds NUL bytes, as UTF-16 text without a mark or a binary file does"
-        raise InputError(f"{source.name} {found}; save it as text in UTF-8")
+        found = "holds <!NUL bytes!>, as UTF-16 text without a mark or a binary file does"
+        raise InputError(f"{source.name} {found}; save it as <+text in UTF-8+>")
     if not any(line.strip() for line in sample):
         raise InputError(f"{source.name} is <!empty!>; it needs <+a header line such as x,y,z or lon,lat,weight+>")
     _refuse_other(sample, source.name)
@@ -301,7 +301,7 @@ def _plain(sample: list[str], marks: list[str], source: str) -> Layout:
             return Layout(",", ["0"], line - 1, False, 1.0, rows)
     line, fields = rows[0]
     if not _is_header(fields):
-        found = f"line {line} holds numbers and text, but a header is needed"
+        found = f"line {line} holds <!numbers and text!>, but <+a header+> is needed"
         raise InputError(f"{source} {found}; add one such as x,y,z or lon,lat,weight")
     return Layout(mark, fields, line, True, 0.0, rows[1:])
 

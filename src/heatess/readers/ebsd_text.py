@@ -91,12 +91,11 @@ def _ang_phases(header: list[str]) -> dict[int, Phase]:
 def _ctf(source: Source, header: list[str], first: list[str]) -> tuple[Dialect, Layout]:
     names = header[-1].split() if header else []
     if names[:1] != ["Phase"] or not set(_CTF) <= set(names):
-        raise InputError(
-            f"{source.name} line {len(header)}: the line above the first row must name the columns, Phase, X, Y, ..., "
-            f"{', '.join(_CTF)}, ..., but is {header[-1][:60]!r}"
-            if header
-            else f"{source.name} has no header; a line that names the columns Phase, ..., {', '.join(_CTF)} is needed"
-        )
+        wanted = f"name the columns <+Phase, X, Y, ..., {', '.join(_CTF)}, ...+>"
+        if not header:
+            raise InputError(f"{source.name} has no header; write a line to {wanted}")
+        place = f"{source.name} line {len(header)}"
+        raise InputError(f"{place}: the line above the first row must {wanted}, but is <!{header[-1][:60]!r}!>")
     if len(names) != len(first):  # some programs leave out columns after the angles
         kept = names.index(_CTF[2]) + 1
         names = [*names[:kept], *(f"column {place}" for place in range(kept + 1, len(first) + 1))][: len(first)]

@@ -83,7 +83,7 @@ def _value(text: str, place: str) -> Any:
 def _edges(names: list[str], rows: list[list[str]], source: str, place: Place) -> Table:
     """Edges as a table: two columns of names, and the others as numbers where they are."""
     if not rows:
-        raise InputError(f"{source} has a header ({', '.join(names)}) but no edges; write two names of nodes a line")
+        raise InputError(f"{source} has a header ({', '.join(names)}) but <!no edges!>; write two names a line")
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     ends = edge_columns(names) or tuple(names[:2])
     texts = {name: words for name, words in columns.items() if name in ends or not any(map(is_number, words))}
@@ -100,6 +100,4 @@ def _number(field: str, name: str, place: Place, row: int) -> float:
         return number(field)
     except ValueError:
         which = "the third field" if name == "2" else f"column {name}"
-        raise InputError(
-            f"{place(row)}: {which} is <!{shown(field)}!>, not <+a number+>; fix or drop that line"
-        ) from None
+        raise InputError(f"{place(row)}: {which} is <!{shown(field)}!>, not <+a number+>; fix that line") from None

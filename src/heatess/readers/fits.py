@@ -103,7 +103,7 @@ def table(path: Path) -> Table:
     if written is not None:  # some columns are parts of sky coordinates
         found = {name: values for name, values in found.items() if name in written} | skies
         units |= dict.fromkeys(skies, ("deg", 1.0))
-    expected = "a binary table with columns such as ra and dec is needed"
+    expected = "<+a binary table with columns such as ra and dec+> is needed"
     stated = {name: unit for name, (unit, _) in units.items()} | {name: unit for name, (_, unit) in texts.items()}
     given = {name: partial(words, stored) for name, (stored, _) in texts.items()}
     converted = {name: fields[name].unit for name, (_, factor) in units.items() if factor != 1.0}

@@ -55,7 +55,7 @@ def _gml(data: bytes, path: Path, networkx: Any) -> Any:
 def _graphml(data: bytes, path: Path, networkx: Any) -> Any:
     count = _graph_count(data, path)
     if count != 1:
-        found = f"{count} graphs, but one is needed; write each into a file of its own"
+        found = f"<!{count} graphs!>, but <+one+> is needed; write each into a file of its own"
         raise InputError(f"{path} holds {found if count else 'no graph; write it again as GraphML'}")
     return networkx.read_graphml(BytesIO(data))
 

@@ -75,13 +75,13 @@ def _parsed(data: bytes, source: str, line: str) -> Any:
     try:
         return json.loads(data)
     except UnicodeDecodeError:
-        reason = "is not UTF-8 text; save it in UTF-8"
+        reason = "is not <+UTF-8 text+>; save it in UTF-8"
     except RecursionError:
         reason = "is nested too deeply to be a table; export the points alone"
     except ValueError as error:
-        reason = f"is not valid JSON ({error}); check whether it was cut short, and write it again"
+        reason = f"is not <+valid JSON+> ({error}); check whether it was cut short, and write it again"
         if "Extra data" in str(error) and not line:
-            reason = "holds more than one JSON value; if it has one record per line, rename it to .jsonl"
+            reason = "holds <!more than one JSON value!>; if it has one record per line, rename it to .jsonl"
     raise InputError(f"{source}{line} {reason}")
 
 
@@ -233,9 +233,7 @@ def _of_columns(contents: dict[str, Any], source: str, place: Place) -> Table:
     lengths = {name: len(values) for name, values in lists.items()}
     if not lengths or not max(lengths.values()):
         found = ", ".join(list(contents)[:8]) or "nothing"
-        raise InputError(
-            f"{source} holds no list of records and no columns (found: <!{found}!>); write <+a list of records+>"
-        )
+        raise InputError(f"{source} holds no records and no columns (found: <!{found}!>); write <+a list of records+>")
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
         raise InputError(f"{source} has columns of different lengths (<!{found}!>); write <+as many entries for each+>")
@@ -284,14 +282,14 @@ def _number(value: Any, place: Place, row: int, name: str) -> float:
     if value is None:
         return np.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
-        what = f"{name} is {_kind(value)}, not a number"
+        what = f"{name} is <!{_kind(value)}!>, not <+a number+>"
         raise InputError(f"{place(row)}: {what}; drop or fix that record", row=row, column=name)
     try:
         found = float(value)
     except OverflowError:
         raise InputError(f"{place(row)}: {name} is <!a number too large to hold!>; drop or fix that record") from None
     if isinstance(value, int) and found != value:
-        what = f"{name} is {value}, an integer above 2^53 that is not exact in float64"
+        what = f"{name} is <!{value}!>, an integer above 2^53 that is not exact in float64"
         advice = "subtract an offset or, if rounding does no harm, write it with a decimal point"
         raise InputError(f"{place(row)}: {what}; {advice}", row=row, column=name, expected=EXACT)
     return found
@@ -308,8 +306,8 @@ def _vectors(values: list[Any], place: Place, name: str) -> NDArray[Any]:
         if value is None:
             continue
         if len(value) != width:
-            found = f"{name} holds {len(value)} numbers, but {width} in {place(first)}"
-            raise InputError(f"{place(row)}: {found}; drop or fix that record")
+            found = f"{name} holds <!{len(value)} numbers!>, but <+{width}+> in {place(first)}"
+            raise InputError(f"{place(row)}: {found}; drop or fix that record", row=row)
         rows[row] = [_number(entry, place, row, f"{name} entry {column}") for column, entry in enumerate(value)]
     return rows
 

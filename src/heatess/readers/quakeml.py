@@ -54,7 +54,7 @@ def table(path: Path, source: Source | None = None) -> Table:
     except ParseError as error:
         raise InputError(f"{source.name} is not whole XML ({error}); it may be cut short: fetch it again") from None
     if not events:
-        raise InputError(f"{source.name} is QuakeML without an event; at least one is needed")
+        raise InputError.lacking(f"{source.name} is QuakeML without an event", "event")
     if not any(event.latitude for event in events):
         raise InputError(f"{source.name} has <!no event!> with an origin; <+at least one+> is needed, with its place")
     found = Columns(
@@ -83,9 +83,7 @@ def _refuse_entities(source: Source) -> None:
             size += len(data)
             plain = (tail + data).replace(b"\0", b"")
             if b"<!ENTITY" in plain or b"<!DOCTYPE" in plain:
-                raise InputError(
-                    f"{source.name} declares entities, which are not read; write it again without <!DOCTYPE"
-                )
+                raise InputError(f"{source.name} declares entities, which are not read; write it without <!DOCTYPE")
             if size > LARGEST_FILE_IN_BYTES:
                 raise InputError(
                     f"{source.name} has more than {LARGEST_FILE_IN_BYTES / 2**30:.3g} GB of XML; fetch the events in "

@@ -206,8 +206,8 @@ def _refuse_ragged(line: int, row: list[str], dialect: Dialect) -> None:
     width = len(dialect.names)
     if len(row) < width or any(text.strip() for text in row[width:]):
         shown = ", ".join(dialect.names[:8]) + (", ..." if width > 8 else "")
-        expected = f"the header has {width} ({shown})" if dialect.named else f"the first row has {width}"
-        found = f"has {len(row)} field{'s' * (len(row) != 1)}, but {expected}"
+        expected = f"the header has <+{width}+> ({shown})" if dialect.named else f"the first row has <+{width}+>"
+        found = f"has <!{len(row)} field{'s' * (len(row) != 1)}!>, but {expected}"
         advice = "fix that line, and quote any field that contains the delimiter"
         raise InputError(f"{dialect.source} line {line} {found}; {advice}")
 
@@ -219,7 +219,7 @@ def _refuse_rounded(line: int, row: list[str], dialect: Dialect, wanted: Sequenc
         digits = text.lstrip("+-")
         if digits.isdecimal() and len(digits) < 400 and int(digits) != abs(number(text, dialect.decimal)):
             name = dialect.names[column] or f"number {column + 1}"
-            what = f"column {name} is {text[:40]}, an integer above 2^53 that is not exact in float64"
+            what = f"column {name} is <!{text[:40]}!>, an integer above 2^53 that is not exact in float64"
             advice = "subtract an offset or, if rounding does no harm, write it with a decimal point"
             raise InputError(f"{dialect.source} line {line:,}: {what}; {advice}", column=name, expected=EXACT)
 
@@ -245,5 +245,5 @@ def _not_a_number(line: int, row: list[str], dialect: Dialect, wanted: Sequence[
     elif "\u2212" in text and is_number(text.replace("\u2212", "-"), dialect.decimal):
         hint = "; write the minus sign as a hyphen, -"
     name = dialect.names[column] or f"number {column + 1}"
-    what = f"column {name} is {text[:40]!r}, not a number{hint}"
+    what = f"column {name} is <!{text[:40]!r}!>, not <+a number+>{hint}"
     return InputError(f"{dialect.source} line {line}: {what}; drop or fix that row", column=name)

@@ -131,7 +131,7 @@ def _check_header(file: Path) -> None:
     with file.open("rb") as stream:
         start = stream.read(64).removeprefix(b"\xef\xbb\xbf")
     if not start.startswith(b"# %ECSV"):
-        found = "is empty" if not start else f"starts with {start[:12].decode('latin-1')!r}, not with '# %ECSV'"
+        found = "is empty" if not start else f"starts with <!{start[:12].decode('latin-1')!r}!>, not with <+'# %ECSV'+>"
         raise InputError(f"{file} {found}; if it is plain text with commas, rename it to .csv")
 
 

@@ -94,7 +94,7 @@ def _head(source: Source) -> Head:
         for place, _, fields in _rows(heard()):
             first, count = first or fields, place + 1
     if not first:
-        raise InputError(f"{source.name} has no rows of numbers; at least one is needed")
+        raise InputError.lacking(f"{source.name} has no rows of numbers", "row")
     return Head(settings, first, count)
 
 

@@ -183,7 +183,7 @@ class Space(Tidied):
         """Pair by pair where the space is homogeneous, else from eigenpairs; `on_nodes` says which."""
         found = self.modes if self.pair_kernel is None else self.pair_kernel
         if found is None:
-            raise InputError(f"{self!r} has no overlaps; a space of your own must have a pair kernel")
+            raise InputError(f"{self!r} has no overlaps; a space of your own must have <+a pair kernel+>")
         return found
 
     @property

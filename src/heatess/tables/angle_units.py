@@ -284,7 +284,7 @@ def _refuse_days(kind: Kind, k: int, values: NDArray[Any], place: Place) -> None
     bad = np.abs(values) > DAY + _SLACK_IN_HOURS
     row, name = int(np.argmax(bad.reshape(len(values), -1).any(axis=1))), kind.columns[k]
     count = f"{int(bad.reshape(len(values), -1).any(axis=1).sum()):,} of {len(values):,} rows"
-    found = f"{place(row)}: column {name} is {values[bad][0]:.6g}, more than 24 hours ({count})"
+    found = f"{place(row)}: column {name} is <!{values[bad][0]:.6g}!>, more than <+24 hours+> ({count})"
     if isinstance(kind, Torsions):
         torus = f"Torus({len(kind.columns)}, periods=168)"
         raise InputError(

@@ -293,9 +293,7 @@ def arrow_vectors(column: Any, name: str, place: Place, width: int | None = None
         if bad.any():
             row = int(np.argmax(bad))
             what = f"column {name} holds {lengths[row]} numbers, but {width} in rows before"
-            raise InputError(
-                f"{place(start + row)}: <!{what}!> ({int(bad.sum()):,} such rows here); drop or fix those rows"
-            )
+            raise InputError(f"{place(start + row)}: <!{what}!> ({int(bad.sum()):,} such rows here); drop or fix them")
         kept = start + np.flatnonzero(valid)
         flat = arrow_numbers(chunk.flatten(), f"column {name}", _entries(kept, width or 1, place))
         dtype = flat.dtype
@@ -376,9 +374,7 @@ def _points(column: Any, root: Root, place: Place) -> NDArray[Any]:
         return np.concatenate(found)
     if types.is_fixed_size_list(root.type) or types.is_list(root.type) or types.is_large_list(root.type):
         return arrow_vectors(column, root.column, place)
-    raise InputError(
-        f"{place(0)}: column {root.column} holds <!{root.type}!>, not <+points+>; export longitude and latitude"
-    )
+    raise InputError(f"{place(0)}: column {root.column} holds <!{root.type}!>, not <+points+>; export lon and lat")
 
 
 def _shifted(place: Place, start: int) -> Place:

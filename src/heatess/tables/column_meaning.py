@@ -237,8 +237,8 @@ class _Search:
         if not all(found):
             roles = {role: role.upper() for role in Depths.roles}
             raise InputError(
-                f"{self.table.source}: `space='earth3d'` takes longitude, latitude and depth, but their names do not "
-                f"tell which is which; say `columns={roles}` with the names of the columns ({self._found()})"
+                f"{self.table.source}: `space='earth3d'` takes <+longitude, latitude and depth+>, but their names do "
+                f"not tell which is which; say `columns={roles}` with the names of the columns ({self._found()})"
             )
         return self._at_depth(found)
 

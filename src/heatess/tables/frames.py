@@ -189,7 +189,7 @@ def _stacked(column: NDArray[Any], missing: NDArray[np.bool_], name: str, source
     width = vectors[0].size
     for row, vector in zip(rows.tolist(), vectors, strict=True):
         if vector.shape != (width,):
-            found = f"{vector.size} numbers, but row {int(rows[0]):,} holds {width}"
+            found = f"<!{vector.size} numbers!>, but row {int(rows[0]):,} holds <+{width}+>"
             words = f"{source} row {row:,} (counted from 0): column {name} holds {found}; drop or fix that row"
             return _Ragged((len(column), width), InputError(words, row=row))
     try:

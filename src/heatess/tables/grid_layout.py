@@ -68,9 +68,7 @@ def _in_rows(
         if not len(axis) or not np.isfinite(axis).all():
             raise InputError(f"{source}: {name} must be <+finite for each row or column of cells+>; correct it")
     if len(np.unique(lat)) < len(lat):
-        raise InputError(
-            f"{source}: {names[0]} has <!the same latitude twice!>, so that its cells overlap; keep one of them"
-        )
+        raise InputError(f"{source}: {names[0]} has <!the same latitude twice!>, so that its cells overlap; keep one")
     heights = latitude_bands(lat, edges[0], _step(lon))
     widths = longitude_widths(lon, edges[1], _step(lat))
     side = math.degrees(math.sqrt(float(heights.sizes.max() * widths.sizes.max())))

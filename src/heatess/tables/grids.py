@@ -87,7 +87,7 @@ class Grid(Table):
                 raise InputError(f"{self.source}: <!{axes}!> do not place the cells of one grid; name two that do")
         raise InputError(
             f"{self.source} is a grid, of which `columns=` names <+the longitude and the latitude+>: "
-            f"`columns={{'lon': 'A', 'lat': 'B'}}` (<!{self._listed()}!>)"
+            f"`columns={{'lon': 'A', 'lat': 'B'}}` ({self._listed()})"
         )
 
     def _named(self, name: str) -> str:

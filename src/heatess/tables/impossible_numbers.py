@@ -37,7 +37,9 @@ def refuse_infinite(names: Sequence[str], columns: Sequence[NDArray[Any]], spans
         if bad.any():
             found = float(values[bad][0])
             rows = bad if bad.ndim == 1 else bad.any(axis=1)
-            _refuse(rows, f"column {name} is {found}, not a finite number", "drop or fix those rows", place, name)
+            _refuse(
+                rows, f"column {name} is <!{found}!>, not <+a finite number+>", "drop or fix those rows", place, name
+            )
 
 
 def refuse_marks(
@@ -69,7 +71,7 @@ def refuse_marks(
     bad = [np.isin(values, new) for values, new in found.values()]
     rows = np.logical_or.reduce([part.any(axis=1) if part.ndim == 2 else part for part in bad])
     are = [
-        f"{'an entry' if name == 'rows' else f'column {name}'} is {' or '.join(map(shown_number, new))}"
+        f"{'an entry' if name == 'rows' else f'column {name}'} is <!{' or '.join(map(shown_number, new))}!>"
         for name, (_, new) in found.items()
     ]
     _refuse(
@@ -120,7 +122,7 @@ def refuse_beyond(kind: Kind, columns: Sequence[NDArray[Any]], spans: Sequence[S
         if bad.any():
             first = float(values[np.argmax(bad)])
             limits = f"between {low * turn:.5g} and {high * turn:.5g} {unit}"
-            found, kept = f"column {name} is {first:.6g}, but must lie {limits}", [c[~bad] for c in columns]
+            found, kept = f"column {name} is <!{first:.6g}!>, but must lie <+{limits}+>", [c[~bad] for c in columns]
             few = 10 * bad.sum() <= len(bad) or all(map(is_mark, np.unique(values[bad])[:9]))
             if few and _within(kind.limits, kept, turn, slack):
                 _refuse(bad, found, _left_out(values[bad]), place, name)
@@ -178,16 +180,18 @@ def refuse_weights(name: str, values: FloatArray, logs: bool, place: Place, what
     if high < np.inf and (logs or low >= 0):
         return
     bad = np.isnan(values) | (values == np.inf) | (False if logs else values < 0)
-    found = f"{what or f'column {name}'} is {float(values[np.argmax(bad)]):g}"
+    found = f"{what or f'column {name}'} is <!{float(values[np.argmax(bad)]):g}!>"
     column = None if what else name
     if logs:
-        _refuse(bad, f"{found}, but log-weights are finite, or -inf for zero", "drop or fix those rows", place, column)
+        _refuse(
+            bad, f"{found}, but log-weights are <+finite, or -inf for zero+>", "drop or fix those rows", place, column
+        )
     advice = f"if these are logarithms of weights, give `log_weights={name!r}`; if not, drop or fix those rows"
     if _marks_missing(values):
         number = said_missing([values[values < 0][0]])
         remedy = "drop those rows" if what else f"add {number}"
         advice = f"{remedy} if that number stands for a missing one, or fix those rows"
-    _refuse(bad, f"{found}, but weights are finite and not negative", advice, place, column)
+    _refuse(bad, f"{found}, but weights are <+finite and not negative+>", advice, place, column)
 
 
 def cell_values(
@@ -238,10 +242,8 @@ def refuse_cells(source: str, name: str, values: NDArray[Any], at: Callable[[int
     elif found < -1 and len(np.unique(values[bad])) == 1 and 2 * bad.sum() <= len(values):
         mark = f"if {found:.6g} stands for no value, add `missing={shown_number(values[first])}`"
         advice = f"{mark}; if not, {instead}"
-    where, expected = f"{source}: {name} is {found:.6g} {at(first)} ({count})", "finite and not negative"
-    raise InputError(
-        f"{where}, but weights are {expected}; {advice}", column=name, expected=expected, found=f"{found:.6g}"
-    )
+    where = f"{source}: {name} is <!{found:.6g}!> {at(first)} ({count})"
+    raise InputError(f"{where}, but weights are <+finite and not negative+>; {advice}", column=name)
 
 
 def _marks_missing(values: FloatArray) -> bool:
@@ -263,10 +265,10 @@ def refuse_lengths(kind: Kind, points: NDArray[Any], place: Place) -> None:
     zero = norms == 0
     what = "quaternion" if kind.form == "quaternions" else "vector"
     if zero.any() and (np.abs(norms[~zero] - 1) < 0.1).all():
-        _refuse(zero, f"the {what} is zero and has no direction", "drop those rows", place)
+        _refuse(zero, f"the {what} is <!zero!> and has no direction", "drop those rows", place)
     advice = _of_quaternions(kind, norms) if kind.form == "quaternions" else _of_vectors(kind, array, norms)
     which = what if kind.columns == ["rows"] else f"{what} {kind.words}"
-    _refuse(off, f"the {which} has length {norms[row]:.8g}, not 1", advice, place)
+    _refuse(off, f"the {which} has <!length {norms[row]:.8g}!>, not <+1+>", advice, place)
 
 
 def refuse_four(kind: Kind, points: NDArray[Any], source: str) -> None:

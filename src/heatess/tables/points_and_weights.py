@@ -220,7 +220,7 @@ def _complete(names: list[str], piece: Piece, reading: Reading, meaning: str) ->
     if not reading.drop_missing:
         row, count = int(np.argmax(lost)), f"{int(lost.sum()):,} of {len(lost):,} rows"
         name = next(name for name, missing in zip(names, empty, strict=True) if missing[row])
-        found = "an entry is no number" if name == "rows" else f"column {name} has no number"
+        found = "an entry is no <+number+>" if name == "rows" else f"column {name} has no <+number+>"
         if meaning and name == names[0]:
             raise InputError(
                 f"{place(row)}: the point is {meaning} ({count}); leave such rows out with `drop_missing=True`",
@@ -256,10 +256,8 @@ def _unit_rows(points: NDArray[Any], place: Place) -> NDArray[Any]:
     bad = ~(norms > 0) | np.isinf(norms)
     if bad.any():
         row = int(np.argmax(bad))
-        found = f"the vector has length {norms[row]:g} and no direction"
-        raise InputError(
-            f"{place(row)}: {found} ({int(bad.sum())} of {len(bad)} rows); drop or fix those rows", row=row
-        )
+        found = f"the vector has <!length {norms[row]:g}!> and no direction"
+        raise InputError(f"{place(row)}: {found} ({int(bad.sum())} of {len(bad)} rows); drop or fix them", row=row)
     return np.asarray(points / norms[:, None])
 
 

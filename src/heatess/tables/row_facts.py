@@ -92,7 +92,7 @@ def _frame(table: Table, kind: Kind) -> str | None:
         "1950" in name or (table.old and not re.search("2000|icrs", name, re.I)) for name in kind.columns
     )
     if len(stated) > 1:
-        raise InputError(f"{table.source}: columns {kind.words} are in different frames, {', '.join(sorted(stated))}")
+        raise InputError(f"{table.source}: columns {kind.words} are in several frames, <!{', '.join(sorted(stated))}!>")
     frame = stated.pop() if stated else (table.old or "fk4 B1950") if old else _by_name(kind)
     if frame is None or frame in FRAMES:
         return frame

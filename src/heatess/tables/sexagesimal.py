@@ -88,9 +88,7 @@ def angles_of(texts: Sequence[str], notation: Notation, name: str, place: Place)
         angle = _angle(text)
         fault = _not_so(notation) if angle is None else angle.fault or _mismatch(angle, notation)
         if angle is None or fault:
-            raise InputError(
-                f"{place(row)}: column {name} is <!{text[:40]!r}!>, {fault}; drop or fix that row", row=row
-            )
+            raise InputError(f"{place(row)}: column {name} is <!{text[:40]!r}!>, {fault}; fix or drop it", row=row)
         values[row] = angle.value
     return values
 
@@ -136,13 +134,13 @@ def _angle(text: str) -> _Angle | None:
     if parts[1] >= 60 or parts[2] >= 60:
         fault = f"which has 60 {'minutes' if parts[1] >= 60 else 'seconds'} or more"
     elif unit == "hours" and value > 24:
-        fault = "which is more than 24 hours"
+        fault = "which is more than <+24 hours+>"
     return _Angle(-value if sign in ("-", "−") or letter in ("S", "W") else value, unit, letters, fault)
 
 
 def _not_so(notation: Notation) -> str:
     example = "45.5N" if notation.letters == "NS" else "45.5W" if notation.letters else _EXAMPLES[notation.unit]
-    return f"not an angle such as {example}"
+    return f"not <+an angle such as {example}+>"
 
 
 def _mismatch(angle: _Angle, notation: Notation) -> str:

@@ -38,7 +38,7 @@ class NodeNames:
 
     def _unknown(self, name: str, row: int) -> InputError:
         if name in self._places:
-            found = f"several nodes of {self._of} are called {name!r}"
+            found = f"several nodes of {self._of} are called <!{name!r}!>"
             return InputError(f"row {row}: {found}; give their places, from 0, in the order of nodes", row=row)
         close = get_close_matches(name, self._places, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"they are called {', '.join([*self._places][:3])} and so on"

@@ -325,9 +325,7 @@ def check_places(values: Any, name: str, shape: str, *, columns: int | None = No
     with np.errstate(over="ignore"):
         span = float(np.max(places.max(axis=0) - places.min(axis=0)))
     if span and not 1e-50 < span < 1e50:
-        raise InputError(
-            f"{name} must <+span between 1e-50 and 1e+50+>, but span <!{span:g}!>; use another unit of length"
-        )
+        raise InputError(f"{name} must <+span between 1e-50 and 1e+50+>, but span <!{span:g}!>; use another unit")
     return places
 
 

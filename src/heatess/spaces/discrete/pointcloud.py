@@ -94,9 +94,7 @@ class PointCloud(NodeSpace):
         self._points = check_places(points, "the points of a cloud", "(n, d) with n >= 3", least=3)
         places, label = np.unique(self._points, axis=0, return_inverse=True)
         if len(places) < 3:
-            raise InputError(
-                f"the points of a cloud must lie <+in at least 3 places+>, but <!coincide in {len(places)}!>"
-            )
+            raise InputError(f"the points of a cloud must lie <+in 3 places or more+>, but lie <!in {len(places)}!>")
         self._label = label.ravel()  # the place of each node
         note = ", the number of coordinates"
         self._dim = _dimension(places) if dim is None else check_whole(dim, "dim", 1, places.shape[1], note)
@@ -156,7 +154,7 @@ class PointCloud(NodeSpace):
 
 def _shape(places: FloatArray, dim: int, neighbours: Any, bandwidth: Any) -> LocalDelaunay | DiffusionMap:
     if neighbours is not None and bandwidth is not None:
-        raise InputError("give neighbours or bandwidth, not both")
+        raise InputError("give <+neighbours or bandwidth+>, not <!both!>")
     if neighbours is None and bandwidth is None and dim <= _LARGEST_DIM:
         return LocalDelaunay(places, dim)
     if bandwidth is None:

@@ -111,9 +111,7 @@ class _Group(Geometry):
     def _matrices(self, points: Any, name: str) -> NDArray[Any]:
         array = np.asarray(points) if self._unitary else numeric_array(points, "points")
         if array.dtype.kind not in "fiubc":
-            raise InputTypeError(
-                f"points of {name} must be <+complex or real numbers+>, but have <!dtype {array.dtype}!>"
-            )
+            raise InputTypeError(f"points of {name} must be <+complex or real+>, but have <!dtype {array.dtype}!>")
         if array.ndim == 2 and array.shape[1] == self.width and array.dtype.kind != "c":
             array = self.elements(array.astype(np.float64))
         if array.shape[1:] != self._square:
