@@ -179,7 +179,7 @@ CLOUD = he.samplers.uniform(6, rng=0)
 
 #: What is refused, with what was expected there, what was found, its row and its column.
 REFUSED = {
-    "weights below zero": (lambda: he.gess(CLOUD, -np.ones(6), angle=5), "finite and not negative", "-1.0", 0, None),
+    "weights below zero": (lambda: he.gess(CLOUD, -np.ones(6), angle=5), "finite and not negative", "-1", 0, None),
     "weights without a sum": (
         lambda: he.gess(CLOUD, np.zeros(6), angle=5),
         "at least one must be positive",

@@ -119,6 +119,15 @@ def is_dask(values: Any) -> bool:
     return type(values).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(values, "to_delayed")
 
 
+def refuse_rows(bad: Any, rows: NDArray[Any], expected: str, advice: str = "drop or fix those rows") -> None:
+    """An `InputError` that names the first of the *bad* rows, if there are any; *expected* is said first."""
+    if bad.any():
+        row, count = int(np.argmax(bad)), f"{int(bad.sum())} of {len(bad)} rows"
+        found, verb = rows[row], "begins" if rows[row].size > 6 else "is"
+        shown = str(found).removesuffix(".0") if rows.ndim == 1 else found.ravel()[:6].tolist()
+        raise InputError(f"{expected}, but row {row} {verb} <!{shown}!> ({count}); {advice}", row=row)
+
+
 def positive(value: Any, name: str, expected: str = "positive and finite") -> float:
     """One positive, finite number, or an `InputError` that says what was *expected*."""
     if not (is_whole(value) or isinstance(value, float | np.floating)):

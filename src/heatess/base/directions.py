@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import FloatArray, numeric_array, one_of
+from .arrays import FloatArray, numeric_array, one_of, refuse_rows
 from .astropy_quantities import has_unit, in_unit
 from .blocks import map_rows, span
 from .errors import InputError
@@ -174,9 +174,8 @@ def _angles(named: dict[str, Any], units: str | None) -> list[_Angle]:
             raise InputError(f"{' and '.join(named)} must have <+one number per point+>, but have <!shapes {shapes}!>")
         low, high = span(array)
         if array.size and not (math.isfinite(low) and math.isfinite(high)):
-            bad = ~np.isfinite(array)
-            row, count = int(np.argwhere(bad)[0][0]), f"{int(bad.sum())} of {len(bad)} rows"
-            raise InputError(f"{name} must be <+finite+>, but row {row} is <!{array[bad][0]}!> ({count})", row=row)
+            bad = ~np.isfinite(array).reshape(len(array), -1).all(axis=1)
+            refuse_rows(bad, array, f"{name} must be <+finite+>")
         degrees = not own and units == "deg"
         limits = (math.radians(low), math.radians(high)) if degrees else (low, high)
         found.append(_Angle(array, limits, degrees))
@@ -195,16 +194,11 @@ def _within(angles: _Angle, name: str, units: str | None, low: float, high: floa
         return
     angle = angles.radians()
     bad = (angle < low * turn - SLACK_RADIANS) | (angle > high * turn + SLACK_RADIANS)
-    if bad.any():
-        row, degrees = int(np.argmax(bad)), units != "rad"
-        size, unit = (360, "degrees") if degrees else (turn, "radians")
-        value = math.degrees(angle[row]) if degrees else angle[row]
-        far = not degrees and float(np.abs(angle).max()) > turn + SLACK_RADIANS
-        raise InputError(
-            f"{name} must lie <+between {low * size:.5g} and {high * size:.5g} {unit}+>, but row {row} is "
-            f"<!{value:.6g}!> ({int(bad.sum())} of {len(bad)} rows); {hint}" + ("; are these degrees?" if far else ""),
-            row=row,
-        )
+    size, unit = (turn, "radians") if units == "rad" else (360, "degrees")
+    if units == "rad" and float(np.abs(angle).max()) > turn + SLACK_RADIANS:
+        hint = f"{hint}; are these degrees?"
+    expected = f"{name} must lie <+between {low * size:.5g} and {high * size:.5g} {unit}+>"
+    refuse_rows(bad, np.round(angle if units == "rad" else np.degrees(angle), 9), expected, hint)
 
 
 def _vectors(around: _Angle, other: _Angle, *, from_pole: bool = False) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.arrays import FloatArray, is_whole, numeric_array
+from ..base.arrays import FloatArray, is_whole, numeric_array, refuse_rows
 from ..base.astropy_quantities import has_unit
 from ..base.blocks import ROWS_OF_A_BLOCK, map_rows, slices, span
 from ..base.completion import Tidied
@@ -472,7 +472,8 @@ def scaled_weights(
         logs = _column(log_weights, "`log_weights`", n)
         largest = float(logs.max())
         if np.isnan(largest) or largest == np.inf:
-            _refuse_weight(logs, "`log_weights`", np.isnan(logs) | (logs == np.inf))
+            expected = "`log_weights` must be <+finite, or -inf for a zero weight+>"
+            refuse_rows(np.isnan(logs) | (logs == np.inf), logs, expected)
         if largest == -np.inf:
             return np.zeros(len(logs)), None, 0.0
         with np.errstate(over="ignore"):  # to -inf, a weight of zero
@@ -480,7 +481,7 @@ def scaled_weights(
     values = np.ones(n or 0) if weights is None else _column(weights, "weights", n)
     least, largest = span(values) if len(values) > ROWS_OF_A_BLOCK else (float(values.min()), float(values.max()))
     if not (least >= 0 and largest < np.inf):
-        _refuse_weight(values, "weights", ~(values >= 0) | np.isinf(values))
+        refuse_rows(~(values >= 0) | np.isinf(values), values, "weights must be <+finite and not negative+>")
     if largest == 0:
         return values, None, 0.0
     if 2.0**-250 < largest < 2.0**250:
@@ -507,15 +508,6 @@ def _normalised(weights: ArrayLike | None, log_weights: ArrayLike | None, n: int
     shares = np.empty(len(scaled))
     map_rows(lambda rows: np.divide(scaled[rows], total, out=shares[rows]), len(scaled))
     return shares
-
-
-def _refuse_weight(values: FloatArray, name: str, bad: NDArray[np.bool_]) -> None:
-    row = int(np.argmax(bad))
-    expected = "finite and not negative" if name == "weights" else "finite, or -inf for a zero weight"
-    count = f"{int(bad.sum())} of {len(values)} rows"
-    raise InputError(
-        f"{name} must be <+{expected}+>, but row {row} is <!{values[row]}!> ({count}); drop or fix those rows", row=row
-    )
 
 
 def _column(values: Any, name: str, n: int | None) -> FloatArray:

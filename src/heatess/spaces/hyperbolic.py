@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray, is_whole
+from ..base.arrays import FloatArray, is_whole, refuse_rows
 from ..base.errors import InputError
 from ..base.messages import shown
 from ..heat.exact import difference_of_products
@@ -77,13 +77,7 @@ class Hyperbolic(Space):
         name = f"Hyperbolic({self._dim})"
         x = coordinate_rows(points, self._dim + 1, name, ", time coordinate x_0 first").astype(np.float64)
         far = np.abs(x).max(axis=1) > FARTHEST
-        if far.any():
-            row = int(np.argmax(far))
-            raise InputError(
-                f"points of {name} must have <+coordinates below {FARTHEST:g}+>, but row {row} is <!{x[row]}!> "
-                f"({int(far.sum())} of {len(x)} rows); drop those rows",
-                row=row,
-            )
+        refuse_rows(far, x, f"points of {name} must have <+coordinates below {FARTHEST:g}+>", "drop those rows")
         time = np.sqrt(1 + np.einsum("ij,ij->i", x[:, 1:], x[:, 1:]))
         off = ~(np.abs(x[:, 0] - time) * (x[:, 0] + time) <= TOLERANCE_OF_HYPERBOLOID * time**2) | (x[:, 0] <= 0)
         if off.any():

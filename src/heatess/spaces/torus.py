@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import EPS, FloatArray, numeric_array
+from ..base.arrays import EPS, FloatArray, numeric_array, refuse_rows
 from ..base.astropy_quantities import in_unit
 from ..base.directions import check_units
 from ..base.errors import InputError
@@ -185,27 +185,18 @@ class Torus(Space):
         if self.angular and self.units is None:
             self._refuse_degrees(array)
         far = (np.abs(array) > MOST_TURNS * self._periods).any(axis=1)
-        if far.any():
-            row = int(np.argmax(far))
-            raise InputError(
-                f"points of {self!r} must lie <+within {MOST_TURNS:g} periods of zero, beyond which a float holds no "
-                f"more than six digits of the place in the period+>, but row {row} is <!{array[row][:4].tolist()}!> "
-                f"({int(far.sum())} of {len(array)} rows); reduce them before they are rounded",
-                row=row,
-            )
+        why = "beyond which a float holds no more than six digits of the place in the period"
+        expected = f"points of {self!r} must lie <+within {MOST_TURNS:g} periods of zero+>, {why}"
+        refuse_rows(far, array, expected, "reduce them before they are rounded")
         return self._reduced(array)
 
     def _refuse_degrees(self, array: FloatArray) -> None:
         """Angles of unknown unit beyond two turns of radians."""
         far = (np.abs(array) > 4 * math.pi + 1e-9).any(axis=1)
-        if far.any():
-            row = int(np.argmax(far))
-            raise InputError(
-                f"points of {self!r} are <+angles in radians+>, but row {row} is <!{array[row][:4].tolist()}!>, more "
-                f"than two turns from zero ({int(far.sum())} of {len(array)} rows); use {self._with_units('deg')} if "
-                f"they are degrees, or {self._with_units('rad')} if they are radians counted over many turns",
-                row=row,
-            )
+        degrees = f"use {self._with_units('deg')} if they are degrees"
+        turns = f"or {self._with_units('rad')} if they are radians counted over many turns"
+        expected = f"points of {self!r} are <+angles in radians within two turns of zero+>"
+        refuse_rows(far, array, expected, f"{degrees}, {turns}")
 
     def in_units(self, units: str) -> Torus:
         """The same torus with its unit said, unless it was said before or coordinates are no angles."""

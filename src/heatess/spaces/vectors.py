@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray, is_whole, numeric_array
+from ..base.arrays import FloatArray, is_whole, numeric_array, refuse_rows
 from ..base.blocks import ROWS_OF_A_BLOCK, map_rows
 from ..base.directions import SLACK_RADIANS
 from ..base.errors import InputError
@@ -198,14 +198,7 @@ def _norm_excess(rows: NDArray[Any], by_column: bool) -> float:
 
 def refuse_not_finite(array: NDArray[Any]) -> None:
     """An `InputError` that names the first row with a number that is not finite."""
-    finite = np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise InputError(
-            f"points must be <+finite+>, but row {row} is <!{array[row].ravel()[:4].tolist()}!> "
-            f"({int((~finite).sum())} of {len(array)} rows); drop or fix those rows",
-            row=row,
-        )
+    refuse_rows(~np.isfinite(array).all(axis=tuple(range(1, array.ndim))), array, "points must be <+finite+>")
 
 
 def _refuse_points(array: NDArray[Any], name: str, tolerance: float, directions: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.arrays import FloatArray, numeric_array
+from ...base.arrays import FloatArray, numeric_array, refuse_rows
 from ...base.errors import InputError, InputTypeError, missing_extra
 from ...base.messages import shown
 from ..drawing import Cells, Drawing
@@ -17,7 +17,7 @@ from .cotangents import mesh_laplacian
 from .laplacian import Laplacian
 from .matrices import edge_matrix
 from .meshfile import read_triangles
-from .nodes import NodeSpace, check_indices, check_places, not_indices, refuse_components, refuse_rows
+from .nodes import NodeSpace, check_indices, check_places, not_indices, refuse_components
 from .simplices import angles, assembled, masses, squared_edges
 from .triangle_edges import Sides, side_numbers
 
@@ -299,7 +299,7 @@ def _check_faces(faces: Any, vertices: FloatArray) -> tuple[NDArray[np.int64], F
         raise InputError.misshapen("faces", "(f, 3), three vertex indices each", array.shape)
     expected = f"faces must hold <+three indices of {count} vertices, whole numbers from 0 to {count - 1}+>"
     hint = "; if they count from 1, subtract 1" if array.min() == 1 and array.max() == count else ""
-    refuse_rows(not_indices(array, count).any(axis=1), array, expected, f"; drop or fix them{hint}")
+    refuse_rows(not_indices(array, count).any(axis=1), array, expected, f"drop or fix them{hint}")
     array = array.astype(np.int64)
     ordered, corners = np.sort(array, axis=1), [vertices[array[:, k]] for k in range(3)]
     areas = np.linalg.norm(np.cross(corners[1] - corners[0], corners[2] - corners[0]), axis=1) / 2

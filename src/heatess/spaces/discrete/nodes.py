@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.arrays import EPS, FloatArray, is_whole, numeric_array
+from ...base.arrays import EPS, FloatArray, is_whole, numeric_array, refuse_rows
 from ...base.errors import InputError, InputTypeError
 from ..base import Space
 from ..capabilities import Eigenpairs, Resolved
@@ -303,17 +303,6 @@ def check_indices(values: Any, count: int, name: str, of: str) -> FloatArray:
 def not_indices(array: NDArray[Any], count: int) -> NDArray[np.bool_]:
     """Which entries are not whole numbers from 0 to *count* - 1."""
     return np.asarray(~((array >= 0) & (array < count) & (array == np.floor(array))))
-
-
-def refuse_rows(bad: Any, rows: NDArray[Any], expected: str, advice: str = "") -> None:
-    """An `InputError` that names the first of the *bad* rows, if there are any."""
-    if bad.any():
-        row = int(np.argmax(bad))
-        verb = "begins" if rows[row].size > 6 else "is"
-        found = f"{rows[row]:g}" if rows.ndim == 1 else rows[row, :6].tolist()
-        raise InputError(
-            f"{expected}, but row {row} {verb} <!{found}!> ({int(bad.sum())} of {len(bad)} rows){advice}", row=row
-        )
 
 
 def check_places(values: Any, name: str, shape: str, *, columns: int | None = None, least: int = 1) -> FloatArray:

@@ -135,7 +135,9 @@ def _off(path: str) -> Polygons:
     places, corners = lines[1 : v + 1], lines[v + 1 : v + f + 1]
     for name, announced, rows in (("vertices", v, places), ("faces", f, corners)):
         if len(rows) < announced:
-            raise InputError(f"it announces <+{announced} {name}+>, but <!{len(rows)}!> can be read; is it cut short?")
+            raise InputError(
+                f"it announces <+{announced} {name}+>, of which <!{len(rows)}!> can be read; is it cut short?"
+            )
     faces = [[int(word) for word in words[1 : int(words[0]) + 1]] for words in corners]
     for row, face in enumerate(faces):
         if len(face) < max(3, int(corners[row][0])):

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.arrays import FloatArray, numeric_array
+from ...base.arrays import FloatArray, numeric_array, refuse_rows
 from ...base.errors import InputError, InputTypeError, missing_extra
 from ..base import Space
 from ..coordinates import coordinate_rows
-from ..discrete.nodes import not_indices, refuse_rows
+from ..discrete.nodes import not_indices
 from ..sphere import Sphere
 from ..torus import Circle
 from ..vectors import refuse_not_finite
@@ -165,8 +165,8 @@ class Hamming(Geometry):
         """Whole numbers from 0 to letters - 1, shape (n, length)."""
         array = coordinate_rows(points, self.width, name)
         letters = "0 or 1" if self._letters == 2 else f"whole numbers from 0 to {self._letters - 1}"
-        bad, advice = not_indices(array, self._letters).any(axis=1), "; drop or fix those rows"
-        refuse_rows(bad, array, f"points of {name} must be <+{letters}+>", advice)
+        bad = not_indices(array, self._letters).any(axis=1)
+        refuse_rows(bad, array, f"points of {name} must be <+{letters}+>")
         return array.astype(np.float64)
 
     def elements(self, columns: FloatArray) -> NDArray[Any]:
