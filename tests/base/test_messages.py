@@ -22,6 +22,9 @@ SOURCE = Path(he.__file__).parent
 TEXTS = {SOURCE / "base" / name for name in ("errors.py", "messages.py")}
 OURS = {"InputError", "InputTypeError", "KindError", "ScaleError", "PrecisionError", "CostError", "MissingExtraError"}
 
+#: Errors of a wrong value.
+REFUSALS = {"InputError", "InputTypeError", "ScaleError"}
+
 #: An argument and what may follow it.
 ARGUMENT = re.compile(r"(?<![\w./`])[a-z]\w*=(?=['\"(\[\0]|True\b|False\b|[ ,;.)]|$)")
 
@@ -123,6 +126,111 @@ def test_arguments_that_messages_name_are_marked_as_code():
                     if found and not re.search(r"space='a' was given|points=\0|weights= themselves", text):
                         left.append(f"{path.relative_to(SOURCE)}:{node.lineno} {text}")
     assert not left
+
+
+#: Marks of what was expected and of what was found.
+MARKS = re.compile(r"<\+.*?\+>|<!.*?!>", flags=re.DOTALL)
+
+#: Sentences that set one against the other.
+CONTRAST = re.compile(r"\bmust (?:be|have|lie)\b|, not an? |, but (?:is|are|has|have|found|must)\b|not both")
+
+#: Refusals in which no value is wrong, by words of theirs; they need no marks.
+NO_WRONG_VALUE = {
+    "a file is missing, damaged, empty, too large or in the way": (
+        r"exist|cannot (?:be read|write|be split)|damaged|cut short|was changed|is empty|no layer|its suffix|entit|"
+        "same place|same file|the input file|an accumulator file|memory|GB|no real table|outside|read from a file|"
+        "beside it|directory|; write it"
+    ),
+    "data may be several things, or are several": (
+        "could be|may be|choose|first or last|; say |select one|by name|repeat|overlap|there again"
+    ),
+    "an argument has no place here": "leave|of its own|takes no|not for data in parts|one of its variables",
+    "an answer does not exist": (
+        r"has no|has none|known|not defined|there is no|not homogeneous|cannot be (?:made|profiled)|use `|of no use|"
+        "only the levels|not those of|make permutations|one footprint|nothing to test|too slowly|too wide|be accurate"
+    ),
+    "an object holds no numbers yet": "a tracer|a tensor that|shown again and again",
+    "a row cannot be used as it is": "are no rotation matrix|the point is|of the posterior",
+}
+
+
+def words_of(node: ast.AST) -> str:
+    """All text in some code."""
+    return "".join(
+        part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    )
+
+
+def marked_names(path: Path) -> set[str]:
+    """The names in a module that stand for text with marks."""
+    found = set()
+    for node in source.nodes(path):
+        if isinstance(node, ast.Assign) and MARKS.search(words_of(node.value)):
+            found |= {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+        elif isinstance(node, ast.FunctionDef):
+            returned = (part.value for part in ast.walk(node) if isinstance(part, ast.Return) and part.value)
+            found |= {node.name} if any(MARKS.search(words_of(value)) for value in returned) else set()
+    return found
+
+
+def refusals() -> Iterator[tuple[str, bool, str]]:
+    """Where values are refused, whether what was expected or found is said as data there, and the words."""
+    for path in source.MODULES:
+        if path in TEXTS:
+            continue
+        known = marked_names(path)
+        for node in source.nodes(path):
+            if not isinstance(node, ast.Call):
+                continue
+            place = f"{path.relative_to(SOURCE)}:{node.lineno}"
+            if isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") in REFUSALS:
+                yield place, True, ""  # unfit, misshapen, lacking
+            elif isinstance(node.func, ast.Name) and node.func.id in REFUSALS:
+                said = words_of(node)
+                used = {getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(node)}
+                data = {keyword.arg for keyword in node.keywords} & {"expected", "found"}
+                yield place, bool(MARKS.search(said) or data or used & known), said
+
+
+def test_whoever_refuses_a_value_says_as_data_what_was_expected_or_found():
+    found = list(refusals())
+    bare = [(place, said) for place, told, said in found if not told]
+    assert len(found) > 600
+    assert len(bare) < len(found) / 4
+    assert [place for place, said in bare if CONTRAST.search(said)] == []
+    kinds = re.compile("|".join(NO_WRONG_VALUE.values()))
+    assert [f"{place} {said}" for place, said in bare if re.search(r"\w \w", said) and not kinds.search(said)] == []
+    for kind, words in NO_WRONG_VALUE.items():
+        assert any(re.search(words, said) for _, said in bare), kind
+
+
+def test_messages_have_no_pattern_but_that_of_code():
+    patterns = [
+        part.args[0].value
+        for path in TEXTS
+        for part in source.nodes(path)
+        if isinstance(part, ast.Call)
+        and ast.unparse(part.func).startswith("re.")
+        and isinstance(part.args[0], ast.Constant)
+    ]
+    assert patterns == [r"[a-z]\w*=.+|[\w.]+\(.*\)"]
+
+
+def test_marks_are_data_and_are_not_shown():
+    message = Message("a must be <+`units='deg'` or 3+>, but is <!-3!>; b is <!4!>")
+    assert message == "a must be units='deg' or 3, but is -3; b is 4"
+    assert (message.expected, message.found) == ("units='deg' or 3", "-3")
+    assert message.expected.codes[0].arguments == {"units": "deg"}
+    assert Message(message.marked).expected is None
+    error = InputError("a is <!3!>, not <+4+>").within("b.csv")
+    assert (str(error), error.expected, error.found) == ("b.csv: a is 3, not 4", "4", "3")
+
+
+@pytest.mark.parametrize("name", ["a <! b", "<+", "a!>b", "<!DOCTYPE", "x +> y <+ z"])
+def test_marks_without_their_other_in_names_of_users_stay(name):
+    message = Message(f"column {name} is missing")
+    assert message == f"column {name} is missing"
+    assert (message.expected, message.found) == (None, None)
 
 
 def test_a_message_is_what_python_shows_and_knows_its_code():

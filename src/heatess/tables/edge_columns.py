@@ -59,7 +59,7 @@ def network_of_edges(table: Table, reading: Reading) -> tuple[Network, str | Non
     for column in (ends.source, ends.target):
         words = _words(table, column)
         if "" in words:
-            raise InputError(f"{place(words.index(''))}: column {column} has no name of a node; fix or drop that row")
+            raise InputError(f"{place(words.index(''))}: column {column} has no name of a node; fix or drop it")
         columns.append([names.setdefault(word, len(names)) for word in words])
     _refuse_edge_as_header(table, every, ends, names)
     pairs = np.array(columns, dtype=np.int64).T.reshape(-1, 2)

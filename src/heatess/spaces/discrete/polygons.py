@@ -126,7 +126,7 @@ def _off(path: str) -> Polygons:
     text = re.sub(r"#.*", "", Path(path).read_bytes().decode("latin-1"))
     header = re.search(r"^[ \t{=]*(?:ST)?C?N?(4?n?)OFF\b[ \t]*(BINARY)?", text, re.MULTILINE)
     if header and (header[1] or header[2]):
-        what = "it is binary" if header[2] else "its vertices have another number of coordinates than three"
+        what = "it is <!binary!>" if header[2] else "its vertices have another number of coordinates than <+three+>"
         raise InputError(f"{what} ({header[0].strip()}); export it again as OFF in text, or as .ply or .obj")
     lines = [line.split() for line in text[header.end() if header else 0 :].splitlines() if line.strip()]
     if not lines or not 2 <= len(lines[0]) <= 3 or not all(word.isdigit() for word in lines[0]):
