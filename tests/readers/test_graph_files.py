@@ -325,7 +325,7 @@ def test_arguments_that_a_graph_has_no_use_for_are_refused():
     save("a.edges", "a b\nb c\n")
     with pytest.raises(he.InputError, match="is a graph, and its points are the nodes of it; leave out units="):
         he.read("a.edges", units="deg")
-    with pytest.raises(he.InputError, match="'graph:largest' for its largest component, not 'graph:all'"):
+    with pytest.raises(he.InputError, match="'graph:largest' for its largest component, but is 'graph:all'"):
         he.read("a.edges", space="graph:all")
     with pytest.raises(he.InputError, match="has no column 'z'; found 0, 1"):
         he.read("a.edges", columns=("0", "z"))

@@ -403,7 +403,7 @@ def test_bad_input_is_refused_with_the_factor() -> None:
     ring = he.Graph(np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0))
     with pytest.raises(he.InputError, match=r"factor 1 of a Product must be .* depends on the place, .* as one Graph"):
         he.Product(he.Sphere(2), ring)
-    with pytest.raises(he.InputError, match="one entry per factor, 2, but have 3"):
+    with pytest.raises(he.InputError, match="one entry per factor, 2, but are"):
         he.Product(he.Sphere(2), he.Circle(), metric_scales=(1, 2, 3))
     with pytest.raises(he.InputError, match="one entry per factor, 2, but are 3"):
         he.Product(he.Sphere(2), he.Circle(), metric_scales=3)

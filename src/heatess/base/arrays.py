@@ -224,7 +224,7 @@ def _refuse_missing(array: NDArray[Any], name: str) -> None:
     for index, value in np.ndenumerate(array):
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
             raise InputTypeError(
-                f"{name}: row {index[0]} is <!missing ({value})!>; drop or fill missing rows first", row=index[0]
+                f"{name}: row {index[0]} is <!missing ({value})!>; drop or fill those rows", row=index[0]
             )
 
 

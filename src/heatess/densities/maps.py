@@ -93,9 +93,7 @@ def grid(density: Density, step: float | None) -> Grid:
     wanted = _step(density, PIXELS) if step is None else positive(step, "step")
     rows = round(180 / wanted) if wanted < 180 else 0
     if rows < 2 or abs(rows * wanted - 180) > 1e-6 * 180:
-        raise InputError(
-            f"step must <+divide 180 degrees into two rows or more, such as 1 or 0.25+>, but is <!{wanted:g}!>"
-        )
+        raise InputError(f"step must <+divide 180 degrees into rows, two or more, such as 1+>, but is <!{wanted:g}!>")
     if 2 * rows**2 > MOST_CELLS_OF_MAP:
         raise InputError(f"`step=<!{wanted:g}!>` makes {2 * rows**2:,} cells; give <+a step of 0.05 degrees or more+>")
     lat, lon = (np.asarray((np.arange(n) + 0.5) * wanted - n * wanted / 2) for n in (rows, 2 * rows))

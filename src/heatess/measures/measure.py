@@ -113,9 +113,7 @@ class Measure(Tidied):
     def _tell(self, known: Known) -> None:
         """Keep what is known, if it fits the atoms."""
         if known.labels is not None and len(known.labels) != self.n:
-            raise InputError(
-                f"labels must be <+one name for each of {self.n:,} points+>, but are <!{len(known.labels):,}!>"
-            )
+            raise InputError.unfit("labels", f"one name for each of {self.n:,} points", len(known.labels), verb="are")
         if known.frame in SKY and not (self.space.directional and self.space.dim == 2):
             raise InputError(
                 f"`frame={known.frame!r}` is for <+directions on the sky+>, but points are on <!{self.space!r}!>"

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, numeric_array, positive
 from ..base.errors import InputError, InputTypeError
-from ..base.messages import shown
 from ..heat.lookup import Lookup, LoopFactor
 from ..heat.series import LevelSeries
 from ..transforms.product import ProductTransform
@@ -71,18 +70,12 @@ class Product(Space):
         for j, space in enumerate(spaces):
             if not isinstance(space, Space) or space.pair_kernel is None:
                 wanted = "a homogeneous space such as Sphere(2) or Torus(1)"
-                raise InputError(
-                    f"factor {j} of a Product must be <+{wanted}+>, but is <!{shown(space)}!>{_remedy(space)}"
-                )
+                raise InputError.unfit(f"factor {j} of a Product", wanted, space, _remedy(space))
         if metric_scales is not None and numeric_array(metric_scales, "metric_scales").ndim != 1:
-            raise InputError(
-                f"metric_scales must have <+one entry per factor, {len(spaces)}+>, but are <!{shown(metric_scales)}!>"
-            )
+            raise InputError.unfit("metric_scales", f"one entry per factor, {len(spaces)}", metric_scales, verb="are")
         multipliers = [1.0] * len(spaces) if metric_scales is None else list(metric_scales)
         if len(multipliers) != len(spaces):
-            raise InputError(
-                f"metric_scales must have <+one entry per factor, {len(spaces)}+>, but have <!{len(multipliers)}!>"
-            )
+            raise InputError.unfit("metric_scales", f"one entry per factor, {len(spaces)}", multipliers, verb="are")
         self.spaces = spaces
         self.metric_scales = tuple(positive(value, f"metric_scales[{j}]") for j, value in enumerate(multipliers))
         for j, (space, c) in enumerate(self._factors()):
@@ -324,7 +317,7 @@ def _remedy(space: object) -> str:
     if not isinstance(space, Space) or space.modes is None:
         return ""
     return (
-        ", where k_2t(x, x) depends on the place, so that overlaps do not follow from pairs alone; describe the whole "
+        "there k_2t(x, x) depends on the place, so that overlaps do not follow from pairs alone; describe the whole "
         "product as one Graph (with adjacency kron(A, I) + kron(I, B)) or one PointCloud, or profile the factors apart"
     )
 

@@ -110,9 +110,7 @@ def flat(source: str, header: Mapping[str, Any], named: Mapping[str, Field], col
     order = {"RING": "ring", "NESTED": "nested", "NEST": "nested"}.get(str(header.get("ORDERING", "")).strip().upper())
     if order is None:
         found = repr(header["ORDERING"]) if "ORDERING" in header else "nothing"
-        raise InputError(
-            f"{source}: the header's ORDERING must be <+RING or NESTED+>, but is <!{found}!>; set it to the right one"
-        )
+        raise InputError(f"{source}: the header's ORDERING must be <+RING or NESTED+>, but is <!{found}!>; correct it")
     explicit = [name for name in INDICES if name in named]
     if str(header.get("INDXSCHM", "")).strip().upper() == "EXPLICIT" and not explicit:
         raise InputError(f"{source}: INDXSCHM is EXPLICIT, but no <+column PIXEL+> has the pixel numbers; add it")

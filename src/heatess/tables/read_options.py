@@ -140,9 +140,7 @@ class Reading:
             return None
         part = str(self.space).lower().partition(":")[2].strip()
         if part not in ("", "largest"):
-            raise InputError(
-                f"space must be <+'graph', or 'graph:largest' for its largest component+>, not <!{self.space!r}!>"
-            )
+            raise InputError.unfit("space", "'graph', or 'graph:largest' for its largest component", self.space)
         return part
 
     def _made(self) -> Space | str | None:
