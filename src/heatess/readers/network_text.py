@@ -46,7 +46,7 @@ def _sif(lines: list[tuple[int, str]], source: str) -> dict[str, Any]:
         one, *rest = [word.strip() for word in line.split(mark)]
         if len(rest) == 1:
             raise InputError(
-                f"{source} line {place:,} has two words, but a relation and a node follow the first; fix it"
+                f"{source} line {place:,} has <!two words!>, but <+a relation and a node+> follow the first; fix it"
             )
         nodes.setdefault(one)
         for other in rest[1:]:
@@ -60,12 +60,12 @@ def _pajek(lines: list[tuple[int, str]], source: str) -> dict[str, Any]:
     heads = [(place, line.split()) for place, line in lines if line.lower().startswith("*vertices")]
     if len(heads) != 1 or len(heads[0][1]) < 2 or not heads[0][1][1].isdigit():
         raise InputError(
-            f"{source} has {len(heads)} lines such as '*Vertices 34', but one is needed; write each network into a "
-            "file of its own"
+            f"{source} has <!{len(heads)} lines!> such as '*Vertices 34', but <+one+> is needed; write each network "
+            "into a file of its own"
         )
     count = int(heads[0][1][1])
     if count > 64 * sum(len(line) for _, line in lines):
-        raise InputError(f"{source} claims {count:,} vertices, more than it can have; fix its line '*Vertices'")
+        raise InputError(f"{source} claims <!{count:,} vertices!>, more than it can have; fix its line '*Vertices'")
     labels, links, rows, section = {}, [], [], ""
     directions: set[bool] = set()
     for place, line in lines:
@@ -85,10 +85,10 @@ def _pajek(lines: list[tuple[int, str]], source: str) -> dict[str, Any]:
                 weight = float(words[2]) if not listed and len(words) > 2 else 1.0
                 links += [{"source": one, "target": other, "weight": weight} for other in others]
         except (ValueError, IndexError):
-            raise InputError(f"{source} line {place:,} is {shown(line)}, no line of {section[1:]}; fix it") from None
+            raise InputError(f"{source} line {place:,} is <!{shown(line)}!>, no line of <+{section[1:]}+>") from None
     if rows:
         if [len(row) for row in rows] != [count] * count:
-            raise InputError(f"{source}: the matrix has not {count} rows and columns, one for each vertex; fix it")
+            raise InputError(f"{source}: the matrix has not <+{count} rows and columns+>, one for each vertex")
         same = all(rows[i][j] == rows[j][i] for i in range(count) for j in range(i))
         directions.add(not same)
         links += [
@@ -99,8 +99,8 @@ def _pajek(lines: list[tuple[int, str]], source: str) -> dict[str, Any]:
         ]
     if len(directions) > 1:
         raise InputError(
-            f"{source} has both edges and arcs, which have a direction; write '*Edges' in place of '*Arcs' if heat may "
-            "flow both ways along these too"
+            f"{source} has <!both edges and arcs!>, which have a direction; write '*Edges' in place of '*Arcs' if heat "
+            "may flow both ways along these too"
         )
     nodes = [{"id": number, "label": labels.get(number, str(number))} for number in range(1, count + 1)]
     return {"nodes": nodes, "links": links, "directed": directions == {True}}
