@@ -129,7 +129,7 @@ def test_arguments_that_messages_name_are_marked_as_code():
 
 
 #: Marks of what was expected and of what was found.
-MARKS = re.compile(r"<\+.*?\+>|<!.*?!>", flags=re.DOTALL)
+MARKS = re.compile(r"<\+|<!")
 
 #: Sentences that set one against the other.
 CONTRAST = re.compile(r"\bmust (?:be|have|lie)\b|, not an? |, but (?:is|are|has|have|found|must)\b|not both")
@@ -162,15 +162,18 @@ def words_of(node: ast.AST) -> str:
 
 
 def marked_names(path: Path) -> set[str]:
-    """The names in a module that stand for text with marks."""
-    found = set()
-    for node in source.nodes(path):
-        if isinstance(node, ast.Assign) and MARKS.search(words_of(node.value)):
-            found |= {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-        elif isinstance(node, ast.FunctionDef):
-            returned = (part.value for part in ast.walk(node) if isinstance(part, ast.Return) and part.value)
-            found |= {node.name} if any(MARKS.search(words_of(value)) for value in returned) else set()
-    return found
+    """The names in a module of variables and functions that stand for text with marks."""
+    nodes = source.nodes(path)
+    lines = [part.lineno for part in nodes if isinstance(part, ast.Constant) and MARKS.search(str(part.value))]
+
+    def holds(node: ast.stmt, lines: list[int]) -> bool:
+        return any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
+
+    given = [node for node in nodes if isinstance(node, ast.Assign) and holds(node, lines)]
+    returned = [node.lineno for node in nodes if isinstance(node, ast.Return) and holds(node, lines)]
+    functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef) and holds(node, returned)}
+    targets = [part for node in given for target in node.targets for part in ast.walk(target)]
+    return functions | {part.id for part in targets if isinstance(part, ast.Name)}
 
 
 def refusals() -> Iterator[tuple[str, bool, str]]:
