@@ -195,7 +195,8 @@ def _refuse_no_degrees(across: Any, up: Any, crs: Any, file: Path, layer: str) -
         way = line_to("geopandas", _OTHER_CRS.format(layer=_named(layer)), file, new_name(file, "-right.gpkg"))
         raise InputError(
             f"{file} says that it is in <+{crs.name}+>, but feature {row} (counted from 0) lies at <!"
-            f"{across[row]:.8g}, {up[row]:.8g}!>, no degrees; put the code of its true system for CODE, and {way}",
+            f"{across[row]:.8g}, {up[row]:.8g}!>, which are no degrees; put the code of its true system for CODE, "
+            f"and {way}",
             row=row,
         )
 

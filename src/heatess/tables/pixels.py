@@ -134,7 +134,9 @@ def _level(source: str, nside: Any) -> int:
     usable = isinstance(nside, int | float | np.number) and not isinstance(nside, bool)
     level = int(nside).bit_length() - 1 if usable and 1 <= nside < 2**40 else -1
     if not 0 <= level <= _DEEPEST or 2**level != nside:
-        raise InputError(f"{source}: NSIDE must be <+a power of two, 1 to 2^{_DEEPEST}+>, not <!{nside}!>; correct it")
+        raise InputError(
+            f"{source}: NSIDE must be <+a power of two, 1 to 2^{_DEEPEST}+>, but is <!{nside}!>; correct it"
+        )
     return level
 
 
