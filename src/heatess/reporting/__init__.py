@@ -193,7 +193,7 @@ def _computed(
     spaces = [item.space for item in items]
     for name, space in zip(names, spaces, strict=True):
         if space != spaces[0]:
-            raise InputError(f"{name} is on <!{space!r}!>, but {names[0]} on <+{spaces[0]!r}+>; report each on its own")
+            raise InputError(f"{name} is on <!{space!r}!>, but {names[0]} on <+{spaces[0]!r}+>; report like with like")
     asked = [name for name, value in given.items() if value is not None]
     if ready:
         if asked:

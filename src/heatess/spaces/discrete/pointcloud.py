@@ -94,7 +94,9 @@ class PointCloud(NodeSpace):
         self._points = check_places(points, "the points of a cloud", "(n, d) with n >= 3", least=3)
         places, label = np.unique(self._points, axis=0, return_inverse=True)
         if len(places) < 3:
-            raise InputError(f"the points of a cloud must lie <+in 3 places or more+>, but lie <!in {len(places)}!>")
+            raise InputError(
+                f"the points of a cloud must lie <+in 3 places or more+>, but <!coincide in {len(places)}!>"
+            )
         self._label = label.ravel()  # the place of each node
         note = ", the number of coordinates"
         self._dim = _dimension(places) if dim is None else check_whole(dim, "dim", 1, places.shape[1], note)
