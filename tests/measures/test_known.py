@@ -119,7 +119,7 @@ def test_the_same_stars_in_two_frames_are_the_same():
     """They were [217, 134] apart when the frame was forgotten."""
     coordinates = pytest.importorskip("astropy.coordinates")
     stars = coordinates.SkyCoord(*he.samplers.uniform(300, rng=1).T, representation_type="cartesian", frame="icrs")
-    with pytest.warns(he.FrameWarning, match="b is galactic and a icrs: b was turned into icrs"):
+    with pytest.warns(he.FrameWarning, match="b is galactic and a ICRS: b was turned into ICRS"):
         apart = he.mmd2(stars, stars.galactic, angles=[2, 5])
     assert apart.max() < 1e-8
     assert he.mmd2(stars, he.Measure(stars.galactic).points, angles=[2, 5]).min() > 1
@@ -146,7 +146,7 @@ def test_parts_in_two_frames_add_up_in_the_first_one(tmp_path):
     sky = he.Measure(CLOUD, frame="icrs")
     galactic = sky.in_frame("galactic")
     state = he.Accumulator(max_degree=60).add(CLOUD, frame="icrs")
-    with pytest.warns(he.FrameWarning, match="turned into icrs"):
+    with pytest.warns(he.FrameWarning, match="turned into ICRS"):
         state.add(galactic.points, frame="galactic")
     assert state.profile(angles=[20]).gess[0] == pytest.approx(he.gess(sky, angle=20), rel=1e-9)
     state.save(tmp_path / "state.npz")
@@ -702,7 +702,7 @@ def test_values_at_places_of_another_frame_are_those_of_the_places():
         "at": lambda where: he.potential(stars, at=where, angle=20),
         "points": law.density,
     }.items():
-        with pytest.warns(he.FrameWarning, match=f"{name} is galactic and .* icrs: {name} was turned into icrs"):
+        with pytest.warns(he.FrameWarning, match=f"{name} is galactic and .* ICRS: {name} was turned into ICRS"):
             found = values(other)
         np.testing.assert_allclose(found, values(stars), rtol=1e-10)
     with pytest.raises(he.InputError, match="in the frame icrs, but at in geographic"):

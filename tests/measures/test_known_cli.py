@@ -62,7 +62,7 @@ def test_maps_in_two_frames_are_brought_into_one(run):
     sky_map("c.fits", "C")
     found = run("compare", "g.fits", "c.fits", "--angles", "10,60")
     assert found.exit_code == 0, found.stderr
-    assert "warning: c.fits is icrs and g.fits galactic: c.fits was turned into galactic" in found.stderr
+    assert "warning: c.fits is ICRS and g.fits galactic: c.fits was turned into galactic" in found.stderr
     assert "there is no p-value" in found.stdout
     share = json.loads(run("compare", "g.fits", "c.fits", "--angles", "10,60", "--json", "-").stdout)["comparison"]
     assert share["pvalue"] is None
@@ -242,10 +242,10 @@ def test_accumulate_and_merge_say_which_frame_was_taken(run):
         np.savetxt(name, columns, delimiter=",", header=head, comments="")
     before = "what came before does not say its frame, and is taken for galactic"
     cases = {("vectors.csv", "galactic.csv"): before, ("galactic.csv", "vectors.csv"): "vectors.csv does not say its"}
-    cases |= {("stars.csv", "galactic.csv"): "galactic.csv was turned into icrs"}
+    cases |= {("stars.csv", "galactic.csv"): "galactic.csv was turned into ICRS"}
     for files, said in cases.items():
         assert f"heatess: warning: {said}" in run("accumulate", *files, "-o", "both.npz", "--force").stderr.replace(
-            "galactic.csv is galactic and what came before icrs: ", ""
+            "galactic.csv is galactic and what came before ICRS: ", ""
         )
     for name in ("vectors", "galactic"):
         assert run("accumulate", f"{name}.csv", "-o", f"{name}.npz").exit_code == 0

@@ -47,7 +47,7 @@ def test_samples_after_one_without_a_frame_are_brought_into_one():
     """Three times the same stars: without turning the third would lie elsewhere."""
     places = he.samplers.von_mises_fisher(120, [0, 0, 1], 20, rng=0)
     stars = he.Measure(places, frame="icrs")
-    with pytest.warns(he.FrameWarning, match="sample 2 is galactic and sample 1 icrs"):
+    with pytest.warns(he.FrameWarning, match="sample 2 is galactic and sample 1 ICRS"):
         turned = he.k_sample_test([places, stars, stars.in_frame("galactic")], angles=[40], draws=19, rng=0)
     assert turned.pvalue > 0.5
 

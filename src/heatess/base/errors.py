@@ -246,7 +246,7 @@ class FrameWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     _ = he.mmd2(he.Measure(north, frame="icrs"), he.Measure(north, frame="galactic"), angles=[5])
     >>> print(caught[0].message)
-    b is galactic and a icrs: b was turned into icrs
+    b is galactic and a ICRS: b was turned into ICRS
     """
 
 

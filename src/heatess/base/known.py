@@ -157,8 +157,7 @@ class Known:
             kind = f"cells of {self.cell:.3g} degree{'s' * (f'{self.cell:.3g}' != '1')}"
         if self.kind == "chains" and self.chains is not None:
             kind = "1 chain" if self.chains == 1 else f"{self.chains} chains"
-        frame = "ICRS" if self.frame == "icrs" else self.frame
-        return ", ".join(filter(None, [kind, frame, "thinned" if self.thinned else ""]))
+        return ", ".join(filter(None, [kind, frame_in_words(self.frame), "thinned" if self.thinned else ""]))
 
     def __repr__(self) -> str:
         fields = ("kind", "frame", "cell", "chains", "units", "source", "doubt", "thinned")
@@ -166,6 +165,15 @@ class Known:
         if self.labels is not None:
             told.append(f"labels={len(self.labels)}")
         return f"Known({', '.join(told)})"
+
+
+def frame_in_words(frame: str | None) -> str:
+    """A frame as sentences call it.
+
+    >>> frame_in_words("icrs"), frame_in_words("galactic")
+    ('ICRS', 'galactic')
+    """
+    return "ICRS" if frame == "icrs" else frame or ""
 
 
 def of_stack(chains: int, draws: int) -> Known:

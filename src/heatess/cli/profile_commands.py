@@ -15,7 +15,7 @@ import numpy as np
 
 from ..base.errors import FrameWarning, InputError
 from ..base.files import repeated
-from ..base.known import SKY
+from ..base.known import SKY, frame_in_words
 from ..base.messages import Message
 from ..base.progress import Progress
 from ..drawing.axes import plain
@@ -329,9 +329,10 @@ def _say_frames(name: str, frame: str | None, state: Accumulator | None) -> None
     """Print that a part is turned into the frame of a state, or that one of them does not say its frame."""
     if state is None or not state.n or frame == state.frame or {frame, state.frame}.isdisjoint(SKY):
         return
-    text = f"{name} is {frame} and what came before {state.frame}: {name} was turned into {state.frame}"
+    own, here = frame_in_words(frame), frame_in_words(state.frame)
+    text = f"{name} is {own} and what came before {here}: {name} was turned into {here}"
     if frame is None or state.frame is None:
-        which, taken = name if frame is None else "what came before", frame or state.frame
+        which, taken = name if frame is None else "what came before", own or here
         text = f"{which} does not say its frame, and is taken for {taken}; accumulate it with --frame otherwise"
     elif frame not in SKY or state.frame not in SKY:
         return  # which is refused

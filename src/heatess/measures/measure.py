@@ -16,7 +16,7 @@ from ..base.blocks import ROWS_OF_A_BLOCK, map_rows, slices, span
 from ..base.completion import Tidied
 from ..base.directions import from_lonlat
 from ..base.errors import FrameWarning, InputError, warn
-from ..base.known import ABOUT, KINDS, SKY, Known, of_stack
+from ..base.known import ABOUT, KINDS, SKY, Known, frame_in_words, of_stack
 from ..base.messages import shown
 from ..base.notebook import html_of, readable
 from ..base.pool import apart
@@ -342,15 +342,16 @@ def in_frame_of(frame: str | None, measure: Measure, names: tuple[str, str] = ("
     other one; of a file that is said.
     """
     first, second = names
-    own = measure.known.frame
+    own, here = measure.known.frame, frame_in_words(frame)
     if frame == own or frame is None:
         return measure
     if own is None:
         if measure.known.source and frame in SKY:
-            warn(f"{second} does not say its frame, and is taken for {frame}; `frame=` says another one", FrameWarning)
+            warn(f"{second} does not say its frame, and is taken for {here}; `frame=` says another one", FrameWarning)
         return measure
     if frame in SKY and own in SKY:
-        warn(f"{second} is {own} and {first} {frame}: {second} was turned into {frame}", FrameWarning)
+        was = frame_in_words(own)
+        warn(f"{second} is {was} and {first} {here}: {second} was turned into {here}", FrameWarning)
         return measure.in_frame(frame)
     raise InputError(
         f"{first} is in the frame <+{frame}+>, but {second} in <!{own}!>, and none can be turned into the other; put "
