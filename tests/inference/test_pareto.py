@@ -104,7 +104,7 @@ def test_weights_equal_to_the_threshold_do_not_count():
         ({"log_weights": np.arange(30.0), "weights": np.arange(30.0)}, "give log_weights, or weights="),
         ({"log_weights": [0.0] * 30 + [np.nan]}, "row 30 is nan"),
         ({"log_weights": [0.0] * 30 + [np.inf]}, "row 30 is inf"),
-        ({"weights": [1.0] * 30 + [-1.0]}, "row 30 is -1.0"),
+        ({"weights": [1.0] * 30 + [-1.0]}, "row 30 is -1 "),
         ({"weights": ["a"] * 30}, "weights must be real numbers"),
     ],
 )

@@ -139,7 +139,7 @@ def in_chains(measure: Measure, chains: Any) -> tuple[Measure, IntArray]:
     length, left_out = int(counts[least]), int(counts.sum() - len(names) * counts[least])
     if left_out > SPARED * measure.n:
         raise InputError(
-            f"chains must have <+equally many draws+>, but <!{found}!>; drop the first of those that are longer"
+            f"chains must have <+equally many draws+>, but <!{found}!>; drop the first draws of those that are longer"
         )
     warn(
         f"{found} draws; the first {left_out:,} of {measure.n:,} draws of those that are longer are left out",

@@ -110,7 +110,7 @@ def _named(space: Space, name: str) -> Sobolev:
     if series is None or not sphere:
         raise InputError(f'"{name}" is defined on <+spheres, circles and their axes+>, not on <!{space!r}!>')
     if series.dim > 1 and name in ("watson", "rothman"):
-        raise InputError(f'"{name}" is for <+the circle+>; on <!{space!r}!> give "ajne", "gine_f" or "bakshaev"')
+        raise InputError(f'"{name}" is of <+the circle+>; on <!{space!r}!> give "ajne", "gine_f" or "bakshaev"')
     if series.step == 2 and name != "gine":
         raise InputError(f'<!"{name}"!> is no function of axes; on {space!r} give <+"gine" or "bingham"+>')
     label, coefficients, psi = _SERIES[name]
