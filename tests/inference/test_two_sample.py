@@ -114,12 +114,13 @@ def test_blocks_of_draws_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     clouds = {
         he.Sphere(9): (he.samplers.uniform(20, 9, rng=rng), he.samplers.uniform(25, 9, rng=rng)),
         he.Circle(): (rng.uniform(size=(3000, 1)), rng.uniform(size=(3000, 1))),
+        he.Sphere(2): (he.samplers.uniform(900, rng=rng), he.samplers.uniform(800, rng=rng)),
         he.Graph(np.roll(np.eye(12), 1, axis=1) + np.roll(np.eye(12), -1, axis=1)): (np.arange(6), np.arange(3, 9)),
     }
     for space, (a, b) in clouds.items():
         whole = he.two_sample_test(a, b, space=space, draws=50, rng=5)
         with monkeypatch.context() as patch:
-            patch.setattr(columns, "MOST_COLUMNS_OF_BLOCK", 16)
+            patch.setattr(columns, "COLUMNS_OF_BLOCK", (16, 16))
             parts = he.two_sample_test(a, b, space=space, draws=50, rng=5)
         assert whole.pvalue == parts.pvalue
         assert_allclose(whole.statistics, parts.statistics, rtol=1e-6)

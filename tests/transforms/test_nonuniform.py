@@ -12,6 +12,7 @@ import heatess as he
 from heatess.compiled import legendre
 from heatess.transforms import backend, nonuniform, rings
 from heatess.transforms.nonuniform.box import Box
+from heatess.transforms.nonuniform.columns import SharedPoints
 from heatess.transforms.nonuniform.kernel import OVERSAMPLING, WIDTHS, Kernel, kernels_for
 
 try:
@@ -216,17 +217,45 @@ def test_a_backend_that_is_not_there_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("name", backend.NAMES)
+@pytest.mark.parametrize("degree", [0.0, 1.0, 12.0, 70.0])
 @pytest.mark.parametrize(
-    "space", [he.Sphere(1), he.Projective(1), he.Sphere(2), he.Projective(2), he.Torus(2)], ids=repr
+    "space", [he.Sphere(1), he.Projective(1), he.Sphere(2), he.Projective(2), he.Torus(2), he.Torus(3)], ids=repr
 )
-def test_columns_that_share_their_points_have_the_coefficients_of_each(space, name, monkeypatch):
-    """Two real columns in one complex transform, or one after the other with the same angles; the last one alone."""
+def test_columns_that_share_their_points_have_the_coefficients_of_each(space, degree, name, monkeypatch):
+    """Side by side, two real columns in one complex transform, or one after the other; the last one alone."""
     if name == "ducc":
         pytest.importorskip("ducc0")
     monkeypatch.setenv("HEATESS_BACKEND", name)
     rng = np.random.default_rng(5)
-    points, columns = space.uniform(40, rng), rng.normal(size=(40, 5))
-    found = space.transform.of_columns(points, columns, 12.0, 1e-12)
+    degree = min(degree, 9.0) if space == he.Torus(3) else degree
+    points, columns = space.uniform(400, rng), rng.normal(size=(400, 11))
+    found = space.transform.of_columns(points, degree, 1e-11)(columns)
     for own, column in zip(found, columns.T, strict=True):
-        alone = space.transform.coefficients(points, np.ascontiguousarray(column), 12.0, 1e-12, 1)
-        np.testing.assert_allclose(own, alone, rtol=0, atol=1e-12 * np.abs(column).sum())
+        alone = space.transform.coefficients(points, np.ascontiguousarray(column), degree, 1e-12, 1)
+        np.testing.assert_allclose(own, alone, rtol=0, atol=1.1e-11 * np.abs(column).sum())
+
+
+@pytest.mark.parametrize(
+    ("lowest", "shape", "periods"),
+    [
+        ([0], [90], None),
+        ([3, 2], [7, 11], [1.3, 2.2]),
+        ([0, -20], [21, 41], None),
+        ([0, -9, -8], [10, 19, 17], None),
+        ([0.5, -8.5, -8.5], [9, 18, 18], None),
+    ],
+)
+@pytest.mark.parametrize("n", [0, 1, 5, 300])
+def test_columns_side_by_side_are_the_sums_that_they_stand_for(lowest, shape, periods, n):
+    """To the error that is asked for, per unit of weight, on points that pile up in a few cells as well."""
+    rng = np.random.default_rng(n)
+    points = rng.uniform(-7, 9, (n, len(shape)))
+    points[n // 2 :] = points[n // 2 :][:1] + 1e-3 * rng.normal(size=(n - n // 2, len(shape)))
+    columns = rng.normal(size=(n, 11)) / max(n, 1)
+    axes = [low + np.arange(size) for low, size in zip(lowest, shape, strict=True)]
+    units = np.ones(len(shape)) if periods is None else 2 * np.pi / np.array(periods)
+    frequencies = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1) * units
+    direct = (np.exp(-1j * frequencies @ points.T) @ columns).T.reshape(11, *shape)
+    for epsilon in (1e-7, 1e-11):
+        found = np.stack(list(SharedPoints(points, Box(lowest, shape, epsilon, 1, periods)).modes(columns)))
+        assert np.abs(found - direct).max() <= epsilon * np.abs(columns).sum(axis=0).max()

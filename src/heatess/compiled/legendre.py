@@ -107,6 +107,27 @@ def analyse(given, m, norm, y, sine, lowest, found):  # type: ignore[no-untyped-
 
 
 @compiled(nogil=True)
+def functions(m, norm, y, sine, lowest, found):  # type: ignore[no-untyped-def]
+    """Write f_lm(theta_j) for l = m, m + 1, ... into the rows of *found*; zeros before ring *lowest*."""
+    size = len(y)
+    f, d, powers, nothing = np.empty(size), np.zeros(size), np.empty(size, np.int64), np.zeros((4, size))
+    first_values(m, norm, sine, f, powers)
+    row, bound = np.empty(6), size
+    for step in range(len(found)):
+        if bound > lowest and step % 8 == 0:
+            _, bound = grown(lowest, bound, f, d, powers, nothing, nothing)
+        if step % 2 == 0:
+            scalars(m, m + step, row)
+        r, u, v = row[3 * (step % 2)], row[3 * (step % 2) + 1], row[3 * (step % 2) + 2]
+        for j in range(lowest):
+            found[step, j] = 0.0
+        for j in range(lowest, size):
+            found[step, j] = f[j] if powers[j] == 0 else 0.0
+            d[j] = u * d[j] - v * y[j] * f[j]
+            f[j] = r * f[j] + d[j]
+
+
+@compiled(nogil=True)
 def fold(circle, sign, rings):  # type: ignore[no-untyped-def]
     """Write what even and odd functions take of values around a meridian circle, colatitudes (j + 1/2) pi / size."""
     size = len(circle) // 2

@@ -127,6 +127,46 @@ def add_rows(typing, grid, start, stride, values, left, rows, right, factor):  #
 
 
 @intrinsic
+def add_points(typing, grid, start, width, weights, rows, first, last, factors, values):  # type: ignore[no-untyped-def]
+    """grid[start + q, c] += sum over k = first, ..., last - 1 of factors[k] values[rows[k], q] weights[rows[k], c].
+
+    For q < *width*, which is 8, 10, ..., 16, and c < 8. The sums stay in registers until all of them are done.
+    """
+    kinds = grid, types.int64, types.int64, weights, rows, types.int64, types.int64, factors, values
+    signature = types.void(*kinds)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        code = _Code(context, builder)
+        start, width, first, last = (arguments[place] for place in (1, 2, 5, 6))
+        grid, weights, rows, factors, values = (
+            code.data(signature.args[place], arguments[place]) for place in (0, 3, 4, 7, 8)
+        )
+        after = builder.append_basic_block("after")
+        cases = builder.switch(width, after)
+        for own in range(LANES, 2 * LANES + 1, 2):
+            block = builder.append_basic_block(f"width{own}")
+            cases.add_case(_count(own), block)
+            builder.position_at_end(block)
+            places = [builder.add(builder.mul(start, _count(LANES)), _count(LANES * q)) for q in range(own)]
+            sums = [code.variable(code.load(grid, place)) for place in places]
+            with cgutils.for_range_slice(builder, first, last, _count(1)) as (k, _):
+                row = builder.load(builder.gep(rows, [k]))
+                factor = code.all(builder.load(builder.gep(factors, [k])))
+                weight = builder.fmul(code.load(weights, builder.mul(row, _count(LANES))), factor)
+                line = builder.mul(row, _count(2 * LANES))
+                for q, total in enumerate(sums):
+                    value = code.all(builder.load(builder.gep(values, [builder.add(line, _count(q))])))
+                    builder.store(code.times_plus(weight, value, builder.load(total)), total)
+            for place, total in zip(places, sums, strict=True):
+                code.store(builder.load(total), grid, place)
+            builder.branch(after)
+        builder.position_at_end(after)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
 def dot_rows(typing, grid, start, stride, values, left, rows, right):  # type: ignore[no-untyped-def]
     """sum of grid[start + p stride + q] values[left + p] values[right + q] over p < *rows* and q < 16."""
     signature = types.float64(grid, types.int64, types.int64, values, types.int64, types.int64, types.int64)

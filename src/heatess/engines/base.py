@@ -272,6 +272,9 @@ class Offer(Costed):
 class FormsOffer(Costed):
     """An offer of quadratic forms. Columns come in blocks, which share all that depends on the points alone."""
 
+    #: Signed weights that come at once, 512 MB of them: the more, the fewer times overlaps are worked out.
+    at_once: int = 2**26
+
     @abstractmethod
     def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
         """Forms of *columns*, shape (points, columns), at the scales of *part*: shape (columns, scales)."""

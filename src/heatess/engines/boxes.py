@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from .base import (
     Question,
 )
 from .neighbours import without_gaps
-from .spectral import accuracy, column_accuracy, column_forms, threads_for
+from .spectral import COLUMN_ENTRIES, ColumnForms, accuracy, column_accuracy, column_forms, threads_for
 
 
 class Boxes(Engine):
@@ -155,13 +156,15 @@ class _Box:
             raise Boxes().refusal(question)
         return torus, degree
 
-    def seconds(self, n: int, finest: float, coarsest: float) -> float:
-        """Rough seconds of a range of scales."""
+    def seconds(self, n: int, finest: float, coarsest: float, *, columns: bool = False) -> float:
+        """Rough seconds of a range of scales, or those of one of many columns."""
         torus = self.torus(coarsest)
         if max(torus.periods) > 1e49 or min(torus.periods) < 1e-49:
             return math.inf
         degree = torus.degree_of(finest, self.exponent)
-        return math.inf if degree is None else torus.seconds(n, degree)
+        if degree is None:
+            return math.inf
+        return torus.column_seconds(n, degree) if columns else torus.seconds(n, degree)
 
     def images(self, torus: TorusTransform, times: FloatArray) -> tuple[FloatArray, FloatArray]:
         """log of k_2t(x, x) on the torus over the same without images, prod_j T_j / sqrt(8 pi t), and its rate."""
@@ -202,26 +205,30 @@ class BoxForms(FormsOffer):
     """The forms on a torus around the points, which is a kernel as good as that of flat space for all columns."""
 
     name = "spectral"
+    at_once = COLUMN_ENTRIES
 
     def __init__(self, question: FormsQuestion) -> None:
-        self._question = question
+        self._question, self._forms = question, cache(self._made)
         self._box = _Box.around(question.measure.points, question)
 
     def seconds(self, first: int, end: int) -> float:
         """Those of the transforms on the torus of the coarsest scale."""
         question, times = self._question, self._question.times
-        each = self._box.seconds(question.measure.n, float(times[first]), float(times[end - 1]))
-        return question.columns * each / TorusTransform.together
+        each = self._box.seconds(question.measure.n, float(times[first]), float(times[end - 1]), columns=True)
+        return question.columns * each
 
     def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
         """With k = 0, which is a part of the overlap in flat space."""
-        question, box, times = self._question, self._box, self._question.times[part]
+        forms, constant = self._forms(part.start, part.stop)
+        return np.asarray(forms(columns, progress) + np.multiply.outer(columns.sum(axis=0) ** 2, constant))
+
+    def _made(self, first: int, end: int) -> tuple[ColumnForms, FloatArray]:
+        question, box, times = self._question, self._box, self._question.times[first:end]
         torus, degree = box.torus_for(times, question)
         points, _ = box.moved(question.measure.points, float(times[-1]))
         flat = diagonals(times, torus.periods)[0] - box.images(torus, times)[0]
-        epsilon, sums = column_accuracy(question.rtol), torus.forms_of(degree, times, flat)
-        found = column_forms(torus, sums, points, degree, columns, progress, epsilon)
-        return np.asarray(found + np.multiply.outer(columns.sum(axis=0) ** 2, np.exp(-flat)))
+        sums = torus.forms_of(degree, times, flat)
+        return column_forms(torus, sums, points, degree, column_accuracy(question.rtol)), np.exp(-flat)
 
 
 class BoxPotentials(PotentialOffer):

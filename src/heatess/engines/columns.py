@@ -38,8 +38,8 @@ from .differences import SECONDS_NOT_COMPARED
 #: Makes so many more columns of signed weights, shape (places, columns).
 Draw = Callable[[int], FloatArray]
 
-#: Signed weights held at once, 512 MB of them, and most columns of a block.
-ENTRIES, MOST_COLUMNS_OF_BLOCK = 2**26, 4096
+#: Columns of a block, at least and at most.
+COLUMNS_OF_BLOCK = 16, 4096
 
 #: Seconds that a second way to MMD^2, which keeps more digits, may take.
 SECONDS_OF_SECOND_WAY = 60.0
@@ -98,8 +98,8 @@ def level_forms(
 
 def _drawn(question: FormsQuestion, steps: list[plan.Step[FormsOffer]], draw: Draw, progress: Progress) -> FloatArray:
     """Blocks of columns through all steps."""
-    rows = []
-    for block in slices(question.columns, min(max(ENTRIES // question.measure.n, 16), MOST_COLUMNS_OF_BLOCK)):
+    rows, at_once = [], max(offer.at_once for offer, _ in steps)
+    for block in slices(question.columns, int(np.clip(at_once // question.measure.n, *COLUMNS_OF_BLOCK))):
         columns = draw(block.stop - block.start)
         found = [offer.run(part, columns, progress) for offer, part in steps]
         rows.append(np.maximum(np.concatenate(found, axis=1), 0.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..transforms.levels import LevelTransform
 from .base import FormsOffer, LevelFormsQuestion, Levels, LevelsOffer, LevelsQuestion, most_levels
 from .eigenpairs import BLOCK_ENTRIES, OTHER
 from .pairs import level_seconds, pair_moments
-from .spectral import accuracy, column_forms, threads_for
+from .spectral import COLUMN_ENTRIES, ColumnForms, accuracy, column_forms, threads_for
 
 #: Transforms of at most so many seconds are not compared with pairs, which must be so many times quicker than others.
 SECONDS_WITHOUT_PAIRS, TIMES_QUICKER_THAN_LEVELS = 5e-3, 4.0
@@ -132,25 +132,28 @@ class TransformLevelForms(FormsOffer):
     """sum_l f_l b_l of the coefficients of each column."""
 
     name = "spectral"
+    at_once = COLUMN_ENTRIES
 
     def __init__(self, question: LevelFormsQuestion, transform: LevelTransform) -> None:
         self._question, self._transform = question, transform
-        self._degree = max(question.kernels.factors.shape[1], 2)
+        self._degree, self._forms = max(question.kernels.factors.shape[1], 2), cache(self._made)
 
     def seconds(self, first: int, end: int) -> float:
         """Of one transform a column."""
         question, transform = self._question, self._transform
         if self._degree > transform.most:
             return math.inf
-        return question.columns * transform.seconds(question.measure.n, self._degree) / transform.together
+        return question.columns * transform.column_seconds(question.measure.n, self._degree)
 
     def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
         """In levels that are left out an atom meets only itself."""
-        (factors, beyond, *_), transform = self._question.kernels, self._transform
+        beyond = np.multiply.outer(np.einsum("ij,ij->j", columns, columns), self._question.kernels.beyond)
+        return np.asarray(self._forms()(columns, progress) + beyond)
+
+    def _made(self) -> ColumnForms:
+        factors, transform = self._question.kernels.factors, self._transform
 
         def sums(coefficients: Coefficients) -> FloatArray:
             return np.asarray(factors @ transform.moments(coefficients)[1 : factors.shape[1] + 1])
 
-        points, degree = self._question.measure.points, float(self._degree)
-        found = column_forms(transform, sums, points, degree, columns, progress, EPSILON)
-        return np.asarray(found + np.multiply.outer(np.einsum("ij,ij->j", columns, columns), beyond))
+        return column_forms(transform, sums, self._question.measure.points, float(self._degree), EPSILON)

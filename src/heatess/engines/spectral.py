@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -46,7 +47,13 @@ SECONDS_WITHOUT_ASKING = 8e-4
 
 
 #: Columns of signed weights are transformed in at least so many parts, and up to so many times what goes together.
-SHARES, SIDE_BY_SIDE = 32, 8
+SHARES, SIDE_BY_SIDE = 2, 8
+
+#: Signed weights that transforms want at once: so few that their memory need not be fetched anew for every block.
+COLUMN_ENTRIES = 2**21
+
+#: Forms of columns of signed weights.
+ColumnForms = Callable[[FloatArray, Progress], FloatArray]
 
 #: Seconds, and more for each atom, that coefficients which serve many questions may take without counting.
 SHARED, SHARED_ATOM = 5.0, 3e-6
@@ -195,13 +202,15 @@ class SpectralOffer(Offer):
 
 
 class SpectralForms(FormsOffer):
-    """Columns side by side, each on one thread; some transforms take several at the cost of one."""
+    """Columns side by side, each on one thread; what depends on the points alone is worked out once."""
 
     name = "spectral"
+    at_once = COLUMN_ENTRIES
 
     def __init__(self, question: FormsQuestion, transform: Transform) -> None:
         self._question, self._transform = question, transform
         self._degree = cache(lambda place: transform.degree_for(float(question.times[place]), 1.0, question.rtol))
+        self._forms = cache(self._made)
 
     def seconds(self, first: int, end: int) -> float:
         """Those of the transforms."""
@@ -210,47 +219,47 @@ class SpectralForms(FormsOffer):
 
     def run(self, part: slice, columns: FloatArray, progress: Progress) -> FloatArray:
         """v' C_t v from the coefficients of v."""
-        question, times, degree = self._question, self._question.times[part], self._degree(part.start)
+        return self._forms(part.start, part.stop)(columns, progress)
+
+    def _made(self, first: int, end: int) -> ColumnForms:
+        question, times, degree = self._question, self._question.times[first:end], self._degree(first)
         if degree is None:
             raise Spectral().refusal(question)
-        log_room, points = log_excess(question.measure, times, question.rtol), question.measure.points
-        sums = self._transform.forms_of(degree, times, log_room)
-        return column_forms(self._transform, sums, points, degree, columns, progress, column_accuracy(question.rtol))
+        points, epsilon = question.measure.points, column_accuracy(question.rtol)
+        sums = self._transform.forms_of(degree, times, log_excess(question.measure, times, question.rtol))
+        return column_forms(self._transform, sums, points, degree, epsilon)
 
 
 def column_seconds(transform: Transform, question: FormsQuestion, degree: float) -> float:
-    """Rough seconds on two cores of `column_forms`, of which some transforms take two at the cost of one."""
-    return question.columns * transform.seconds(question.measure.n, degree) / transform.together
+    """Rough seconds on two cores of `column_forms`."""
+    return question.columns * transform.column_seconds(question.measure.n, degree)
 
 
 def column_forms(
-    transform: Transform,
-    of_coefficients: Forms,
-    points: NDArray[Any],
-    degree: float,
-    columns: FloatArray,
-    progress: Progress,
-    epsilon: float,
-) -> FloatArray:
+    transform: Transform, of_coefficients: Forms, points: NDArray[Any], degree: float, epsilon: float
+) -> ColumnForms:
     """Forms of signed weights from their coefficients, good to *epsilon* per unit of weight; shape (columns, forms)."""
-    found: list[FloatArray] = [np.zeros(0)] * columns.shape[1]
+    of_columns = transform.of_columns(points, degree, epsilon)
 
-    def fill(_: int, some: slice) -> None:
-        sizes = np.abs(columns[:, some]).sum(axis=0)
-        scaled = columns[:, some] / np.where(sizes > 0, sizes, 1.0)
-        with threads(1):
-            coefficients = transform.of_columns(points, scaled, degree, epsilon)
-            for row, (own, size) in enumerate(zip(coefficients, sizes, strict=True), some.start):
-                found[row] = size**2 * of_coefficients(own)
+    def forms(columns: FloatArray, progress: Progress) -> FloatArray:
+        found: list[FloatArray] = [np.zeros(0)] * columns.shape[1]
 
-    count = columns.shape[1]
-    size = transform.together * min(max(1, count // SHARES), SIDE_BY_SIDE)  # columns that share what is of the points
-    work = list(slices(count, size))
-    with one_blas_thread(), progress.meter(len(work), "columns") as advance:
-        for batch in slices(len(work), 16):
-            share_out(work[batch], fill, thread_count())
-            advance(batch.stop - batch.start)
-    return np.stack(found)
+        def fill(_: int, some: slice) -> None:
+            sizes = np.abs(columns[:, some]).sum(axis=0)
+            scaled = columns[:, some] / np.where(sizes > 0, sizes, 1.0)
+            with threads(1):
+                for row, (own, size) in enumerate(zip(of_columns(scaled), sizes, strict=True), some.start):
+                    found[row] = size**2 * of_coefficients(own)
+
+        count, together = columns.shape[1], transform.together
+        work = list(slices(count, together * min(max(1, count // (SHARES * together)), SIDE_BY_SIDE)))
+        with one_blas_thread(), progress.meter(len(work), "columns") as advance:
+            for batch in slices(len(work), 16):
+                share_out(work[batch], fill, thread_count())
+                advance(batch.stop - batch.start)
+        return np.stack(found)
+
+    return forms
 
 
 class SpectralPotentials(PotentialOffer):

@@ -76,7 +76,7 @@ def draws_of(pool: Pool, weights_are: WeightsAre, rng: np.random.Generator) -> D
 
     def draw(count: int) -> FloatArray:
         nonlocal given
-        found = np.zeros((len(pool.places), count))
+        found = np.zeros((count, len(pool.places))).T  # a column is made at once, so its numbers follow each other
         if len(pool.places) == 1:  # sums of all weights, which are zero but for rounding
             return found
         for column in range(count):

@@ -21,6 +21,9 @@ Coefficients = NDArray[Any]
 #: Quadratic forms at some times, from coefficients.
 Forms = Callable[[Coefficients], FloatArray]
 
+#: Coefficients of columns of signed weights, shape (points, columns), one after the other.
+OfColumns = Callable[[FloatArray], Iterator[Coefficients]]
+
 #: The low sums of a measure of total weight one, worked out only if they are needed.
 LowSums = Callable[[], FloatArray]
 
@@ -122,12 +125,17 @@ class Transform(ABC):
     def without_mean(self, coefficients: Coefficients) -> Coefficients:
         """The same without the coefficient of the constant function."""
 
-    def of_columns(
-        self, points: NDArray[Any], columns: FloatArray, degree: float, epsilon: float
-    ) -> Iterator[Coefficients]:
-        """Coefficients of several columns of signed weights, shape (points, columns), on one thread."""
-        for column in columns.T:
-            yield self.coefficients(points, np.ascontiguousarray(column), degree, epsilon, 1)
+    def of_columns(self, points: NDArray[Any], degree: float, epsilon: float) -> OfColumns:
+        """The function that makes coefficients of columns of signed weights at *points*, on one thread.
+
+        What depends on the points alone is worked out here, once for all columns.
+        """
+
+        def found(columns: FloatArray) -> Iterator[Coefficients]:
+            for column in np.ascontiguousarray(columns.T):
+                yield self.coefficients(points, column, degree, epsilon, 1)
+
+        return found
 
     #: Modes that `level_energies` takes at most; none where levels are not known one by one.
     mode_limit: int = 0
@@ -138,8 +146,12 @@ class Transform(ABC):
         """Eigenvalues, multiplicities and energies of the *count* lowest levels; None if their modes are too many."""
         return None
 
-    #: Columns that `of_columns` takes together at the cost of one.
+    #: Columns that the function of `of_columns` takes together.
     together: int = 1
+
+    def column_seconds(self, n: int, degree: float) -> float:
+        """Rough seconds on two cores of one of many columns of `of_columns`."""
+        return self.seconds(n, degree) / self.together
 
     @abstractmethod
     def forms_of(self, degree: float, times: FloatArray, log_excess: FloatArray) -> Forms:

@@ -17,10 +17,11 @@ from ..heat.series import LevelSeries, gess_level_count, level_count, level_prob
 from ..heat.spherical import SphereSeries
 from ..heat.sums import HeatSums, LevelMoments, sum_levels
 from . import backend
-from .base import Coefficients, Forms, LowSums, Spectrum, Transform
+from .base import Coefficients, Forms, LowSums, OfColumns, Spectrum, Transform
 from .double_fourier import at_places
 from .low_moments import LowMoments, Rows
 from .nonuniform.box import Box
+from .rings import MOST_DEGREE_OF_COLUMNS, columns_on_rings
 from .squared_overlap import level_squares
 
 #: Points transformed at once, at least and at most: few enough to stay in the cache and to bound the memory.
@@ -155,20 +156,22 @@ class CircleTransform(SphereTransform):
 
     together = 2
 
-    def of_columns(
-        self, points: NDArray[Any], columns: FloatArray, degree: float, epsilon: float
-    ) -> Iterator[Coefficients]:
+    def of_columns(self, points: NDArray[Any], degree: float, epsilon: float) -> OfColumns:
         """Two columns at a time, one as the imaginary part: coefficients of real weights are conjugate at l and -l."""
         most, angles = int(degree), self._angles(points)
         box = Box([-most], [2 * most + 1], epsilon, 1)
-        for part in slices(columns.shape[1], 2):
-            both = np.ascontiguousarray(columns[:, part])
-            packed: Any = both.view(np.complex128) if both.shape[1] == 2 else both
-            found = backend.by(1).modes(angles, packed[:, 0], box)
-            ahead, behind = found[most:], np.conj(found[most::-1])
-            yield (ahead + behind) / 2
-            if both.shape[1] == 2:
-                yield (ahead - behind) / 2j
+
+        def found(columns: FloatArray) -> Iterator[Coefficients]:
+            for part in slices(columns.shape[1], 2):
+                both = np.ascontiguousarray(columns[:, part])
+                packed: Any = both.view(np.complex128) if both.shape[1] == 2 else both
+                modes = backend.by(1).modes(angles, packed[:, 0], box)
+                ahead, behind = modes[most:], np.conj(modes[most::-1])
+                yield (ahead + behind) / 2
+                if both.shape[1] == 2:
+                    yield (ahead - behind) / 2j
+
+        return found
 
     def _angles(self, points: NDArray[Any]) -> FloatArray:
         angles = np.empty((len(points), 1))
@@ -207,6 +210,15 @@ class HarmonicTransform(SphereTransform):
         most, costs = self._step * degree, _COSTS[backend.chosen(2)]
         return 3.5e-4 + costs[0] * n + costs[1] * most**2 + costs[2] * most**3
 
+    together = 8
+
+    def column_seconds(self, n: int, degree: float) -> float:
+        """Columns side by side, if the degree is not too high."""
+        most = self._step * degree
+        if most > MOST_DEGREE_OF_COLUMNS:
+            return self.seconds(n, degree)
+        return 5e-5 + 1.2e-8 * n + 2e-8 * most**2 + 2e-10 * most**3
+
     def zeros(self, degree: float) -> Coefficients:
         """Row l and column m hold degree l step and order m >= 0."""
         count = int(degree) + 1
@@ -226,15 +238,20 @@ class HarmonicTransform(SphereTransform):
         )
         return self._own_degrees(backend.added(parts, (most + 1, most + 1)))
 
-    def of_columns(
-        self, points: NDArray[Any], columns: FloatArray, degree: float, epsilon: float
-    ) -> Iterator[Coefficients]:
-        """They share the angles of the points."""
+    def of_columns(self, points: NDArray[Any], degree: float, epsilon: float) -> OfColumns:
+        """They share what depends on the places alone; those of a high degree only the angles."""
         most, places = self._step * int(degree), self._locations(points, np.empty((len(points), 2)))
-        for column in np.ascontiguousarray(columns.T):
-            blocks = slices(len(points), _block(most))
-            parts = (backend.by(2).harmonics(places[rows], column[rows], most, epsilon, 1) for rows in blocks)
-            yield self._own_degrees(backend.added(parts, (most + 1, most + 1)))
+        if most <= MOST_DEGREE_OF_COLUMNS:
+            shared = columns_on_rings(places, most, epsilon)
+            return lambda columns: map(self._own_degrees, shared(columns))
+
+        def found(columns: FloatArray) -> Iterator[Coefficients]:
+            for column in np.ascontiguousarray(columns.T):
+                blocks = slices(len(points), _block(most))
+                parts = (backend.by(2).harmonics(places[rows], column[rows], most, epsilon, 1) for rows in blocks)
+                yield self._own_degrees(backend.added(parts, (most + 1, most + 1)))
+
+        return found
 
     def _own_degrees(self, whole: Coefficients) -> Coefficients:
         return whole if self._step == 1 else np.ascontiguousarray(whole[:: self._step])

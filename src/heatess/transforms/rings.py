@@ -12,6 +12,7 @@ over 2 M > 2 l colatitudes of the whole meridian circle. Symmetry about the pole
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -20,7 +21,11 @@ from ..base.arrays import FloatArray, IntArray
 from ..base.blocks import share_out, slices
 from . import nonuniform
 from .nonuniform.box import Box, Modes
-from .nonuniform.grid import fast_length
+from .nonuniform.columns import SharedPoints
+from .nonuniform.grid import Axis, fast_length
+
+#: Up to here columns of weights are taken together: beyond it products of matrices cost more than transforms.
+MOST_DEGREE_OF_COLUMNS = 128
 
 #: Fourier sums of rings that a thread holds at once.
 _SUMS_OF_A_THREAD = 2**16
@@ -80,6 +85,65 @@ def analyse(places: FloatArray, weights: FloatArray, degree: int, epsilon: float
 
     share_out(list(slices(count, max(1, _SUMS_OF_A_THREAD // size))), part, threads)
     return found
+
+
+@lru_cache(maxsize=8)
+def _onto_rings(axis: Axis, degree: int) -> FloatArray:
+    """What makes sums on rings of cells along a meridian, for even orders and for odd ones.
+
+    Shape (2, rings, cells): half of the rings for functions that are even about the equator, half for odd ones.
+    """
+    size, turn = _rings(degree)
+    frequencies, half = np.arange(-degree, degree + 1), size // 2
+    angles = np.multiply.outer(np.arange(2 * size), frequencies) * (math.pi / size)
+    cells = np.multiply.outer(frequencies, np.arange(axis.room)) * (-2 * math.pi / axis.size)
+    circle = ((np.exp(1j * angles) * (turn * axis.factors / (2 * size))) @ np.exp(1j * cells)).real
+    found = np.empty((2, size, axis.room))
+    for order, sign in enumerate((1.0, -1.0)):
+        north = circle[:half] + sign * circle[::-1][:half]
+        south = circle[:size][::-1][:half] + sign * circle[size : size + half]
+        found[order, :half], found[order, half:] = north + south, north - south
+    return found
+
+
+def columns_on_rings(places: FloatArray, degree: int, epsilon: float) -> Callable[[FloatArray], Iterator[Modes]]:
+    """`analyse` of columns of weights (n, count), one after the other, on one thread.
+
+    They share the order and the kernels of the places, and Legendre functions; steps between are matrix products.
+    """
+    count = degree + 1
+    shared = SharedPoints(places, Box([0, -degree], [count, 2 * count - 1], epsilon, 1, columns=[1, 0]))
+    onto, size = _onto_rings(shared.axes[1], degree), _rings(degree)[0]
+
+    def found(columns: FloatArray) -> Iterator[Modes]:
+        rings = np.empty((count, size, columns.shape[1]), dtype=np.complex128)
+        for part, modes in shared.first_modes(columns):
+            for order in range(min(2, count)):
+                own = np.ascontiguousarray(modes[order::2]).view(np.float64)
+                rings[order::2, :, part] = (onto[order] @ own).view(np.complex128)
+        yield from _of_rings(rings)
+
+    return found
+
+
+def _of_rings(rings: Modes) -> Modes:
+    """Coefficients of columns, shape (columns, count, count), of what even and odd functions take of each ring.
+
+    Those have the shape (count, rings, columns), in the order of `_onto_rings`.
+    """
+    from ..compiled.legendre import functions
+
+    count, size, columns = rings.shape
+    _, height, sine = _colatitudes(size, 0.5)
+    norms, lowest, half = _norms(count), _lowest(size, 0.5, count), size // 2
+    found = np.zeros((count, count, columns), dtype=np.complex128)
+    values, parts = np.empty((count, len(sine))), rings.view(np.float64)
+    for m in range(count):
+        functions(m, norms[m], height, sine, lowest[m], values[m:])
+        for odd in range(min(2, count - m)):
+            sums = values[m + odd :: 2, :half] @ parts[m, odd * half : (odd + 1) * half]
+            found[m + odd :: 2, m] = sums.view(np.complex128)
+    return np.ascontiguousarray(np.moveaxis(found, -1, 0))
 
 
 def meridians(coefficients: Modes, threads: int) -> Modes:

@@ -17,9 +17,10 @@ from ..heat import theta
 from ..heat.bounds import exponent_for, log_allowed, log_share, truncation
 from ..heat.sums import HeatSums
 from . import backend
-from .base import Coefficients, Forms, LowSums, Spectrum, Transform
+from .base import Coefficients, Forms, LowSums, OfColumns, Spectrum, Transform
 from .lattice import lattice_levels
 from .nonuniform.box import Box
+from .nonuniform.columns import SharedPoints
 from .squared_overlap import torus_squares
 
 #: Most Fourier modes of a transform, by dimension: frequencies up to 2^18 on the circle; half a gigabyte of memory in
@@ -32,6 +33,10 @@ _PER_MODE = {"native": {1: 5e-8, 2: 3e-8, 3: 6e-8}, "ducc": {1: 5e-8, 2: 3e-8, 3
 
 #: Points transformed at once.
 POINTS_AT_ONCE = 2**21
+
+#: Frequencies without their signs up to which columns of weights share the work on their points: beyond it grids, which
+#: are most of the work then, need too much memory.
+MOST_SHARED = 2**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,22 +182,45 @@ class TorusTransform(Transform):
         box = Box([-(size // 2) for size in grid.shape], grid.shape, epsilon, threads, self._steps)
         return backend.by(grid.ndim).values(grid, points, box)
 
-    together = 2
+    together = 8
 
-    def of_columns(
-        self, points: NDArray[Any], columns: FloatArray, degree: float, epsilon: float
-    ) -> Iterator[Coefficients]:
-        """Two columns at a time, one as the imaginary part: coefficients of real weights are conjugate at k and -k."""
-        for part in slices(columns.shape[1], 2):
-            both = columns[:, part]
-            if both.shape[1] == 1:
-                yield self.coefficients(points, np.ascontiguousarray(both[:, 0]), degree, epsilon, 1)
-                return
-            packed = np.ascontiguousarray(both).view(np.complex128)[:, 0]
-            found = self._transform(points, packed, self._sides(degree), epsilon, 1)
-            mirrored = np.conj(np.flip(found))
-            yield (found + mirrored) / 2
-            yield (found - mirrored) / 2j
+    def column_seconds(self, n: int, degree: float) -> float:
+        """Columns side by side, on grids that are not too large."""
+        return self.seconds(n, degree) / (2.5 if self._shared(n, degree) else 2.0)
+
+    def _shared(self, n: int, degree: float) -> bool:
+        sides = self._sides(degree)
+        return math.prod(side + 1 for side in sides) <= (MOST_SHARED if len(sides) == 3 else min(n, MOST_SHARED))
+
+    def of_columns(self, points: NDArray[Any], degree: float, epsilon: float) -> OfColumns:
+        """Real weights: coefficients are conjugate at k and -k, so that one half of the modes is enough."""
+        sides = self._sides(degree)
+        if not self._shared(len(points), degree):
+            return self._in_pairs(points, sides, epsilon)
+        low, shape = [0, *(-side for side in sides[1:])], [sides[0] + 1, *(2 * side + 1 for side in sides[1:])]
+        shared = SharedPoints(np.asarray(points, dtype=np.float64), Box(low, shape, epsilon, 1, self._steps))
+
+        def found(columns: FloatArray) -> Iterator[Coefficients]:
+            for half in shared.modes(columns):
+                np.conj(half, out=half)
+                yield np.concatenate([np.conj(np.flip(half)[:-1]), half])
+
+        return found
+
+    def _in_pairs(self, points: NDArray[Any], sides: Sequence[int], epsilon: float) -> OfColumns:
+        """Two columns at a time, one as the imaginary part."""
+
+        def found(columns: FloatArray) -> Iterator[Coefficients]:
+            for part in slices(columns.shape[1], 2):
+                both = np.zeros((len(points), 2))
+                both[:, : part.stop - part.start] = columns[:, part]
+                modes = self._transform(points, both.view(np.complex128)[:, 0], sides, epsilon, 1)
+                mirrored = np.conj(np.flip(modes))
+                yield (modes + mirrored) / 2
+                if part.stop - part.start == 2:
+                    yield (modes - mirrored) / 2j
+
+        return found
 
     def without_mean(self, coefficients: Coefficients) -> Coefficients:
         """k = 0 is in the middle."""

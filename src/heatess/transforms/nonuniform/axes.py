@@ -50,22 +50,31 @@ def _parts(axis: Axis) -> list[tuple[slice, slice]]:
     return parts + ([(slice(below, None), rest)] if below < axis.modes else [])
 
 
-def from_cells(cells: FloatArray, axes: tuple[Axis, ...], found: Modes, threads: int) -> None:
-    """Transform a grid axis by axis, the first one in parts of the second, the others in parts of the first."""
-    first, second, *third = axes
-    half = np.empty((first.modes, *cells.shape[1:]), dtype=np.complex128)
-    across = cells.size // cells.shape[1]
+def along_first(cells: FloatArray, axis: Axis, threads: int) -> Modes:
+    """The modes of the first axis alone, in parts of the second."""
+    half = np.empty((axis.modes, *cells.shape[1:]), dtype=np.complex128)
 
     def outer(_: int, part: slice) -> None:
-        modes_of(cells[:, part], first, 0, half[:, part])
+        modes_of(cells[:, part], axis, 0, half[:, part])
 
+    across = cells.size // cells.shape[1]
     share_out(list(slices(cells.shape[1], max(8, _NUMBERS_OF_A_THREAD // across))), outer, threads)
+    return half
+
+
+def from_cells(cells: FloatArray, axes: tuple[Axis, ...], found: Modes, threads: int) -> None:
+    """Transform a grid axis by axis, the first one in parts of the second, the others in parts of the first.
+
+    Further axes of the grid, of columns side by side, stay as they are.
+    """
+    first, second, *third = axes
+    half = along_first(cells, first, threads)
 
     def inner(_: int, part: slice) -> None:
         if not third:
             modes_of(half[part], second, 1, found[part])
             return
-        own = np.empty((part.stop - part.start, second.modes, third[0].room), dtype=np.complex128)
+        own = np.empty((part.stop - part.start, second.modes, *half.shape[2:]), dtype=np.complex128)
         modes_of(half[part], second, 1, own)
         modes_of(own, third[0], 2, found[part])
 
