@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import FloatArray, numeric_array, refuse_rows
-from ...base.errors import InputError, InputTypeError, missing_extra
+from ...base.errors import InputError, InputTypeError, importing
 from ...base.messages import shown
 from ..drawing import Cells, Drawing
 from .cotangents import mesh_laplacian
@@ -82,10 +82,8 @@ class Mesh(NodeSpace):
     certified = False  # nodes stand for a surface, and how well is estimated
 
     def __init__(self, vertices: Any, faces: Any, modes: int | None = None) -> None:
-        try:
+        with importing("robust-laplacian", "mesh"):
             import robust_laplacian  # noqa: F401, which some meshes need
-        except ImportError:
-            raise missing_extra("robust-laplacian", "mesh") from None
         self._vertices = check_places(vertices, "vertices", "(v, 3)", columns=3)
         self._faces, self._areas = _check_faces(faces, self._vertices)
         size = len(self._vertices)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import FloatArray
-from ...base.errors import InputError, MissingExtraError, missing_extra
+from ...base.errors import InputError, MissingExtraError, importing
 from .polygons import Polygons, read_polygons
 
 #: Modules that trimesh needs for other formats, and the packages they are in.
@@ -22,10 +22,8 @@ def read_triangles(path: str) -> tuple[FloatArray, NDArray[np.int64]]:
     Corners at the same place become one vertex; vertices without a face and faces without area or repeated are left
     out. A file that holds fewer faces than it announces is refused.
     """
-    try:
+    with importing("trimesh", "mesh"):
         import trimesh
-    except ImportError:
-        raise missing_extra("trimesh", "mesh") from None
     if not Path(path).is_file():
         what = "it is a folder" if Path(path).is_dir() else "there is no such file"
         raise InputError(f"{path} cannot be read as a mesh: {what}")

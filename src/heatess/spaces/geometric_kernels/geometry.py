@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import FloatArray, numeric_array, refuse_rows
-from ...base.errors import InputError, InputTypeError, missing_extra
+from ...base.errors import InputError, InputTypeError, importing
 from ..base import Space
 from ..coordinates import coordinate_rows
 from ..discrete.nodes import not_indices
@@ -200,10 +200,8 @@ class _Unknown(Geometry):
 
 def geometry_of(space: Any) -> Geometry:
     """What is known of one of GeometricKernels' spaces; those that heatess does better itself are refused by name."""
-    try:
+    with importing("geometric-kernels", "geometric-kernels"):
         from geometric_kernels import spaces as theirs
-    except ImportError:
-        raise missing_extra("geometric-kernels", "geometric-kernels") from None
 
     def is_a(*names: str) -> bool:
         return isinstance(space, tuple(getattr(theirs, name) for name in names if hasattr(theirs, name)))
