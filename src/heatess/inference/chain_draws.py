@@ -173,7 +173,9 @@ class Order(NamedTuple):
 
 
 def order_of_rows(measure: Measure) -> Order:
-    """The order in which rows are nearest, the next one first; a share of 1 if they may be near by chance.
+    """The order in which rows are nearest; a share of 1 if they may be near by chance.
+
+    Where rows run on, as those of a path, it is the next row, even if the path comes back; else the nearest lag.
 
     Draws of several chains in turn, as emcee has them, are near to that of the same chain, and the torsions of one
     frame of a molecule to those of the next. Nodes of graphs and meshes follow each other as they are numbered, and
@@ -202,6 +204,8 @@ def order_of_rows(measure: Measure) -> Order:
     next_one = Order(share)
     if share < 1:
         next_one = Order(share, 1, float(np.median(steps)) < NEARER * float(np.median(near(ON, MOST_STEPS)[1])))
+    if next_one.runs_on:
+        return next_one
     shares = {lag: near(lag, ROWS_FURTHER_ON)[0] for lag in _likely_lags(measure, rng)}
     nearest = min(shares.values())
     lag = next(lag for lag, found in shares.items() if found <= nearest / MUCH_NEARER)  # and not twice the lag

@@ -74,7 +74,7 @@ def angles_of(texts: Sequence[str], notation: Notation, name: str, place: Place)
     >>> angles_of(["05h60m00s"], Notation("hours"), "ra", lambda row: f"line {row + 2}")
     Traceback (most recent call last):
     ...
-    heatess.base.errors.InputError: line 2: column ra is '05h60m00s', which has 60 minutes or more; drop or fix that row
+    heatess.base.errors.InputError: line 2: column ra is '05h60m00s', which has 60 minutes or more; fix or drop it
     """
     usual = _usual(texts, notation)
     if usual is not None:
