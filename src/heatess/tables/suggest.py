@@ -28,12 +28,14 @@ def likely_pair(columns: Sequence[str]) -> str:
 
     >>> likely_pair(["id", "pickup_lon", "pickup_lat", "drop_lon", "drop_lat"])
     "`columns={'lon': 'pickup_lon', 'lat': 'pickup_lat'}`"
+    >>> likely_pair(["SiteLat[deg.]", "SiteLon[deg.]"])
+    "`columns={'lon': 'SiteLon[deg.]', 'lat': 'SiteLat[deg.]'}`"
     >>> likely_pair(["along", "latency"])
     ''
     """
     for kind in (Galactic, Ecliptic, LonLat, RaDec, DecInc, Colatitude):
         words = [(*names, *more, role) for names, more, role in zip(kind.names, _ALSO[kind], kind.roles, strict=True)]
-        first, second = ([*_rests(columns, names)] for names in words)
+        first, second = ([*_rests(columns, names, inside=kind not in (Galactic, Ecliptic))] for names in words)
         for one, rest in first:
             for two, other in second:
                 if one != two and rest == other:
@@ -44,10 +46,13 @@ def likely_pair(columns: Sequence[str]) -> str:
     return ""
 
 
-def _rests(columns: Sequence[str], words: Sequence[str], *, whole: bool = False) -> Iterator[tuple[str, str]]:
+def _rests(
+    columns: Sequence[str], words: Sequence[str], *, whole: bool = False, inside: bool = True
+) -> Iterator[tuple[str, str]]:
     """Columns that hold one of some words, each with what is left of its name without the word and its unit.
 
-    Only *whole* words if so asked: site_lon, but not glon.
+    Only *whole* words if so asked: site_lon, but not glon. Unless *inside*, only where letters begin with it: elon2000,
+    but not sitelon.
     """
     for name in columns:
         base = split_unit(name).base
@@ -56,7 +61,7 @@ def _rests(columns: Sequence[str], words: Sequence[str], *, whole: bool = False)
             if word in parts:
                 yield name, re.sub(rf"(?<![a-z0-9]){word}(?![a-z0-9])", "", base, count=1)
                 break
-            if len(word) > 2 and word in base and not whole:
+            if len(word) > 2 and not whole and re.search(word if inside else rf"(?<![a-z]){word}", base):
                 yield name, base.replace(word, "", 1)
                 break
 
