@@ -113,3 +113,13 @@ def _edges(space: Space, points: NDArray[Any]) -> IntArray:
         home = next(k for k, rows in members.items() if (rows == partner).any())
         members[home] = np.concatenate([members[home], own])
     return np.concatenate(joined).astype(np.intp)
+
+
+def joined_to(vertex: int, edges: IntArray, count: int) -> NDArray[Any]:
+    """Which of *count* vertices the edges join to one of them."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(count, count))
+    label = connected_components(matrix, directed=False)[1]
+    return np.asarray(label == label[vertex])

@@ -22,6 +22,12 @@ from .mode_ground import Ground
 #: Widths of atoms follow their density with this power: 1 has as many draws within each, 0 is one width for all.
 POWER = 0.85
 
+#: Draws within a width, at most this share of all.
+MOST_DRAWS = 0.25
+
+#: The least share of the weight and number of draws of a mode.
+LEAST_SHARE, LEAST_DRAWS = 0.012, 3.999
+
 #: By which factor a peak is above what it is compared with.
 LEAST_RATIO = 1.1
 
@@ -49,6 +55,12 @@ class Landscape:
     def highest(self, draws: float) -> float:
         """Standard errors that the highest of as many places may have by chance as have so many draws each."""
         return math.sqrt(2 * math.log(self.draws / max(draws, 1.0) + 1) + 2 * math.log(4))
+
+    def large(self, part: NDArray[Any]) -> bool:
+        """Whether some of the vertices have weight and draws enough for a mode."""
+        own = part[self.ground.of_atoms]
+        weights = self.atoms.weights[own]
+        return bool(weights.sum() >= LEAST_SHARE and np.sum(weights**2 / self.squares[own]) >= LEAST_DRAWS)
 
     @cached_property
     def _log_counts(self) -> list[FloatArray]:
@@ -120,7 +132,7 @@ class Landscape:
             total += part.sum() * factor * np.maximum(found, 0.0)
         return total
 
-    def _kernels(self, places: FloatArray, at: IntArray) -> FloatArray:
+    def kernels(self, places: FloatArray, at: IntArray) -> FloatArray:
         """What each atom, of weight one, adds to the heights at some places of the ground, shape (len(at), atoms)."""
         space, points, targets = self.atoms.space, self.atoms.points, self.ground.places[at]
         known = space.overlaps
@@ -140,22 +152,24 @@ class Landscape:
         found = np.empty(len(at))
         block = max(1, 2**21 // self.atoms.n)
         for start in range(0, len(at), block):
-            rows = self._kernels(places, at[start : start + block])
+            rows = self.kernels(places, at[start : start + block])
             rows -= (rows @ self.atoms.weights)[:, None]
             found[start : start + block] = np.square(rows) @ self.squares
         return found
 
-    def fall(self, place: int, kept: FloatArray, top: NDArray[Any], other: NDArray[Any]) -> float:
+    def fall(
+        self, place: int, kept: FloatArray, top: NDArray[Any], other: NDArray[Any], ratio: float = LEAST_RATIO
+    ) -> float:
         """Standard errors by which the highest of *top* is above the highest of *other*, vertices, at one width.
 
-        *kept* is the part of each atom that counts. Zero if it is not above it by the least ratio.
+        *kept* is the part of each atom that counts. Zero if it is not above it by a factor, *ratio*.
         """
         flat, weights = np.full(self.atoms.n, float(place)), self.atoms.weights * kept
         heights = self.heights(flat, weights)
         high, low = (int(np.argmax(np.where(part, heights, -math.inf))) for part in (top, other))
-        if heights[high] <= LEAST_RATIO * heights[low]:
+        if heights[high] <= ratio * heights[low]:
             return 0.0
-        one, two = self._kernels(flat, np.array([high, low]))
+        one, two = self.kernels(flat, np.array([high, low]))
         fall = kept * (one - two)
         mean = fall @ self.atoms.weights
         return float(mean / math.sqrt(np.square(fall - mean) @ self.squares))

@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
-from .mode_landscape import LEAST_RATIO, Landscape
+from .mode_ground import joined_to
+from .mode_landscape import LEAST_DRAWS, LEAST_RATIO, LEAST_SHARE, MOST_DRAWS, Landscape
+from .mode_spikes import spikes_split
 
-#: Draws within a width: at most this share of all, falling by this factor, to at least so many.
-MOST_DRAWS, STEP, FEWEST_DRAWS = 0.25, 1.5, 4.0
+#: Draws within a width fall by this factor, to at least so many.
+STEP, FEWEST_DRAWS = 1.5, 4.0
 
 #: Standard errors by which a peak must be above its saddle, beyond what the highest of that many places would be, by
 #: the dimension in which draws spread: along a line every way leads through the lowest place, in a plane few do.
 DIMENSIONS, MARGINS = (1.65, 1.9), (2.4, -0.1)
 
-#: The least share of the weight and number of draws of a mode.
-LEAST_SHARE, LEAST_DRAWS = 0.012, 3.999
 
-#: A part that lacks no more standard errors than this is looked at at a wider scale too; with less asked of it, parts
-#: of a flat background beside peaks are taken for modes.
-LACKING = 1.0
+#: A part that lacks no more standard errors than this is looked at at a wider scale too, where it must be above the
+#: other by this factor: parts of a flat background beside peaks are not.
+LACKING, WIDER_RATIO = 1.0, 2.0
 
 
 class Split(NamedTuple):
@@ -47,8 +47,9 @@ def grow(land: Landscape) -> Tree:
 
     At m draws within a width there are about N = draws / m places; a peak f that falls to its saddle g, by the best way
     to any higher peak of its leaf, stands where (f - g) / se > sqrt(2 log(N + 1) + 2 log 4) + margin, with se^2 the sum
-    of both squared standard errors; or at a wider scale, see `_stands_wider`. The margin is that of the least dimension
-    which the leaf had at this and at wider scales: what is a line from afar has no way round a gap from nearby.
+    of both squared standard errors. The margin is that of the least dimension which the leaf had at this and at wider
+    scales: what is a line from afar has no way round a gap from nearby. A leaf that stays whole may still be split into
+    a spike and a wide mode beside it, see `spikes_split`.
     """
     ground = land.ground
     leaves = np.zeros(ground.vertices, dtype=np.intp)
@@ -61,7 +62,9 @@ def grow(land: Landscape) -> Tree:
         if first:
             peaks[0] = int(np.argmax(heights[: ground.vertices]))
         dimensions = np.minimum(dimensions, _dimensions(land, leaves, slopes, draws))
-        roots = _standing(land, places, heights, leaves, draws, np.interp(dimensions, DIMENSIONS, MARGINS))
+        margins = np.interp(dimensions, DIMENSIONS, MARGINS)
+        roots = _standing(land, places, heights, leaves, draws, margins)
+        roots = spikes_split(land, places, heights, leaves, roots, draws, margins)
         tops = np.unique(roots)
         if len(tops) > len(peaks):
             parents = leaves[tops]
@@ -120,7 +123,9 @@ def _standing(
     spread = land.variances(places, np.concatenate([tops, bottoms])).reshape(2, -1).sum(axis=0)
     above = (heights[tops] - heights[bottoms]) / np.sqrt(spread)
     stands = np.zeros(len(tree), dtype=bool)
-    stands[edges] = above > needed[tops]
+    levels = heights[tops] - needed[tops] * np.sqrt(spread)
+    for k in np.flatnonzero(above > needed[tops]):
+        stands[edges[k]] = not _on_a_slope(land, heights, leaves, int(tops[k]), float(levels[k]))
     for k in np.flatnonzero((above > needed[tops] - LACKING) & (above <= needed[tops])):
         parts = _parts(ground.edges[tree[: edges[k] + 1]], own)
         stands[edges[k]] = _stands_wider(land, places, heights, parts, int(bottoms[k]), draws, margins[tops[k]])
@@ -157,7 +162,6 @@ def _stands_wider(
     spread = math.sqrt(land.variances(places, np.array([peak, saddle])).sum())
     if own[peak] - heights[saddle] <= (land.highest(draws) + margin) * spread:
         return False
-    kept = np.where(low, 1.0, heights[saddle] / np.maximum(own, max(heights[saddle], 1e-300)))[ground.of_atoms]
     rows = np.flatnonzero(low[ground.of_atoms])
     top = int(rows[np.argmax(own[ground.of_atoms[rows]])])
     most = land.draws * float(land.atoms.weights[rows].sum())
@@ -165,8 +169,19 @@ def _stands_wider(
     while place > 0 and math.exp(land.counts_at(place - 1)[top]) <= most:
         place -= 1
     within = math.exp(land.counts_at(place)[top])
+    if within > most:
+        return False
+    kept = np.where(low, 1.0, heights[saddle] / np.maximum(own, max(heights[saddle], 1e-300)))[ground.of_atoms]
     needed = math.sqrt(2 * math.log(land.draws / within + 1)) + margin
-    return within <= most and land.fall(place, kept, low, high) > needed
+    return land.fall(place, kept, low, high, WIDER_RATIO) > needed
+
+
+def _on_a_slope(land: Landscape, heights: FloatArray, leaves: IntArray, top: int, level: float) -> bool:
+    """Whether higher ground of another leaf is reached from a peak above a *level*: then a border made the peak."""
+    own, edges, middles = heights[: len(leaves)], land.ground.edges, land.ground.middles
+    open_ways = (own[edges].min(axis=1) > level) & ((middles < 0) | (heights[middles] > level))
+    reached = joined_to(top, edges[open_ways], len(own))
+    return bool((own[reached & (leaves != leaves[top])] > own[top]).any())
 
 
 def _spanning(edges: IntArray, heights: FloatArray, leaves: IntArray) -> IntArray:

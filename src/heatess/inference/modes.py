@@ -110,9 +110,12 @@ def modes(
         sqrt(2 log(N + 1) + 2 log 4) + c standard errors, N = draws / m,
 
     and a tenth of the saddle; c is -0.1 where draws spread in a plane or in more dimensions, and 2.4 along a line.
-    Where the higher peak stands and the lower one lacks up to one standard error, as a wide mode beside a narrow one,
-    everything but the lower part is cut off at the height of the saddle; then that part must be above the rest at the
-    width with as many draws within as it has, by sqrt(2 log(N + 1)) + c standard errors of the difference and a tenth.
+    A peak at the border of a leaf from which the neighbouring leaf rises is none. Where the higher peak stands and the
+    lower one lacks up to one standard error, everything but the lower part is cut off at the height of the saddle; then
+    that part must be above the rest at the width with as many draws within as it has, by sqrt(2 log(N + 1)) + c
+    standard errors of the difference and a factor of two. A spike on the slope of a wide mode is found by cutting it
+    off at the height of the wide one: at a width with at most a quarter of the draws within, what is left must be
+    higher elsewhere than at the place of the spike, by one standard error more than is asked of a peak, and a tenth.
     Saddles are found along edges between neighbours and in their middle; meshes, point clouds and graphs have edges of
     their own. It stops at four draws within a width: there are no more modes than draws support. A mode has at least
     1.2 % of the weight and four draws.
