@@ -14,7 +14,7 @@ import heatess as he
 import meshes
 import space_cases
 from heatess.cli import main
-from heatess.inference import mode_ground, mode_landscape
+from heatess.inference import mode_ground, mode_landscape, mode_tree
 
 NORTH = [0.0, 0.0, 1.0]
 POSE = he.Product(he.Sphere(2), he.Circle(units="rad"))
@@ -65,13 +65,32 @@ def test_one_mode_stays_one(draw, seed):
     assert found.scales.tolist() == [math.inf]
 
 
-def test_a_narrow_mode_on_the_slope_of_a_wide_one_is_told_apart():
+@pytest.mark.parametrize(("tilt", "rng"), [(0.65, 1), (0.61, 100)])
+def test_a_narrow_mode_on_the_slope_of_a_wide_one_is_told_apart(tilt, rng):
     wide = he.samplers.von_mises_fisher(255, NORTH, 5.0, rng=0)
-    narrow = he.samplers.von_mises_fisher(45, [math.sin(0.65), 0.0, math.cos(0.65)], 300.0, rng=1)
+    narrow = he.samplers.von_mises_fisher(45, [math.sin(tilt), 0.0, math.cos(tilt)], 300.0, rng=rng)
     found = he.modes(np.concatenate([wide, narrow]))
     assert found.count == 2
     assert (found.labels[255:] == 1).all()
     assert found.shares[1] == pytest.approx(0.2, abs=0.05)
+
+
+@pytest.mark.parametrize("seed", [2, 4])
+def test_a_spike_in_a_flat_background_is_one_mode(seed):
+    spike = he.samplers.von_mises_fisher(45, NORTH, 300.0, rng=seed + 100)
+    assert he.modes(np.concatenate([he.samplers.uniform(255, rng=seed), spike])).count == 1
+
+
+def test_a_border_makes_no_mode_where_the_next_leaf_rises():
+    numbers = np.arange(6)
+    edges = np.column_stack([numbers[:-1], numbers[1:]])
+    ground = mode_ground.Ground(numbers, 6, edges, np.full(5, -1), numbers)
+    measure = he.Measure(he.samplers.fibonacci(6))
+    land = mode_landscape.Landscape(measure, np.full(6, 1 / 36), ground, np.array([0.2, 0.1]))
+    leaves, heights = np.array([0, 0, 0, 1, 1, 1]), np.array([9.0, 7.0, 5.0, 4.0, 2.0, 8.0])
+    assert mode_tree._on_a_slope(land, heights, leaves, 3, 3.0)  # vertex 3 is the end of the slope of leaf 0
+    assert not mode_tree._on_a_slope(land, heights, leaves, 5, 3.0)
+    assert not mode_tree._on_a_slope(land, np.array([9.0, 7.0, 1.0, 4.0, 2.0, 8.0]), leaves, 3, 3.0)
 
 
 def test_order_turns_and_copies_do_not_matter():
