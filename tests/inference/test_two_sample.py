@@ -546,3 +546,10 @@ def test_spaces_without_degrees_have_scales_alone() -> None:
         test = he.two_sample_test(rng.normal(size=(30, 2)), rng.normal(size=(30, 2)), space=space, draws=19, rng=rng)
         assert test.degree_pvalues.shape == (0,)
         assert len(test.pvalues) == 8
+
+
+def test_draws_in_several_blocks_have_the_statistic_of_one():
+    """Finest scales and single degrees are summed by two engines, which take different numbers of columns at once."""
+    one, other = (he.samplers.uniform(4000, rng=seed) for seed in (0, 1))
+    few, many = (he.two_sample_test(one, other, draws=draws, rng=2) for draws in (99, 400))
+    np.testing.assert_allclose(many.mmd2, few.mmd2, rtol=1e-9)

@@ -43,6 +43,23 @@ def low_degrees(space: Space, given: tuple[Any, Any, Any]) -> LevelFamily | None
     return LevelFamily(space, space.series, np.eye(LEVELS)[present, : present[-1] + 1], 0)
 
 
+def in_turn(made: FloatArray) -> Draw:
+    """Columns that are made already, so many at a time as an engine asks for.
+
+    >>> draw = in_turn(np.arange(3)[None])
+    >>> draw(2), draw(1)
+    (array([[0, 1]]), array([[2]]))
+    """
+    first = 0
+
+    def draw(size: int) -> FloatArray:
+        nonlocal first
+        first += size
+        return made[:, first - size : first]
+
+    return draw
+
+
 def forms(
     space: Space,
     places: NDArray[Any],
@@ -73,7 +90,7 @@ def forms(
         """The degrees of some columns, while they are at hand."""
         some = draw(size)
         if low is not None:
-            single.append(low.signed(measure, lambda _: some, size))
+            single.append(low.signed(measure, in_turn(some), size))
         return some
 
     found = columns.forms(question, both, progress, words)[:, np.argsort(order)]
