@@ -16,7 +16,7 @@ from heatess.engines.base import LevelsQuestion
 from heatess.engines.pairs import Pairs
 from heatess.engines.spectral import Spectral
 from heatess.heat.series import overlap
-from heatess.transforms import spin, wigner
+from heatess.transforms import wigner
 from heatess.transforms.wigner import right_angle, table_start
 from test_against_mpmath import assert_matches, awkward_cloud
 
@@ -153,7 +153,7 @@ def test_orders_and_points_taken_some_at_a_time_change_nothing(monkeypatch: pyte
     whole = TRANSFORM.coefficients(points, weights, 50, 1e-13, 1)
     potential = TRANSFORM.potential(whole, 50, time, points, 1e-13, 1)
     monkeypatch.setattr(wigner, "MODES", 52**2 * 7)  # orders 0 to 6, 7 to 13, ...
-    monkeypatch.setattr(spin, "TRANSFORM_BLOCK", 64)
+    monkeypatch.setattr(wigner, "TRANSFORM_BLOCK", 64)
     for threads in (1, 2):
         parts = TRANSFORM.coefficients(points, weights, 50, 1e-13, threads)
         np.testing.assert_allclose(parts, whole, atol=1e-13)

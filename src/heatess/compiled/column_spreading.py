@@ -13,9 +13,6 @@ from . import compiled
 from .spreading import ROOM, place
 from .vectors import add_points, kernel_at
 
-#: Columns that stand side by side in a cell of the grid.
-SIDE = 8
-
 
 @compiled(nogil=True)
 def cells_of(points, columns, scales, sizes, origins, halves, found, parts, signs):  # type: ignore[no-untyped-def]
@@ -46,23 +43,28 @@ def in_order(first, last, keys, starts, rows):  # type: ignore[no-untyped-def]
 
 
 @compiled(nogil=True)
-def gather(columns, order, signs, found):  # type: ignore[no-untyped-def]
-    """Write *columns* (columns, n) of points in some *order*, times *signs*, to *found* (blocks, n, SIDE)."""
+def scatter(columns, rows, signs, found):  # type: ignore[no-untyped-def]
+    """Write *columns* (columns, n) of points, times *signs*, to their *rows* of *found*, shape (blocks, n, 8).
+
+    Eight numbers at a time go to a row: the other way round each of them would be fetched from another place.
+    """
+    side = found.shape[2]
     for block in range(len(found)):
-        first, last = SIDE * block, min(SIDE * (block + 1), len(columns))
-        for i in range(len(order)):
-            for k in range(first, last):
-                found[block, i, k - first] = columns[k, order[i]] * signs[i]
+        start, count = side * block, min(side, len(columns) - side * block)
+        for i in range(len(rows)):
+            for k in range(count):
+                found[block, rows[i], k] = columns[start + k, i] * signs[i]
 
 
 @compiled(nogil=True)
-def spread_columns(at, parts, weights, dim, table, width, grid):  # type: ignore[no-untyped-def]
-    """Add kernels times *weights* (blocks, n, SIDE) to *grid* (blocks, planes, lines, cells, SIDE).
+def spread_columns(at, parts, weights, start, end, dim, table, width, grid):  # type: ignore[no-untyped-def]
+    """Add kernels of points start, ..., end - 1 times *weights* (blocks, n, 8) to *grid* (blocks, planes, ..., 8).
 
     Points stand in the order of their planes, and have cells *at* (3, n) and *parts* of a cell beyond them. Axes that
     they have not got come first, and have one cell.
     """
-    n, terms, lines, cells = at.shape[1], len(table) // 16, grid.shape[2], grid.shape[3]
+    at, parts, weights = at[:, start:end], parts[:, start:end], weights[:, start:end]
+    n, terms, lines, cells = end - start, len(table) // 16, grid.shape[2], grid.shape[3]
     values, keys = np.zeros((3, n * ROOM)), np.empty(n, np.int64)
     rows, factors, starts = np.empty(n, np.int64), np.empty(n), np.empty(lines * cells + 1, np.int64)
     high, wide = width if dim == 3 else 1, width if dim > 1 else 1
@@ -92,9 +94,9 @@ def spread_columns(at, parts, weights, dim, table, width, grid):  # type: ignore
                 for k in range(left, right):
                     row = rows[k]
                     factors[k] = values[0, row * ROOM + plane - at[0, row]] * values[1, row * ROOM + line - at[1, row]]
-                start = (plane * lines + line) * cells + cell
+                place_of_cell = (plane * lines + line) * cells + cell
                 for block in range(len(weights)):
-                    add_points(grid[block], start, width, weights[block], rows, left, right, factors, values[2])
+                    add_points(grid[block], place_of_cell, width, weights[block], rows, left, right, factors, values[2])
                 line += 1
                 while left < right and at[1, rows[left]] + wide <= line:
                     left += 1

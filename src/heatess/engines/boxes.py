@@ -108,14 +108,13 @@ class _Box:
     gaps: list[Gaps | None]  # along each axis; None where they are not worth closing
 
     @classmethod
-    def around(cls, points: FloatArray, question: Question, *, gaps: bool = True, least: float = 1.0) -> _Box:
-        """For sums that may be as small as *least*, the share of the whole that one atom has."""
+    def around(cls, points: FloatArray, share: float, *, gaps: bool = True) -> _Box:
+        """For sums of which this *share* may be left out."""
         low, high = points.min(axis=0), points.max(axis=0)
-        share = least * truncation(question.rtol, question.measure.ess) / points.shape[1]
         with np.errstate(over="ignore"):
             centre, extents = low / 2 + high / 2, high - low
             found = [Gaps.of(x, *ends) if gaps else None for x, *ends in zip(points.T, low, high, strict=True)]
-        return cls(centre, extents, float(exponent_for(1, math.log(share))), found)
+        return cls(centre, extents, float(exponent_for(1, math.log(share / points.shape[1]))), found)
 
     def reach(self, coarsest: float) -> float:
         """R, beyond which times up to *coarsest* see nothing."""
@@ -180,7 +179,7 @@ class BoxOffer(Offer):
 
     def __init__(self, question: Question) -> None:
         self._question, self._atoms = question, question.measure.support()
-        self._box = _Box.around(self._atoms.points, question)
+        self._box = _Box.around(self._atoms.points, truncation(question.rtol, question.measure.ess))
 
     def seconds(self, first: int, end: int) -> float:
         """Those of one torus for all scales of the range."""
@@ -209,7 +208,7 @@ class BoxForms(FormsOffer):
 
     def __init__(self, question: FormsQuestion) -> None:
         self._question, self._forms = question, cache(self._made)
-        self._box = _Box.around(question.measure.points, question)
+        self._box = _Box.around(question.measure.points, question.rtol)
 
     def seconds(self, first: int, end: int) -> float:
         """Those of the transforms on the torus of the coarsest scale."""
@@ -228,7 +227,7 @@ class BoxForms(FormsOffer):
         points, _ = box.moved(question.measure.points, float(times[-1]))
         flat = diagonals(times, torus.periods)[0] - box.images(torus, times)[0]
         sums = torus.forms_of(degree, times, flat)
-        return column_forms(torus, sums, points, degree, column_accuracy(question.rtol)), np.exp(-flat)
+        return column_forms(torus, sums, points, degree, column_accuracy(question)), np.exp(-flat)
 
 
 class BoxPotentials(PotentialOffer):
@@ -240,7 +239,8 @@ class BoxPotentials(PotentialOffer):
         self._question, self.error = question, 8 * accuracy(question.rtol)
         points, at = question.measure.points, question.places
         corners = points if at is points else np.concatenate([_corners(points), _corners(at)])
-        self._box = _Box.around(corners, question, gaps=at is points, least=1 / question.measure.ess)
+        share = truncation(question.rtol, question.measure.ess) / question.measure.ess  # that of one atom, or less
+        self._box = _Box.around(corners, share, gaps=at is points)
 
     def seconds(self, first: int, end: int) -> float:
         """A transform, and one for each scale; with squares, for all of them one more to half the time."""

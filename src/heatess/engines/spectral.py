@@ -14,6 +14,7 @@ from ..base.arrays import FloatArray
 from ..base.blocks import one_blas_thread, share_out, slices, thread_count, threads
 from ..base.errors import InputError, PrecisionError
 from ..base.progress import Progress
+from ..heat.bounds import tolerance_leaving
 from ..heat.series import level_probabilities
 from ..measures.measure import Measure
 from ..transforms.base import Coefficients, Forms, Transform
@@ -49,8 +50,8 @@ SECONDS_WITHOUT_ASKING = 8e-4
 #: Columns of signed weights are transformed in at least so many parts, and up to so many times what goes together.
 SHARES, SIDE_BY_SIDE = 2, 8
 
-#: Signed weights that transforms want at once: so few that their memory need not be fetched anew for every block.
-COLUMN_ENTRIES = 2**21
+#: Signed weights that transforms want at once, 128 MB of them.
+COLUMN_ENTRIES = 2**24
 
 #: Forms of columns of signed weights.
 ColumnForms = Callable[[FloatArray, Progress], FloatArray]
@@ -145,9 +146,12 @@ def accuracy(rtol: float) -> float:
     return min(max(1e-4 * rtol, 3e-13), 1e-6)
 
 
-def column_accuracy(rtol: float) -> float:
-    """The same for signed weights, whose forms are compared with each other."""
-    return min(max(1e-6 * rtol, 1e-11), 1e-9)
+def column_accuracy(question: FormsQuestion) -> float:
+    """The same for signed weights.
+
+    Forms of chance are 1 / n, so that an error e moves them by 2 e sqrt(n) relatively: no more than what is left out.
+    """
+    return float(np.clip(0.5 * question.rtol / math.sqrt(question.measure.n), 1e-11, 1e-6))
 
 
 def threads_for(n: int, degree: float) -> int:
@@ -209,7 +213,8 @@ class SpectralForms(FormsOffer):
 
     def __init__(self, question: FormsQuestion, transform: Transform) -> None:
         self._question, self._transform = question, transform
-        self._degree = cache(lambda place: transform.degree_for(float(question.times[place]), 1.0, question.rtol))
+        tolerance = tolerance_leaving(question.rtol)
+        self._degree = cache(lambda place: transform.degree_for(float(question.times[place]), 1.0, tolerance))
         self._forms = cache(self._made)
 
     def seconds(self, first: int, end: int) -> float:
@@ -225,7 +230,7 @@ class SpectralForms(FormsOffer):
         question, times, degree = self._question, self._question.times[first:end], self._degree(first)
         if degree is None:
             raise Spectral().refusal(question)
-        points, epsilon = question.measure.points, column_accuracy(question.rtol)
+        points, epsilon = question.measure.points, column_accuracy(question)
         sums = self._transform.forms_of(degree, times, log_excess(question.measure, times, question.rtol))
         return column_forms(self._transform, sums, points, degree, epsilon)
 
@@ -245,11 +250,10 @@ def column_forms(
         found: list[FloatArray] = [np.zeros(0)] * columns.shape[1]
 
         def fill(_: int, some: slice) -> None:
-            sizes = np.abs(columns[:, some]).sum(axis=0)
-            scaled = columns[:, some] / np.where(sizes > 0, sizes, 1.0)
             with threads(1):
-                for row, (own, size) in enumerate(zip(of_columns(scaled), sizes, strict=True), some.start):
-                    found[row] = size**2 * of_coefficients(own)
+                for row, own in enumerate(of_columns(columns[:, some]), some.start):
+                    size = float(np.abs(columns[:, row]).sum()) or 1.0
+                    found[row] = size**2 * of_coefficients(own / size)
 
         count, together = columns.shape[1], transform.together
         work = list(slices(count, together * min(max(1, count // (SHARES * together)), SIDE_BY_SIDE)))

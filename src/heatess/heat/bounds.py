@@ -19,8 +19,8 @@ import numpy as np
 
 from ..base.arrays import FloatArray
 
-#: ESS from which truncation may take a larger share of the tolerance.
-LARGE_CLOUD = 1e5
+#: What part of a tolerance truncation takes; and of clouds of such an ESS, for which that is expensive.
+TRUNCATED, TRUNCATED_OF_LARGE, LARGE_CLOUD = 1000, 10, 1e5
 
 
 def log_share(dim: int, y: Any) -> FloatArray:
@@ -57,7 +57,16 @@ def truncation(rtol: float, ess: float) -> float:
     It depends on the ESS of the labels, which splitting an atom changes; a thousandth keeps that change below 1e-10 at
     the default tolerance. Large clouds, for which levels and neighbours are expensive, take a tenth.
     """
-    return rtol / (1000 if ess < LARGE_CLOUD else 10)
+    return rtol / (TRUNCATED if ess < LARGE_CLOUD else TRUNCATED_OF_LARGE)
+
+
+def tolerance_leaving(share: float) -> float:
+    """The tolerance of which truncation takes this *share* of one atom's kernel.
+
+    >>> truncation(tolerance_leaving(1e-3), 1.0)
+    0.001
+    """
+    return TRUNCATED * share
 
 
 def log_allowed(log_diagonal: Any, ess: float, share: float) -> FloatArray:

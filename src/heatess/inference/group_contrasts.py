@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.progress import Progress
@@ -55,11 +56,33 @@ class Groups(NamedTuple):
         group = np.repeat(np.arange(len(parts)), [part.n for part in parts])
         return cls(pooled, label, group, np.concatenate([part.weights for part in parts]))
 
+    def orders(self, rng: np.random.Generator) -> Iterator[IntArray]:
+        """Rows in random order; where all weights of a sample are equal, its last row stands for the others."""
+        sizes = np.bincount(self.group)
+        last = np.cumsum(sizes) - 1
+        equal = bool((self.weights == self.weights[last][self.group]).all())
+        while True:
+            yield last[dealt_out(sizes.tolist(), rng)] if equal else rng.permutation(len(self.label))
+
     def signed(self, contrast: FloatArray, order: IntArray | None = None) -> FloatArray:
         """Weights of the places for one contrast, a number for each group; with the rows dealt out in some *order*."""
         weights = contrast[self.group] * self.weights
         rows = weights if order is None else weights[order]
         return np.bincount(self.label, rows, self.pooled.n).astype(np.float64)
+
+
+def dealt_out(sizes: Sequence[int], rng: np.random.Generator) -> NDArray[np.int16]:
+    """The group of each row, rows being dealt out at random to groups of these *sizes*.
+
+    >>> np.bincount(dealt_out([2, 3, 4], np.random.default_rng(0)))
+    array([2, 3, 4])
+    """
+    found: NDArray[np.int16] = np.full(sum(sizes), len(sizes) - 1, dtype=np.int16)
+    for group, size in enumerate(sizes[:-1]):
+        rest = np.flatnonzero(found == len(sizes) - 1) if group else found
+        chosen = rng.choice(len(rest), size, replace=False, shuffle=False)
+        found[rest[chosen] if group else chosen] = group
+    return found
 
 
 def permuted_forms(
@@ -75,11 +98,11 @@ def permuted_forms(
 
     *contrasts* has a number for each group in each row, and its rows sum to zero. Degrees in *low* follow the scales.
     """
-    count = len(contrasts)
+    count, orders = len(contrasts), groups.orders(rng)
 
     def columns() -> Iterator[FloatArray]:
         for draw in range(draws + 1):
-            order = rng.permutation(len(groups.label)) if draw else None
+            order = next(orders) if draw else None
             for contrast in contrasts:
                 yield groups.signed(contrast, order)
 

@@ -11,6 +11,7 @@ from ..base.arrays import FloatArray, IntArray
 from ..base.errors import InputError
 from ..engines.columns import Draw
 from ..measures.measure import Measure, distinct_rows
+from .group_contrasts import dealt_out
 from .policy import ask_weights
 from .weight_origin import WeightsAre, origin_of_weights
 
@@ -20,6 +21,7 @@ class Pool(NamedTuple):
 
     places: NDArray[Any]  # in an order that does not depend on that of the rows, nor on which sample they are of
     label: IntArray  # the place of each row
+    first: IntArray  # the first row of each place
     signed: FloatArray  # one for each row
     split: int  # rows of a, which come first
     blocks: tuple[IntArray | None, IntArray | None] = (None, None)  # of the rows of a and of b, if they are chains
@@ -30,10 +32,17 @@ class Pool(NamedTuple):
         one, other = a.support(), b.support()
         points = np.concatenate([one.points, other.points])
         label, first = distinct_rows(np.ascontiguousarray(points) + 0.0)  # -0.0 and 0.0 are one coordinate
-        return cls(points[first], label, np.concatenate([one.weights, -other.weights]), one.n, blocks)
+        return cls(points[first], label, first, np.concatenate([one.weights, -other.weights]), one.n, blocks)
+
+    @property
+    def equal(self) -> bool:
+        """Whether the weights of a are equal, and those of b."""
+        return not any(np.ptp(own) for own in np.split(self.signed, [self.split]))
 
     def gathered(self, weights: FloatArray) -> FloatArray:
         """Weights of rows as weights of places."""
+        if len(self.places) == len(weights):
+            return weights[self.first]
         return np.bincount(self.label, weights, len(self.places)).astype(np.float64)
 
     def observed(self) -> FloatArray:
@@ -71,14 +80,14 @@ def origins(a: Measure, b: Measure, weights_are: Any, names: tuple[str, str] = (
 def draws_of(pool: Pool, weights_are: WeightsAre, rng: np.random.Generator) -> Draw:
     """The observed signed weights first, then as many resampled ones as are asked for."""
     chains = any(block is not None for block in pool.blocks)
-    one_more = _permuted if weights_are == "fixed" and not chains else _multiplied
+    one_more = _multiplied if weights_are == "importance" or chains else _exchanged if pool.equal else _permuted
     given = 0
 
     def draw(count: int) -> FloatArray:
         nonlocal given
-        found = np.zeros((count, len(pool.places))).T  # a column is made at once, so its numbers follow each other
         if len(pool.places) == 1:  # sums of all weights, which are zero but for rounding
-            return found
+            return np.zeros((1, count))
+        found = np.empty((count, len(pool.places))).T  # a column is made at once, so its numbers follow each other
         for column in range(count):
             found[:, column] = one_more(pool, rng) if given else pool.observed()
             given += 1
@@ -90,6 +99,13 @@ def draws_of(pool: Pool, weights_are: WeightsAre, rng: np.random.Generator) -> D
 def _permuted(pool: Pool, rng: np.random.Generator) -> FloatArray:
     """Points in random order over the weights: exact if these are independent of the points."""
     return pool.gathered(rng.permutation(pool.signed))
+
+
+def _exchanged(pool: Pool, rng: np.random.Generator) -> FloatArray:
+    """The same where the weights of a are equal and those of b: all that matters is which points are those of a."""
+    sizes, weights = [pool.split, len(pool.signed) - pool.split], pool.signed[[0, -1]]
+    group = dealt_out(sizes, rng)
+    return weights[group[pool.first]] if len(pool.places) == len(group) else pool.gathered(weights[group])
 
 
 def _multiplied(pool: Pool, rng: np.random.Generator) -> FloatArray:

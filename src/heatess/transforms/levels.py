@@ -21,6 +21,7 @@ from .base import Coefficients, Forms, LowSums, OfColumns, Spectrum, Transform
 from .double_fourier import at_places
 from .low_moments import LowMoments, Rows
 from .nonuniform.box import Box
+from .nonuniform.columns import SIDE, SharedPoints, shares_points
 from .rings import MOST_DEGREE_OF_COLUMNS, columns_on_rings
 from .squared_overlap import level_squares
 
@@ -154,24 +155,19 @@ class CircleTransform(SphereTransform):
             total += backend.by(1).modes(self._angles(points[rows]), weights[rows], box)
         return total
 
-    together = 2
+    together = SIDE
+
+    def column_seconds(self, n: int, degree: float) -> float:
+        """Columns side by side, if the degree is not too high."""
+        return self.seconds(n, degree) / (4.0 if shares_points(n, [int(degree) + 1]) else 1.0)
 
     def of_columns(self, points: NDArray[Any], degree: float, epsilon: float) -> OfColumns:
-        """Two columns at a time, one as the imaginary part: coefficients of real weights are conjugate at l and -l."""
-        most, angles = int(degree), self._angles(points)
-        box = Box([-most], [2 * most + 1], epsilon, 1)
-
-        def found(columns: FloatArray) -> Iterator[Coefficients]:
-            for part in slices(columns.shape[1], 2):
-                both = np.ascontiguousarray(columns[:, part])
-                packed: Any = both.view(np.complex128) if both.shape[1] == 2 else both
-                modes = backend.by(1).modes(angles, packed[:, 0], box)
-                ahead, behind = modes[most:], np.conj(modes[most::-1])
-                yield (ahead + behind) / 2
-                if both.shape[1] == 2:
-                    yield (ahead - behind) / 2j
-
-        return found
+        """They share what depends on the angles alone; those of a high degree nothing."""
+        count = int(degree) + 1
+        if not shares_points(len(points), [count]):
+            return super().of_columns(points, degree, epsilon)
+        shared = SharedPoints(self._angles(points), Box([0], [count], epsilon, 1))
+        return lambda columns: map(np.conj, shared.modes(columns))
 
     def _angles(self, points: NDArray[Any]) -> FloatArray:
         angles = np.empty((len(points), 1))
@@ -210,7 +206,7 @@ class HarmonicTransform(SphereTransform):
         most, costs = self._step * degree, _COSTS[backend.chosen(2)]
         return 3.5e-4 + costs[0] * n + costs[1] * most**2 + costs[2] * most**3
 
-    together = 8
+    together = SIDE
 
     def column_seconds(self, n: int, degree: float) -> float:
         """Columns side by side, if the degree is not too high."""

@@ -21,9 +21,10 @@ from ..base.blocks import map_rows, one_blas_thread, thread_count
 from ..heat.orbits import ROTATIONS, OrbitSeries, invariants
 from ..heat.series import level_probabilities
 from ..heat.sums import LevelMoments
-from .base import Coefficients, LowSums
+from .base import Coefficients, LowSums, OfColumns
 from .levels import LevelTransform, bounded
 from .low_moments import LowMoments
+from .nonuniform.columns import SIDE
 from .wigner import WignerTransform, analyse, euler_angles, right_angle, start, synthesise, table_start
 
 #: Levels of which the lowest energies are summed with all their digits.
@@ -86,6 +87,17 @@ class OrbitTransform(LevelTransform):
         """Those of the rotations, projected."""
         turned = in_frame(points, self._group)
         return self.projected(self._plain.coefficients(turned, weights, degree, epsilon, threads), degree)
+
+    together = SIDE
+
+    def column_seconds(self, n: int, degree: float) -> float:
+        """Those of the rotations."""
+        return self._plain.column_seconds(n, degree)
+
+    def of_columns(self, points: NDArray[Any], degree: float, epsilon: float) -> OfColumns:
+        """Those of the rotations, projected."""
+        found = self._plain.of_columns(in_frame(points, self._group), degree, epsilon)
+        return lambda columns: (self.projected(own, degree) for own in found(columns))
 
     def projected(self, whole: Coefficients, degree: float) -> Coefficients:
         """a^l U_l of coefficients a^l of the rotations, in the frame of the group."""

@@ -20,7 +20,7 @@ from . import backend
 from .base import Coefficients, Forms, LowSums, OfColumns, Spectrum, Transform
 from .lattice import lattice_levels
 from .nonuniform.box import Box
-from .nonuniform.columns import SharedPoints
+from .nonuniform.columns import SIDE, SharedPoints, shares_points
 from .squared_overlap import torus_squares
 
 #: Most Fourier modes of a transform, by dimension: frequencies up to 2^18 on the circle; half a gigabyte of memory in
@@ -33,10 +33,6 @@ _PER_MODE = {"native": {1: 5e-8, 2: 3e-8, 3: 6e-8}, "ducc": {1: 5e-8, 2: 3e-8, 3
 
 #: Points transformed at once.
 POINTS_AT_ONCE = 2**21
-
-#: Frequencies without their signs up to which columns of weights share the work on their points: beyond it grids, which
-#: are most of the work then, need too much memory.
-MOST_SHARED = 2**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,15 +178,14 @@ class TorusTransform(Transform):
         box = Box([-(size // 2) for size in grid.shape], grid.shape, epsilon, threads, self._steps)
         return backend.by(grid.ndim).values(grid, points, box)
 
-    together = 8
+    together = SIDE
 
     def column_seconds(self, n: int, degree: float) -> float:
         """Columns side by side, on grids that are not too large."""
-        return self.seconds(n, degree) / (2.5 if self._shared(n, degree) else 2.0)
+        return self.seconds(n, degree) / (4.0 if self._shared(n, degree) else 2.0)
 
     def _shared(self, n: int, degree: float) -> bool:
-        sides = self._sides(degree)
-        return math.prod(side + 1 for side in sides) <= (MOST_SHARED if len(sides) == 3 else min(n, MOST_SHARED))
+        return shares_points(n, [side + 1 for side in self._sides(degree)])
 
     def of_columns(self, points: NDArray[Any], degree: float, epsilon: float) -> OfColumns:
         """Real weights: coefficients are conjugate at k and -k, so that one half of the modes is enough."""

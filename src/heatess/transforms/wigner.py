@@ -25,10 +25,11 @@ from ..base.arrays import FloatArray, IntArray
 from ..base.blocks import map_rows, share_out, slices
 from ..heat.spherical import SphereSeries
 from . import backend
-from .base import Coefficients
+from .base import Coefficients, OfColumns
 from .levels import SphereTransform, bounded
 from .low_moments import LowMoments
 from .nonuniform.box import Box
+from .nonuniform.columns import SIDE, SharedPoints, shares_points
 
 #: Fourier sums held at once; a quarter of a gigabyte, and five times that inside the transform.
 MODES = 2**24
@@ -43,7 +44,100 @@ _COSTS = {"native": (7e-7, 2.5e-7), "ducc": (6e-7, 4.5e-7)}
 _MODES_IN_MILLISECONDS = 100_000
 
 
-class WignerTransform(SphereTransform):
+class EulerTransform(SphereTransform):
+    """Matrix elements sum w D^l_mn of unit quaternions (x, y, z, w), level after level, m >= 0 and all n of each.
+
+    Levels of whole orders, and those of half-integer ones where there are any, take one Fourier transform each. Levels
+    of whole orders are every *step*-th.
+    """
+
+    def __init__(self, series: SphereSeries, low: LowMoments, most: int, basis: str, step: int) -> None:
+        super().__init__(series, low, most, basis)
+        self._step = step
+
+    def starts(self, count: int) -> IntArray:
+        """Coefficients before each of *count* levels, and of all: a row of n for each order m >= 0."""
+        level = np.arange(count)
+        return np.concatenate([[0], np.cumsum((level // self._step + 1) * self._widths(count))])
+
+    def _widths(self, count: int) -> IntArray:
+        """Orders n of each level."""
+        return np.asarray(2 * np.arange(count) // self._step + 1)
+
+    def _kinds(self, count: int) -> list[IntArray]:
+        """Where levels of whole orders begin and, if *count* is above one, those of half-integer orders."""
+        starts = self.starts(count)[:-1]
+        return [np.ascontiguousarray(starts[half :: self._step]) for half in range(min(count, self._step))]
+
+    def zeros(self, degree: float) -> Coefficients:
+        """In one row."""
+        return np.zeros(self.starts(int(degree) + 1)[-1], dtype=np.complex128)
+
+    def coefficients(
+        self, points: NDArray[Any], weights: FloatArray, degree: float, epsilon: float, threads: int
+    ) -> Coefficients:
+        """Fourier transforms in the three Euler angles, contracted level by level.
+
+        Points are taken in blocks, so that the memory needed does not grow with their number.
+        """
+        total, kinds = self.zeros(degree), self._kinds(int(degree) + 1)
+        for rows in slices(len(points), TRANSFORM_BLOCK):
+            angles, found = euler_angles(points[rows]), np.empty_like(total)
+            for half, starts in enumerate(kinds):
+                analyse(angles, weights[rows], half, starts, found, epsilon, threads)
+            total += found
+        return total
+
+    together = SIDE
+
+    def column_seconds(self, n: int, degree: float) -> float:
+        """Columns side by side, on grids that are not too large."""
+        return self.seconds(n, degree) / (4.0 if self._shared(n, degree) else 1.0)
+
+    def _shared(self, n: int, degree: float) -> bool:
+        return shares_points(n, [int(degree) // self._step + 1] * 3)
+
+    def of_columns(self, points: NDArray[Any], degree: float, epsilon: float) -> OfColumns:
+        """They share what depends on the points alone; those of a high degree nothing."""
+        if not self._shared(len(points), degree):
+            return super().of_columns(points, degree, epsilon)
+        angles, kinds = euler_angles(points), self._kinds(int(degree) + 1)
+        boxes = [_box(len(starts), half, slice(0, len(starts)), epsilon, 1) for half, starts in enumerate(kinds)]
+        shared = [SharedPoints(angles, box) for box in boxes]
+
+        def found(columns: FloatArray) -> Iterator[Coefficients]:
+            for both in zip(*(own.modes(columns) for own in shared), strict=True):
+                coefficients = self.zeros(degree)
+                for half, (modes, starts) in enumerate(zip(both, kinds, strict=True)):
+                    contract(np.conj(modes, out=modes), 0, half, starts, coefficients, 1)
+                yield coefficients
+
+        return found
+
+    def moments(self, coefficients: Coefficients) -> FloatArray:
+        """b_l = sum_mn |a^l_mn|^2 over the number of orders."""
+        starts = self.starts(int(self.most) + 1)
+        count = int(np.searchsorted(starts, len(coefficients)))
+        power, widths = coefficients.real**2 + coefficients.imag**2, self._widths(count)
+        total = 2 * np.add.reduceat(power, starts[:count])  # orders m and -m
+        for level in range(0, count, self._step):
+            total[level] -= power[starts[level] : starts[level] + widths[level]].sum()  # m = 0 counts once
+        return bounded(total / widths)
+
+    def synthesis(
+        self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
+    ) -> FloatArray:
+        """Re sum_l q_l sum_mn conj(a^l_mn) D^l_mn(y) over the number of orders: `coefficients` in reverse."""
+        count = len(shares)
+        scaled = np.conj(coefficients) * np.repeat(shares / self._widths(count), np.diff(self.starts(count)))
+        found = np.empty(len(points))
+        for rows in slices(len(points), TRANSFORM_BLOCK):
+            angles, kinds = euler_angles(points[rows]), enumerate(self._kinds(count))
+            found[rows] = sum(synthesise(scaled, angles, half, own, epsilon, threads) for half, own in kinds)
+        return found
+
+
+class WignerTransform(EulerTransform):
     """Matrix elements a^l_mn = sum w D^l_mn of unit quaternions (x, y, z, w), q and -q being one point.
 
     Level after level, a row of n = -l, ..., l for each m = 0, ..., l; negative orders m are not needed, since the
@@ -52,54 +146,16 @@ class WignerTransform(SphereTransform):
 
     def __init__(self, series: SphereSeries, low: LowMoments) -> None:
         basis = "sum of w sum_k Delta^l_km Delta^l_kn exp(i (m a + k b + n c)), ZYZ angles; [l][m >= 0][n] in one row"
-        super().__init__(series, low, 199, basis)
+        super().__init__(series, low, 199, basis, step=1)
 
     def seconds(self, n: int, degree: float) -> float:
         """Linear in the points, and a Fourier grid of 4 L^3 places, some 2 times oversampled."""
         costs = _COSTS[backend.chosen(3)]
         return 5e-4 + costs[0] * n + costs[1] * (degree + 1) ** 3
 
-    def zeros(self, degree: float) -> Coefficients:
-        """(l + 1) (2l + 1) zeros for each level l."""
-        return np.zeros(int(start(np.array(int(degree) + 1))), dtype=np.complex128)
-
-    def coefficients(
-        self, points: NDArray[Any], weights: FloatArray, degree: float, epsilon: float, threads: int
-    ) -> Coefficients:
-        """One nonuniform Fourier transform in the three Euler angles, contracted level by level.
-
-        Points are taken in blocks, so that the memory needed does not grow with their number.
-        """
-        total, starts = self.zeros(degree), start(np.arange(int(degree) + 1))
-        for rows in slices(len(points), TRANSFORM_BLOCK):
-            found = np.empty_like(total)
-            analyse(euler_angles(points[rows]), weights[rows], 0, starts, found, epsilon, threads)
-            total += found
-        return total
-
     def of_rotations(self, coefficients: Coefficients) -> Coefficients:
         """Coefficients of the rotations themselves."""
         return coefficients
-
-    def moments(self, coefficients: Coefficients) -> FloatArray:
-        """b_l = sum_mn |a^l_mn|^2 / (2l + 1)."""
-        starts = start(np.arange(int(self.most) + 2))
-        starts = starts[starts <= len(coefficients)]
-        power = coefficients.real**2 + coefficients.imag**2
-        width = 2 * np.arange(len(starts) - 1) + 1
-        central = np.array([power[first : first + n].sum() for first, n in zip(starts[:-1], width, strict=True)])
-        return bounded((2 * np.add.reduceat(power, starts[:-1]) - central) / width)  # orders m and -m
-
-    def synthesis(
-        self, coefficients: Coefficients, shares: FloatArray, points: NDArray[Any], epsilon: float, threads: int
-    ) -> FloatArray:
-        """Re sum_l q_l / (2l + 1) sum_mn conj(a^l_mn) D^l_mn(y), the steps of `coefficients` in reverse."""
-        starts, widths = start(np.arange(len(shares) + 1)), 2 * np.arange(len(shares)) + 1
-        scaled = np.conj(coefficients) * np.repeat(shares / widths, np.diff(starts))
-        found = np.empty(len(points))
-        for rows in slices(len(points), TRANSFORM_BLOCK):
-            found[rows] = synthesise(scaled, euler_angles(points[rows]), 0, starts[:-1], epsilon, threads)
-        return found
 
 
 def analyse(
@@ -215,9 +271,13 @@ def fourier(
 
     Negative orders are not needed, since the weights are real.
     """
+    return backend.by(3).modes(angles, weights, _box(count, half, orders, epsilon, threads))
+
+
+def _box(count: int, half: int, orders: slice, epsilon: float, threads: int) -> Box:
+    """The frequencies of some orders."""
     shape = _grid(count, half, orders)
-    box = Box(_lowest(shape, half, orders), shape, epsilon, threads)
-    return backend.by(len(shape)).modes(angles, weights, box)
+    return Box(_lowest(shape, half, orders), shape, epsilon, threads)
 
 
 def _grid(count: int, half: int, orders: slice) -> tuple[int, int, int]:
@@ -275,4 +335,4 @@ def inverse_fourier(
     """Re sum exp(i (m a + k b + n c)) of *modes* at angles; orders m > 0 count twice, for -m as well."""
     modes[max(1 - half - orders.start, 0) :] *= 2
     box = Box(_lowest(modes.shape, half, orders), modes.shape, epsilon, threads)
-    return backend.by(modes.ndim).values(modes, angles, box)
+    return backend.by(3).values(modes, angles, box)
