@@ -42,6 +42,20 @@ def test_pajek_is_read_in_all_its_forms(tmp_path, name):
     assert CliRunner().invoke(main, ["profile", str(path), "--times", "0.3"]).exit_code == 0
 
 
+def test_pajek_is_weighted_where_its_lines_have_weights_alone(tmp_path):
+    path = tmp_path / "a.net"
+    for name, text in FILES.items():
+        path.write_text(text, newline="")
+        said = "weighted by weight (1 without it counts 1)" if name == "edges" else "of equal weight"
+        assert f"4 nodes; 3 edges {said}" in he.read(path).origin.description
+    for text in ("*Edges\n1 2 1\n1 3 2.5\n3 4 1\n", "*Matrix\n0 1 2.5 0\n1 0 0 0\n2.5 0 0 1\n0 0 1 0\n"):
+        path.write_text(HEAD + text)
+        found = he.read(path)
+        assert "3 edges weighted by weight; equal weights" in found.origin.description
+        weighted = truth([(0, 1, 1.0), (0, 2, 2.5), (2, 3, 1.0)])
+        assert he.gess(found, time=0.3) == pytest.approx(weighted, rel=1e-12)
+
+
 def test_what_networkx_writes_as_pajek_is_the_same_graph(tmp_path):
     graph = networkx.karate_club_graph()
     path = tmp_path / "karate.net"

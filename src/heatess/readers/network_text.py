@@ -82,8 +82,8 @@ def _pajek(lines: list[tuple[int, str]], source: str) -> dict[str, Any]:
                 directed, listed = _LINKS[section]
                 directions.add(directed)
                 one, *others = map(int, words if listed else words[:2])
-                weight = float(words[2]) if not listed and len(words) > 2 else 1.0
-                links += [{"source": one, "target": other, "weight": weight} for other in others]
+                weight = {} if listed or len(words) < 3 else {"weight": float(words[2])}
+                links += [{"source": one, "target": other} | weight for other in others]
         except (ValueError, IndexError):
             raise InputError(f"{source} line {place:,} is <!{shown(line)}!>, no line of <+{section[1:]}+>") from None
     if rows:
@@ -91,8 +91,9 @@ def _pajek(lines: list[tuple[int, str]], source: str) -> dict[str, Any]:
             raise InputError(f"{source}: the matrix has not <+{count} rows and columns+>, one for each vertex")
         same = all(rows[i][j] == rows[j][i] for i in range(count) for j in range(i))
         directions.add(not same)
+        plain = all(value in (0, 1) for row in rows for value in row)
         links += [
-            {"source": i + 1, "target": j + 1, "weight": rows[i][j]}
+            {"source": i + 1, "target": j + 1} | ({} if plain else {"weight": rows[i][j]})
             for i in range(count)
             for j in range(i if same else 0, count)
             if rows[i][j]
