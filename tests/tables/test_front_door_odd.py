@@ -459,16 +459,25 @@ def test_more_names_of_log_weights(run, rng, name):
         assert gess_of(run(file)) == pytest.approx(truth, rel=1e-9)
 
 
-def test_columns_that_may_be_weights_are_not_passed_over_in_silence(run, rng):
+@pytest.mark.parametrize("name", ["importance_weight", "count", "n_counts"])
+def test_columns_that_may_be_weights_are_not_passed_over_in_silence(run, rng, name):
     _, _, vectors, truth = sky(rng)
-    weights = rng.uniform(0.1, 1, N)
-    write("a.csv", "x,y,z,importance_weight", [*vectors.T, weights])
+    weights = rng.integers(1, 9, N)
+    write("a.csv", f"x,y,z,{name}", [*vectors.T, weights])
     result = run("a.csv")
     assert gess_of(result) == pytest.approx(truth, rel=1e-9)
-    assert "column importance_weight not used" in result.stderr
+    assert f"column {name} not used" in result.stderr
     options = re.search(r"\((--weights \S+)", result.stderr)[1].split()
     assert gess_of(run("a.csv", *options)) == pytest.approx(he.gess(vectors, weights, angle=30), rel=1e-9)
     assert "not used" not in run("a.csv", "--weights", "none").stderr
+
+
+def test_of_a_count_and_a_weight_the_weight_is_mentioned_and_no_account_is(run, rng):
+    _, _, vectors, _ = sky(rng)
+    write("a.csv", "count,x,y,z,sample_weight", [np.ones(N), *vectors.T, np.ones(N)])
+    assert "column sample_weight not used (--weights sample_weight takes" in run("a.csv").stderr
+    write("b.csv", "account,x,y,z,country", [np.ones(N), *vectors.T, np.ones(N)])
+    assert "not used" not in run("b.csv").stderr
 
 
 def test_logarithms_to_base_10_are_not_natural_ones(run, rng):

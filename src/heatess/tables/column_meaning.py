@@ -60,7 +60,7 @@ LOG_WEIGHTS = (
     *("ln_weight", "ln_weights", "lnw", "ln_w"),
 )
 _LIKE_WEIGHTS = re.compile(
-    r".*(weight|multiplicity|(^|[^a-z])(wt|prob(ability|density)?)([^a-z]|$)|(log|ln)_?w(t|$)).*", re.I
+    r".*(weight|multiplicity|(^|[^a-z])(wt|counts?|prob(ability|density)?)([^a-z]|$)|(log|ln)_?w(t|$)).*", re.I
 )
 _WEIGHT_FILE = re.compile(r"\.(npz|txt|csv|dat|tsv|json|parquet|h5)$", re.I)
 _OTHER_BASE = re.compile(r"log_?(10|2)(?!\d)", re.I)
@@ -538,7 +538,7 @@ class _Search:
     def _unused_weights(self, kind: Kind) -> str:
         """A column that may be weights by its name, but is not known to be, so that nobody overlooks it."""
         used = set(kind.columns)
-        for name in self.table.names:
+        for name in sorted(self.table.names, key=lambda name: "count" in name.lower()):
             if name not in used and (_LIKE_WEIGHTS.fullmatch(name) or name.lower() == "w"):
                 argument = "log_weights" if re.search(r"log|ln", name, re.I) else "weights"
                 return f"column {name} not used (`{argument}={name!r}` takes it as {argument.replace('_', '-')})"
