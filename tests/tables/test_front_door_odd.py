@@ -517,6 +517,48 @@ def test_words_that_merely_contain_lon_and_lat_are_not_suggested(run):
     assert "did you mean" not in refused(run("a.csv"))
 
 
+@pytest.mark.parametrize(
+    ("header", "columns", "frame"),
+    [
+        ("ra,dec,l,b", {"glon": "l", "glat": "b"}, "galactic"),
+        ("ra,dec,ecl_lon,ecl_lat", {"elon": "ecl_lon", "elat": "ecl_lat"}, "ecliptic"),
+        ("ra,dec,ra2,dec2", {"ra": "ra2", "dec": "dec2"}, "icrs"),
+        ("lon,lat,lon2,lat2", {"lon": "lon2", "lat": "lat2"}, "geographic"),
+        ("LAT,LON,End Lat,End Lon", {"lon": "End Lon", "lat": "End Lat"}, "geographic"),
+    ],
+)
+def test_a_second_pair_of_directions_is_mentioned_with_what_takes_it(run, rng, header, columns, frame):
+    lon, lat, _, truth = sky(rng)
+    other_lon, other_lat, vectors, other = sky(rng)
+    order = (lat, lon, other_lat, other_lon) if header.startswith("LAT") else (lon, lat, other_lon, other_lat)
+    write("a.csv", header, order)
+    result = run("a.csv")
+    assert gess_of(result) == pytest.approx(truth, rel=1e-9)
+    options = re.search(rf"; {', '.join(columns.values())} left out \((--.*) takes them\); equal", result.stderr)[1]
+    assert gess_of(run("a.csv", *shlex.split(options))) == pytest.approx(other, rel=1e-9)
+    found = he.read("a.csv", columns=columns)
+    np.testing.assert_allclose(found.points, vectors, atol=1e-12)
+    assert found.known.frame == frame
+    assert "left out" not in found.origin.description
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "ra,dec,ra_error,dec_error,pmra,pmdec,ra_pmra_corr,dec_pmra_corr",
+        "RA_ICRS,DE_ICRS,e_RA_ICRS,e_DE_ICRS,pm_ra,pm_dec,mu_ra,mu_dec",
+        "lon,lat,lon_rad,lat_rad,dlon,dlat,lon std,lat std",
+        "longitude,latitude,longitudeErr,latitudeErr,azimuth,altitude,l,b",
+    ],
+)
+def test_errors_motions_and_other_units_are_no_second_pair(run, rng, header):
+    lon, lat, _, truth = sky(rng)
+    write("a.csv", header, [lon, lat, *rng.uniform(0, 1, (6, N))])
+    result = run("a.csv")
+    assert gess_of(result) == pytest.approx(truth, rel=1e-9)
+    assert "left out" not in result.stderr
+
+
 def test_catalogues_of_vizier_are_recognised(run, rng):
     lon, lat, _, truth = sky(rng)
     write("a.csv", "RAdeg,DEdeg", [lon % 360, lat])

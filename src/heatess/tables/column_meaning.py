@@ -46,7 +46,7 @@ from .rotation_columns import (
     quaternion_columns,
     stacked_matrices,
 )
-from .suggest import likely_pair, matrices_said, near, spelled, sphere_or_rotations
+from .suggest import likely_pair, matrices_said, near, other_pairs, spelled, sphere_or_rotations
 from .table import Rows, Table
 from .text_angles import with_angles
 from .units import split_unit
@@ -163,7 +163,7 @@ class _Search:
         if not found:
             found = self._every_column(form)
         if len(found) == 1:
-            return found[0], self._left_out(found[0])
+            return found[0], "; ".join(filter(None, [self._left_out(found[0]), *self._other_pairs(found[0])]))
         self._refuse(found, form)
         raise AssertionError("not reached")
 
@@ -505,6 +505,12 @@ class _Search:
         places = self._places([kind])
         words = "takes both, R being the length that counts as much as one radian"
         return f"positions {', '.join(places)} left out (`space='pose:R'` {words})" if places else ""
+
+    def _other_pairs(self, kind: Kind) -> list[str]:
+        """Further pairs of directions beside the one that is taken, and what takes them."""
+        names = [name for name in self.table.names if name not in self.table.texts]
+        pairs = other_pairs(names, kind)[:3] if isinstance(kind, LonLat) else []
+        return [f"{pair.words} left out ({spelled(pair)} takes them)" for pair in pairs]
 
     def _weights(self, used: list[str]) -> tuple[str, bool]:
         reading = self.reading

@@ -20,6 +20,12 @@ _ALSO: dict[type[Kind], tuple[tuple[str, ...], tuple[str, ...]]] = {
     Colatitude: (("zenith", "polar"), ()),
 }
 
+#: What is left of names that are no places, but errors, motions, steps or numbers of places.
+_NO_PLACE = re.compile(
+    r"(?<![a-z])([deinv]|mu|pm[a-z]*|delta|diff|offset|step|res|err[a-z]*|unc[a-z]*|sig(ma)?|sd|std[a-z]*|var|cov|corr|"
+    r"rmse?|prec[a-z]*|acc[a-z]*|vel[a-z]*|idx|index|sin|cos)(?![a-z])"
+)
+
 
 def likely_pair(columns: Sequence[str]) -> str:
     """The pair of columns that are lon and lat, ra and dec, or the like, but for the same addition; as an argument.
@@ -33,17 +39,40 @@ def likely_pair(columns: Sequence[str]) -> str:
     >>> likely_pair(["along", "latency"])
     ''
     """
-    for kind in (Galactic, Ecliptic, LonLat, RaDec, DecInc, Colatitude):
-        words = [(*names, *more, role) for names, more, role in zip(kind.names, _ALSO[kind], kind.roles, strict=True)]
-        first, second = ([*_rests(columns, names, inside=kind not in (Galactic, Ecliptic))] for names in words)
-        for one, rest in first:
-            for two, other in second:
-                if one != two and rest == other:
-                    return spelled(kind([one, two]))
+    for kind, also in _ALSO.items():
+        words = [(*names, *more, role) for names, more, role in zip(kind.names, also, kind.roles, strict=True)]
+        for pair, _ in _alike(kind, columns, words):
+            return spelled(pair)
         whole = [[name for name, _ in _rests(columns, names, whole=True)] for names in words]
         if all(len(found) == 1 for found in whole) and whole[0] != whole[1]:
             return spelled(kind([whole[0][0], whole[1][0]]))
     return ""
+
+
+def other_pairs(columns: Sequence[str], taken: Kind) -> list[Kind]:
+    """Pairs such as lon2 and lat2, or glon and glat, beside the pair that was *taken*; not that one in other units.
+
+    >>> [pair.words for pair in other_pairs(["ra", "dec", "ra_err", "dec_err", "l", "b"], RaDec(["ra", "dec"]))]
+    ['l, b']
+    """
+    bases = [split_unit(name).base for name in taken.columns]
+    columns = [name for name in columns if split_unit(name).base not in bases]
+    found: list[Kind] = []
+    for kind in _ALSO:
+        letters = (("l",), ("b",)) if kind is Galactic and taken.about == "sky" else ((), ())
+        for pair, rest in _alike(kind, columns, [(*a, *b) for a, b in zip(kind.names, letters, strict=True)]):
+            if not _NO_PLACE.search(rest) and not any(set(pair.columns) & set(other.columns) for other in found):
+                found.append(pair)
+    return found
+
+
+def _alike(kind: type[Kind], columns: Sequence[str], words: list[tuple[str, ...]]) -> Iterator[tuple[Kind, str]]:
+    """Pairs of columns that hold one word each, and what is left of both names, which is the same."""
+    first, second = ([*_rests(columns, names, inside=kind not in (Galactic, Ecliptic))] for names in words)
+    for one, rest in first:
+        for two, other in second:
+            if one != two and rest == other:
+                yield kind([one, two]), rest
 
 
 def _rests(
@@ -51,15 +80,15 @@ def _rests(
 ) -> Iterator[tuple[str, str]]:
     """Columns that hold one of some words, each with what is left of its name without the word and its unit.
 
-    Only *whole* words if so asked: site_lon, but not glon. Unless *inside*, only where letters begin with it: elon2000,
-    but not sitelon.
+    Only *whole* words if so asked: site_lon or lon2, but not glon. Unless *inside*, only where letters begin with it:
+    elon2000, but not sitelon.
     """
+    words = sorted(words, key=len, reverse=True)
     for name in columns:
         base = split_unit(name).base
-        parts = re.split(r"[^a-z0-9]+", base)
-        for word in sorted(words, key=len, reverse=True):
-            if word in parts:
-                yield name, re.sub(rf"(?<![a-z0-9]){word}(?![a-z0-9])", "", base, count=1)
+        for word in filter(base.__contains__, words):
+            if re.search(alone := rf"(?<![a-z0-9]){word}(?![a-z])", base):
+                yield name, re.sub(alone, "", base, count=1)
                 break
             if len(word) > 2 and not whole and re.search(word if inside else rf"(?<![a-z]){word}", base):
                 yield name, base.replace(word, "", 1)
