@@ -177,7 +177,7 @@ def test_degrees_or_radians_that_cannot_be_told_are_refused(save):
         ("x,x,y,z\n1,1,0,0\n", ["2 columns 'x' (columns 1 and 2)", "rename one"]),
         ("x,y,z,w,logw\n1,0,0,1,0\n", ["columns w and logw", "weights='w' or log_weights='logw'"]),
         ("lon,lat\n10,20\n\n100,abc\n", ["line 4", "column lat", "'abc', not a number"]),
-        ("lon,lat\n10,\n", ["line 2", "column lat has no number", "drop_missing=True"]),
+        ("lon,lat\n10,\n", ["line 2", "column lat has no number", "1 of 1", "name other columns with columns="]),
         ("lon,lat\n10,5,20\n", ["line 2 has 3 fields", "header has 2"]),
         ("lon;lat\n1.5;20\n10,5;20\n", ["line 3", "column lon", "'10,5'", "a point, not a comma"]),
         ("x,y,z\n1,0,0\n0,nan,0\n", ["line 3", "column y has no number", "1 of 2", "drop_missing=True"]),

@@ -596,6 +596,56 @@ def test_numbers_in_other_spellings_say_how_to_write_them(run, text, hint):
     assert hint in refused(run("a.csv"))
 
 
+@pytest.mark.parametrize("header", ["", "x|y|z|", "x|y|z", "# x|y|z", "# x|y|z|", "a|b|c|Unnamed: 3"])
+@pytest.mark.parametrize(("mark", "end"), [("\t", "\t\n"), (",", ",\r\n"), (";", ";;\n")])
+def test_an_extra_delimiter_at_the_end_of_every_line_makes_no_column(run, rng, header, mark, end):
+    _, _, vectors, truth = sky(rng, 3 * N)
+    head = header.replace("|", mark) + "\n"
+    Path("a.txt").write_text(head + "".join(mark.join(map(repr, row)) + end for row in vectors.tolist()), newline="")
+    np.testing.assert_array_equal(he.read("a.txt", space=he.Euclidean(3)).points, vectors)
+    options = ["--columns", "a,b,c"] if "a" in header else []
+    assert gess_of(run("a.txt", *options)) == pytest.approx(truth, rel=1e-9)
+
+
+def test_trajectories_and_edges_with_an_extra_tab_are_what_they_are_without(run, rng):
+    table = np.column_stack([np.arange(N), rng.normal(size=(N, 3)), unit(rng, N, 4)])
+    poses = np.concatenate([Rotation.from_quat(table[:, 4:]).as_matrix(), table[:, 1:4, None]], axis=2).reshape(N, 12)
+    for name, rows in (("TUM trajectory", table), ("KITTI poses", poses)):
+        Path("a.txt").write_text("".join("\t".join(map(repr, row)) + "\t\n" for row in rows.tolist()))
+        found = he.read("a.txt")
+        assert name in found.origin.description
+        truth = he.gess(table[:, 4:], space=he.Rotations(), angle=30)
+        assert he.gess(found, angle=30) == pytest.approx(truth, rel=1e-9)
+    Path("b.tsv").write_text("1\t2\t\n2\t3\t\n3\t1\t\n")
+    assert he.gess(he.read("b.tsv", space="graph"), time=0.1) == pytest.approx(1 + 2 * np.exp(-0.6))
+
+
+def test_a_last_column_that_is_empty_in_the_first_rows_alone_is_a_column(run, rng):
+    vectors = unit(rng, 200, 3)
+    rows = [",".join(map(repr, row)) + "," for row in vectors.tolist()]
+    Path("a.csv").write_text("\n".join([*rows[:-1], rows[-1] + "0.5"]) + "\n")
+    assert "an entry is no number (199 of 200 rows)" in refused(run("a.csv"))
+    found = gess_of(run("a.csv", "--columns", "0,1,2"))
+    assert found == pytest.approx(he.gess(vectors, angle=30), rel=1e-9)
+
+
+def test_a_column_that_is_empty_in_every_row_is_not_answered_with_dropping_all_rows(run, rng):
+    lon, lat, vectors, truth = sky(rng)
+    Path("a.csv").write_text("".join(f"{x!r},,{y!r},{z!r}\n" for x, y, z in vectors.tolist()))
+    sentence = refused(run("a.csv"))
+    assert "line 1: column 1 has no number (60 of 60 rows); fill those rows, or name other columns with --c" in sentence
+    assert gess_of(run("a.csv", "--columns", "0,2,3")) == pytest.approx(truth, rel=1e-9)
+    Path("b.csv").write_text("lon,lat,weight\n" + "".join(f"{x!r},{y!r},\n" for x, y in np.c_[lon, lat].tolist()))
+    sentence = refused(run("b.csv"))
+    assert "column weight has no number (60 of 60 rows)" in sentence
+    assert gess_of(run("b.csv", *advised(sentence, "--weights"))) == pytest.approx(truth, rel=1e-9)
+    assert "--weights none" in CliRunner().invoke(main, ["accumulate", "b.csv", "-o", "b.npz"]).output
+    write("c.csv", "lon,lat", [np.where(np.arange(N) % 2, lon, np.nan), np.where(np.arange(N) % 2, np.nan, lat)])
+    sentence = refused(run("c.csv"))
+    assert "column lon has no number (60 of 60 rows)" in sentence
+    assert "--drop-missing" not in sentence
+
+
 def test_a_header_of_words_and_counted_columns_is_a_header(run, rng):
     vectors = unit(rng, N, 10)
     write("a.csv", "id,part," + ",".join(map(str, range(10))), [np.arange(N), np.arange(N), *vectors.T])

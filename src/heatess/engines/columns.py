@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.arrays import FloatArray
+from ..base.arrays import FloatArray, IntArray
 from ..base.blocks import slices
 from ..base.errors import PrecisionError, PrecisionWarning, warn
 from ..base.progress import Progress, announce, in_time
-from ..measures.measure import Measure
+from ..measures.measure import Measure, distinct_rows
 from . import plan
 from .base import (
     BEST,
@@ -110,6 +111,9 @@ def potentials(
     question: PotentialQuestion, progress: Progress, words: plan.Words, engines: tuple[Engine, ...] | None = None
 ) -> Potentials:
     """Potentials by the cheapest offers among those whose error is small beside the mean, 1 / gESS."""
+    label, modes = None, question.measure.space.modes
+    if modes is not None:
+        question, label = _place_by_place(question)
 
     def good(engine: Engine) -> PotentialOffer | None:
         offer = engine.potentials(question)
@@ -125,7 +129,6 @@ def potentials(
     answers = [offer.run(part, progress) for offer, part in steps]
     squares = [answer.squares for answer in answers if answer.squares is not None]
     error = max(answer.error for answer in answers)
-    modes = question.measure.space.modes
     known = 0.0 if modes is None else float(modes.discretisation_error(question.times)[0])  # of a mesh, larger
     if error > max(10 * question.rtol, known):
         warn(
@@ -133,7 +136,20 @@ def potentials(
             PrecisionWarning,
         )
     values = np.concatenate([answer.values for answer in answers])
+    values = values if label is None else values[:, label]
     return Potentials(values, error, np.concatenate(squares) if squares else None)
+
+
+def _place_by_place(question: PotentialQuestion) -> tuple[PotentialQuestion, IntArray]:
+    """The same on nodes, which often have many points each, with one point a place; and the place of each."""
+    measure = question.measure
+    label, first = distinct_rows(np.ascontiguousarray(measure.points) + 0.0)
+    masses = np.bincount(label, measure.weights).astype(np.float64)
+    own = Measure.trusted(measure.space, measure.points[first], masses)
+    if question.at is None:
+        return replace(question, measure=own), label
+    label, first = distinct_rows(np.ascontiguousarray(question.at) + 0.0)
+    return replace(question, measure=own, at=question.at[first]), label
 
 
 def differences(question: DifferenceQuestion, enough: float, engines: tuple[Engine, ...] | None = None) -> Difference:

@@ -123,7 +123,7 @@ def sample_rows(source: Source, dialect: Dialect) -> list[list[str]]:
     """The first rows."""
     with source.text(dialect.encoding) as (text, _):
         sample = _sample(text_lines(text, source.name))
-    return [fields for _, fields in _split(sample, dialect.delimiter, source.name)]
+    return [fields[: dialect.width] for _, fields in _split(sample, dialect.delimiter, source.name)]
 
 
 def encoding_of(source: Source) -> str:
@@ -184,9 +184,10 @@ def _layout(sample: list[str], mark: str, source: str) -> Layout | None:
         while mark == " " and first + 1 < len(rows) and _follows(rows[first + 1][1], width):
             first += 1
         return Layout(mark, rows[first][1], rows[first][0], True, share, rows[first + 1 :])
-    comment = _comment_header(sample, mark, width, rows[first][0])
+    bare = width - (width > 2 and not any(fields[-1].strip() for _, fields in rows if len(fields) == width))
+    comment = _comment_header(sample, mark, (width, bare), rows[first][0])
     if comment:
-        return Layout(mark, comment[1], comment[0], True, share, rows[first:])
+        return Layout(mark, (comment[1] + [""])[:width], comment[0], True, share, rows[first:])
     if first or not all(_is_numeric(text) for _, fields in rows for text in fields if len(fields) == width):
         return None
     return _numbered(Layout(mark, [], rows[0][0] - 1, False, share, rows), width, source)
@@ -236,15 +237,15 @@ def _comma(text: str) -> bool:
     return bool(_COMMA_NUMBER.fullmatch(text.strip()))
 
 
-def _comment_header(sample: list[str], mark: str, width: int, before: int) -> tuple[int, list[str]] | None:
-    """The last comment before a line that has as many words as there are columns, such as "# x,y,z"."""
+def _comment_header(sample: list[str], mark: str, widths: tuple[int, ...], before: int) -> Row | None:
+    """The last comment before a line that has as many words as there may be columns, such as "# x,y,z"."""
     for line in range(min(before, len(sample)), 0, -1):
         text = sample[line - 1].strip()
         if mark == " " and not text:  # a remark further up may by chance have as many words
             return None
         if _is_comment(text):
             fields = _bare(text, mark)
-            if len(fields) == width and _is_header(fields):
+            if len(fields) in widths and _is_header(fields):
                 return line, fields
     return None
 
@@ -295,7 +296,7 @@ def _plain(sample: list[str], marks: list[str], source: str) -> Layout:
         if _is_header(fields):
             return Layout(",", fields, line, True, 1.0, rows[1:])
         if all(_is_numeric(fields[0]) for _, fields in rows):
-            comment = _comment_header(sample, ",", 1, line)
+            comment = _comment_header(sample, ",", (1,), line)
             if comment and len(comment[1][0].split()) == 1:
                 return Layout(",", comment[1], comment[0], True, 1.0, rows)
             return Layout(",", ["0"], line - 1, False, 1.0, rows)

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -59,14 +60,25 @@ def table(path: Path, source: Source | None = None) -> Table:
     [array([  2.35, 139.69]), array([48.86,   nan])]
     """
     source = source or Source(path)
-    dialect = dialect_of(source, path)
+    dialect = _without_empty(source, dialect_of(source, path))
     if dialect.named:
-        return _as_trajectory(TextTable(source, dialect), named_trajectory(dialect.names))
-    if len(dialect.names) == 8 and quaternions_at_end(sample_rows(source, dialect)):
-        return _as_trajectory(TextTable(source, Dialect(**vars(dialect) | {"names": TUM})), "TUM trajectory")
-    if len(dialect.names) == 12 and is_kitti(sample_rows(source, dialect)):
+        return _as_trajectory(TextTable(source, dialect), named_trajectory(dialect.names[: dialect.width]))
+    if dialect.width == 8 and quaternions_at_end(sample_rows(source, dialect)):
+        return _as_trajectory(TextTable(source, replace(dialect, names=TUM + dialect.names[8:])), "TUM trajectory")
+    if dialect.width == 12 and is_kitti(sample_rows(source, dialect)):
         return Kitti(TextTable(source, dialect))
     return _getdist(path, source, dialect) or TextRows(TextTable(source, dialect))
+
+
+def _without_empty(source: Source, dialect: Dialect) -> Dialect:
+    """The same without last columns that the file does not name, or pandas did, and that are empty in every row."""
+    found, names = TextTable(source, dialect), list(dialect.names)
+    for place in range(dialect.width - 1, 0, -1):
+        named = dialect.named and not names[place].startswith("Unnamed: ")
+        if named or any(found.glance(names[place])) or not np.isnan(found.numbers(names[place])).all():
+            break
+        names[place] = ""
+    return replace(dialect, names=names)
 
 
 def _getdist(path: Path, source: Source, dialect: Dialect) -> TextTable | None:
@@ -75,9 +87,10 @@ def _getdist(path: Path, source: Source, dialect: Dialect) -> TextTable | None:
     if ".txt" not in path.name or not names.is_file():
         return None
     words = [line.split()[0].rstrip("*") for line in names.read_text("utf-8", "replace").splitlines() if line.strip()]
-    if len(words) + 2 != len(dialect.names):
+    if len(words) + 2 != dialect.width:
         return None
-    found = TextTable(source, Dialect(**vars(dialect) | {"names": ["weight", "minus_log", *words]}))
+    words += dialect.names[dialect.width :]
+    found = TextTable(source, replace(dialect, names=["weight", "minus_log", *words]))
     found.note, found.known = f"GetDist, names from {names.name}", Known(doubt=_GETDIST)
     return found
 

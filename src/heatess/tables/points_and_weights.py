@@ -115,7 +115,8 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
     names = [*kind.columns, *filter(None, [meaning.weight])]
     whole = rows is None and kind.stacked
     for piece in table.joined(names, len(kind.columns)) if whole else table.pieces(names, rows):
-        columns, spans, vectors, place, kept = _complete(names, piece, reading, table.missing)
+        alone = meaning if piece.done >= 1 and not count + dropped else None
+        columns, spans, vectors, place, kept = _complete(names, piece, reading, table.missing, alone)
         lost = 0 if kept is None else len(piece.columns[0]) - len(kept)
         dropped, count = dropped + lost, count + len(columns[0])
         if not len(columns[0]):
@@ -202,8 +203,10 @@ class _Complete(NamedTuple):
     kept: NDArray[np.int64] | None  #: their numbers in the piece; None if all are there
 
 
-def _complete(names: list[str], piece: Piece, reading: Reading, meaning: str) -> _Complete:
-    """Refuse rows in which a number is missing, or leave them out if that was asked for."""
+def _complete(
+    names: list[str], piece: Piece, reading: Reading, missing: str, alone: Meaning | None = None
+) -> _Complete:
+    """Refuse rows in which a number is missing, or leave them out if that was asked for; *alone* if there are all."""
     columns, place, vectors = list(piece.columns), piece.place, piece.vectors
     absent = [equal_to(values, reading.missing) for values in columns] if reading.missing else []
     if any(mask.any() for mask in absent):
@@ -219,16 +222,20 @@ def _complete(names: list[str], piece: Piece, reading: Reading, meaning: str) ->
     lost = np.logical_or.reduce(empty)
     if not reading.drop_missing:
         row, count = int(np.argmax(lost)), f"{int(lost.sum()):,} of {len(lost):,} rows"
-        name = next(name for name, missing in zip(names, empty, strict=True) if missing[row])
-        found = "an entry is no <+number+>" if name == "rows" else f"column {name} has no <+number+>"
-        if meaning and name == names[0]:
+        name = max(zip(names, empty, strict=True), key=lambda column: (column[1].all(), column[1][row]))[0]
+        if missing and name == names[0]:
             raise InputError(
-                f"{place(row)}: the point is {meaning} ({count}); leave such rows out with `drop_missing=True`",
+                f"{place(row)}: the point is {missing} ({count}); leave such rows out with `drop_missing=True`",
                 row=row,
             )
-        raise InputError(
-            f"{place(row)}: {found} ({count}); fill those rows, or leave them out with `drop_missing=True`", row=row
-        )
+        if name == "rows" and (blank := np.isnan(columns[0]).all(axis=0)).any():
+            name = str(np.argmax(blank))
+        found = "an entry is no <+number+>" if name == "rows" else f"column {name} has no <+number+>"
+        remedy = "fill those rows, or leave them out with `drop_missing=True`"
+        if alone and lost.all():
+            others = "fill those rows, or name other columns with `columns=`"
+            remedy = "fill those rows, or say `weights='none'`" if name == alone.weight else others
+        raise InputError(f"{place(row)}: {found} ({count}); {remedy}", row=row)
     kept = np.flatnonzero(~lost)
     columns = [values[kept] for values in columns]
     spans = [span(values) for values in columns]
