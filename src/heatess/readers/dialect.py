@@ -120,10 +120,10 @@ def quaternions_at_end(rows: Iterable[list[str]]) -> bool:
 
 
 def sample_rows(source: Source, dialect: Dialect) -> list[list[str]]:
-    """The first rows."""
+    """The first rows, without last columns that have no name."""
     with source.text(dialect.encoding) as (text, _):
         sample = _sample(text_lines(text, source.name))
-    return [fields[: dialect.width] for _, fields in _split(sample, dialect.delimiter, source.name)]
+    return [fields[: sum(map(bool, dialect.names))] for _, fields in _split(sample, dialect.delimiter, source.name)]
 
 
 def encoding_of(source: Source) -> str:

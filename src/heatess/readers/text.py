@@ -61,19 +61,20 @@ def table(path: Path, source: Source | None = None) -> Table:
     """
     source = source or Source(path)
     dialect = _without_empty(source, dialect_of(source, path))
+    found = TextTable(source, dialect)
     if dialect.named:
-        return _as_trajectory(TextTable(source, dialect), named_trajectory(dialect.names[: dialect.width]))
-    if dialect.width == 8 and quaternions_at_end(sample_rows(source, dialect)):
+        return _as_trajectory(found, named_trajectory(found.names))
+    if len(found.names) == 8 and quaternions_at_end(sample_rows(source, dialect)):
         return _as_trajectory(TextTable(source, replace(dialect, names=TUM + dialect.names[8:])), "TUM trajectory")
-    if dialect.width == 12 and is_kitti(sample_rows(source, dialect)):
-        return Kitti(TextTable(source, dialect))
-    return _getdist(path, source, dialect) or TextRows(TextTable(source, dialect))
+    if len(found.names) == 12 and is_kitti(sample_rows(source, dialect)):
+        return Kitti(found)
+    return _getdist(path, source, dialect) or TextRows(found)
 
 
 def _without_empty(source: Source, dialect: Dialect) -> Dialect:
     """The same without last columns that the file does not name, or pandas did, and that are empty in every row."""
     found, names = TextTable(source, dialect), list(dialect.names)
-    for place in range(dialect.width - 1, 0, -1):
+    for place in range(len(names) - 1, 0, -1):
         named = dialect.named and not names[place].startswith("Unnamed: ")
         if named or any(found.glance(names[place])) or not np.isnan(found.numbers(names[place])).all():
             break
@@ -86,11 +87,11 @@ def _getdist(path: Path, source: Source, dialect: Dialect) -> TextTable | None:
     names = path.with_name(re.sub(r"[._]\d+$", "", path.name.partition(".txt")[0]) + ".paramnames")
     if ".txt" not in path.name or not names.is_file():
         return None
-    words = [line.split()[0].rstrip("*") for line in names.read_text("utf-8", "replace").splitlines() if line.strip()]
-    if len(words) + 2 != dialect.width:
+    lines = names.read_text("utf-8", "replace").splitlines()
+    words = ["weight", "minus_log", *(line.split()[0].rstrip("*") for line in lines if line.strip())]
+    if len(words) != sum(map(bool, dialect.names)):
         return None
-    words += dialect.names[dialect.width :]
-    found = TextTable(source, replace(dialect, names=["weight", "minus_log", *words]))
+    found = TextTable(source, replace(dialect, names=words + dialect.names[len(words) :]))
     found.note, found.known = f"GetDist, names from {names.name}", Known(doubt=_GETDIST)
     return found
 

@@ -67,11 +67,6 @@ class Dialect:
     odd: bool = False
     texts: tuple[str, ...] = ()
 
-    @property
-    def width(self) -> int:
-        """The number of columns up to the last that has a name."""
-        return max((place for place, name in enumerate(self.names, 1) if name), default=0)
-
 
 @dataclass(frozen=True)
 class Block:

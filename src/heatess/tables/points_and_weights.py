@@ -115,7 +115,7 @@ def take(table: Table, reading: Reading, rows: int | None = None) -> Iterator[Ta
     names = [*kind.columns, *filter(None, [meaning.weight])]
     whole = rows is None and kind.stacked
     for piece in table.joined(names, len(kind.columns)) if whole else table.pieces(names, rows):
-        alone = meaning if piece.done >= 1 and not count + dropped else None
+        alone = meaning.weight if piece.done >= 1 and not count + dropped else None
         columns, spans, vectors, place, kept = _complete(names, piece, reading, table.missing, alone)
         lost = 0 if kept is None else len(piece.columns[0]) - len(kept)
         dropped, count = dropped + lost, count + len(columns[0])
@@ -203,10 +203,11 @@ class _Complete(NamedTuple):
     kept: NDArray[np.int64] | None  #: their numbers in the piece; None if all are there
 
 
-def _complete(
-    names: list[str], piece: Piece, reading: Reading, missing: str, alone: Meaning | None = None
-) -> _Complete:
-    """Refuse rows in which a number is missing, or leave them out if that was asked for; *alone* if there are all."""
+def _complete(names: list[str], piece: Piece, reading: Reading, missing: str, weight: str | None = None) -> _Complete:
+    """Refuse rows in which a number is missing, or leave them out if that was asked for.
+
+    *weight* is the column of weights, given where the piece has all rows, so that none may be left.
+    """
     columns, place, vectors = list(piece.columns), piece.place, piece.vectors
     absent = [equal_to(values, reading.missing) for values in columns] if reading.missing else []
     if any(mask.any() for mask in absent):
@@ -224,17 +225,15 @@ def _complete(
         row, count = int(np.argmax(lost)), f"{int(lost.sum()):,} of {len(lost):,} rows"
         name = max(zip(names, empty, strict=True), key=lambda column: (column[1].all(), column[1][row]))[0]
         if missing and name == names[0]:
-            raise InputError(
-                f"{place(row)}: the point is {missing} ({count}); leave such rows out with `drop_missing=True`",
-                row=row,
-            )
+            words = f"{place(row)}: the point is {missing} ({count}); leave such rows out with `drop_missing=True`"
+            raise InputError(words, row=row)
         if name == "rows" and (blank := np.isnan(columns[0]).all(axis=0)).any():
             name = str(np.argmax(blank))
         found = "an entry is no <+number+>" if name == "rows" else f"column {name} has no <+number+>"
         remedy = "fill those rows, or leave them out with `drop_missing=True`"
-        if alone and lost.all():
+        if weight is not None and lost.all():
             others = "fill those rows, or name other columns with `columns=`"
-            remedy = "fill those rows, or say `weights='none'`" if name == alone.weight else others
+            remedy = "fill those rows, or say `weights='none'`" if name == weight else others
         raise InputError(f"{place(row)}: {found} ({count}); {remedy}", row=row)
     kept = np.flatnonzero(~lost)
     columns = [values[kept] for values in columns]
