@@ -163,7 +163,8 @@ class _Search:
         if not found:
             found = self._every_column(form)
         if len(found) == 1:
-            return found[0], "; ".join(filter(None, [self._left_out(found[0]), *self._other_pairs(found[0])]))
+            names = [name for name in self.table.names if name not in self.table.texts]
+            return found[0], "; ".join(filter(None, [self._left_out(found[0]), *other_pairs(names, found[0])]))
         self._refuse(found, form)
         raise AssertionError("not reached")
 
@@ -505,12 +506,6 @@ class _Search:
         places = self._places([kind])
         words = "takes both, R being the length that counts as much as one radian"
         return f"positions {', '.join(places)} left out (`space='pose:R'` {words})" if places else ""
-
-    def _other_pairs(self, kind: Kind) -> list[str]:
-        """Further pairs of directions beside the one that is taken, and what takes them."""
-        names = [name for name in self.table.names if name not in self.table.texts]
-        pairs = other_pairs(names, kind)[:3] if isinstance(kind, LonLat) else []
-        return [f"{pair.words} left out ({spelled(pair)} takes them)" for pair in pairs]
 
     def _weights(self, used: list[str]) -> tuple[str, bool]:
         reading = self.reading

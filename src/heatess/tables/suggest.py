@@ -22,8 +22,7 @@ _ALSO: dict[type[Kind], tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 #: What is left of names that are no places, but errors, motions, steps or numbers of places.
 _NO_PLACE = re.compile(
-    r"(?<![a-z])([deinv]|mu|pm[a-z]*|delta|diff|offset|step|res|err[a-z]*|unc[a-z]*|sig(ma)?|sd|std[a-z]*|var|cov|corr|"
-    r"rmse?|prec[a-z]*|acc[a-z]*|vel[a-z]*|idx|index|sin|cos)(?![a-z])"
+    r"(?<![a-z])([deinv]|mu|(pm|err|unc|sig|std|prec|acc|vel|ind|rms)[a-z]*|delta|diff|offset|step|res|sd|idx)(?![a-z])"
 )
 
 
@@ -49,21 +48,21 @@ def likely_pair(columns: Sequence[str]) -> str:
     return ""
 
 
-def other_pairs(columns: Sequence[str], taken: Kind) -> list[Kind]:
-    """Pairs such as lon2 and lat2, or glon and glat, beside the pair that was *taken*; not that one in other units.
+def other_pairs(columns: Sequence[str], taken: Kind) -> list[str]:
+    """What is said of pairs such as lon2 and lat2, or glon and glat, beside the pair that was *taken*; three at most.
 
-    >>> [pair.words for pair in other_pairs(["ra", "dec", "ra_err", "dec_err", "l", "b"], RaDec(["ra", "dec"]))]
-    ['l, b']
+    >>> other_pairs(["ra", "dec", "ra_err", "dec_err", "l", "b"], RaDec(["ra", "dec"]))
+    ["l, b left out (`columns={'glon': 'l', 'glat': 'b'}` takes them)"]
     """
-    bases = [split_unit(name).base for name in taken.columns]
-    columns = [name for name in columns if split_unit(name).base not in bases]
-    found: list[Kind] = []
-    for kind in _ALSO:
-        letters = (("l",), ("b",)) if kind is Galactic and taken.about == "sky" else ((), ())
-        for pair, rest in _alike(kind, columns, [(*a, *b) for a, b in zip(kind.names, letters, strict=True)]):
-            if not _NO_PLACE.search(rest) and not any(set(pair.columns) & set(other.columns) for other in found):
-                found.append(pair)
-    return found
+    used, found = {split_unit(name).base for name in taken.columns}, []
+    for kind in _ALSO if isinstance(taken, LonLat) else ():
+        letters = "lb" if kind is Galactic and taken.about == "sky" else kind.roles
+        for pair, rest in _alike(kind, columns, [(*a, b) for a, b in zip(kind.names, letters, strict=True)]):
+            bases = {split_unit(name).base for name in pair.columns}
+            if not _NO_PLACE.search(rest) and not bases & used:
+                used |= bases
+                found.append(f"{pair.words} left out ({spelled(pair)} takes them)")
+    return found[:3]
 
 
 def _alike(kind: type[Kind], columns: Sequence[str], words: list[tuple[str, ...]]) -> Iterator[tuple[Kind, str]]:
