@@ -163,12 +163,10 @@ def _moments(
     neighbours = rows.starts, rows.after, rows.first, rows.last, rows.widths
     most = 4 * math.sinh(reach / 2) ** 2
     moments = TileMoments(COINCIDENT * min(math.sqrt(8 * finest), 1.0), _LANES, most)
-    cuts = np.searchsorted(rows.starts, np.linspace(0, atoms.n, _LANES * _PARTS + 1)[1:-1])
-    cuts = np.concatenate([[0], np.minimum(cuts, len(rows.starts) - 1), [len(rows.starts) - 1]])
-    work = [(int(cuts[k]), int(cuts[k + 1])) for k in range(len(cuts) - 1)]
+    work = list(slices(atoms.n, -(-atoms.n // (_LANES * _PARTS))))
 
-    def add(lane: int, part: tuple[int, int]) -> None:
-        add_rows(sorted_atoms, neighbours, *part, most, *moments.lane(lane))
+    def add(lane: int, part: slice) -> None:
+        add_rows(sorted_atoms, neighbours, part.start, part.stop, most, *moments.lane(lane))
 
     for batch in progress.track([work[part] for part in slices(len(work), _LANES)], "neighbours"):
         in_lanes(batch, add, _LANES, thread_count())
