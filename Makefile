@@ -35,7 +35,7 @@ test: .venv/ready
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" $(ARGS)
 
 slow: .venv/ready
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m slow
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m slow --durations=40 $(ARGS)
 
 lint: .venv/ready
 	$(BIN)/ruff check .
