@@ -245,6 +245,9 @@ class Costed(ABC):
 
     name: str
 
+    #: Seconds that it takes at least, estimate included: it is not asked for one where another offer takes less.
+    least: float = 0.0
+
     #: Where the error of an answer is above the tolerance, offers of a higher rank may do better.
     rank: int = BEST
 

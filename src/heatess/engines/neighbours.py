@@ -59,6 +59,7 @@ _TILE_PAIR = 7e-9  # one pair of a tile, looked at in vain
 _PRODUCT = 1.4e-11  # one coordinate of one inner product
 _TILE_CLOSE, _CLOSE_COORDINATE = 1.2e-7, 6e-9  # one close pair of a tile, and each of its coordinates
 _CELL = 1.2e-6  # one cell visited
+_LEAST = 5e-4, 6e-6, 2.5e-3  # at least, estimate included: whatever there is, for each atom, and no more than this
 _SCALE, _BIN, _BINS = 5e-5, 4e-8, 1e4  # one scale, one bin of distance moments at one scale, and how many there are
 _TILE_SCALE, _WORTH_BINS = 2e-7, 1e5  # one close pair of a tile at one scale, and how many are put into bins instead
 _START = 6e-4  # what grids cost however few the atoms
@@ -164,6 +165,7 @@ class NeighboursOffer(Offer):
 
     def __init__(self, question: Question, embedding: Embedding, *, by_tiles: bool = False) -> None:
         self._question, self._embedding = question, embedding
+        self.least = min(_LEAST[0] + _LEAST[1] * question.measure.n, _LEAST[2]) * embedding.copies
         self._cutoff, self._cost = cache(self._needed), cache(self._pair_seconds)
         self._by_tiles = by_tiles or embedding.columns > FEW_COLUMNS
         few = FEW_ATOMS if question.rtol >= LEAST_RTOL else 100 * FEW_ATOMS

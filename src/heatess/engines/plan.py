@@ -110,14 +110,17 @@ def _planned(question: Question, method: str, engines: tuple[Engine, ...]) -> tu
     count, cheap = len(question.times), CHEAP_PROFILE if question.mmd2 else CHEAP_GESS
     cheap += CHEAP_ATOM * question.measure.n
     offered: list[tuple[Engine, Offer]] = []
+    known = math.inf
     chosen = [engine for engine in engines if method in ("auto", engine.name)]
     for engine in chosen:
         offer = engine.offer(question)
         if offer is not None:
             offered.append((engine, offer))
-            if method == "auto" and offer.cost(0, count) < cheap:
-                return [Step(offer, slice(0, count))], offer.seconds(0, count)
-    steps, seconds = cut([offer for _, offer in offered], count)
+            if method == "auto" and not offer.least:
+                known = min(known, offer.cost(0, count))
+                if known < cheap:
+                    return [Step(offer, slice(0, count))], offer.seconds(0, count)
+    steps, seconds = cut([offer for _, offer in offered if offer.least < known], count)
     if seconds == math.inf and method != "auto":
         raise (offered[0][0] if offered else chosen[0]).refusal(question)
     return steps, seconds
