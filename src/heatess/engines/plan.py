@@ -108,17 +108,15 @@ def plan(
 def _planned(question: Question, method: str, engines: tuple[Engine, ...]) -> tuple[list[Step[Offer]], float]:
     one_of(method, "method", METHODS)
     count, cheap = len(question.times), CHEAP_PROFILE if question.mmd2 else CHEAP_GESS
-    cheap += CHEAP_ATOM * question.measure.n
     offered: list[tuple[Engine, Offer]] = []
-    known = math.inf
-    chosen = [engine for engine in engines if method in ("auto", engine.name)]
+    known, chosen = math.inf, [engine for engine in engines if method in ("auto", engine.name)]
     for engine in chosen:
         offer = engine.offer(question)
         if offer is not None:
             offered.append((engine, offer))
             if method == "auto" and not offer.least:
                 known = min(known, offer.cost(0, count))
-                if known < cheap:
+                if known < cheap + CHEAP_ATOM * question.measure.n:
                     return [Step(offer, slice(0, count))], offer.seconds(0, count)
     steps, seconds = cut([offer for _, offer in offered if offer.least < known], count)
     if seconds == math.inf and method != "auto":
@@ -193,8 +191,7 @@ def _cheapest(offers: Sequence[C], seams: list[int]) -> tuple[list[Step[C]], flo
 
 def overlap(measure: Measure, time: float, rtol: float) -> float:
     """1 / gESS at one time; the short way where the space has a cheap transform, as for a filter step."""
-    quick = quick_overlap(measure, time, rtol)
-    if quick is not None:
+    if (quick := quick_overlap(measure, time, rtol)) is not None:
         return quick
     sums = run(measure, np.array([time]), rtol, "auto", Progress(False), mmd2=False).sums
     if sums.error[0] > 10 * rtol and measure.space.certified:  # that of a mesh is known to be larger
