@@ -147,11 +147,11 @@ def accuracy(rtol: float) -> float:
 
 
 def column_accuracy(question: FormsQuestion) -> float:
-    """The same for signed weights.
+    """The same for signed weights: errors of points with random signs add up as forms of chance do.
 
-    Forms of chance are 1 / n, so that an error e moves them by 2 e sqrt(n) relatively: no more than what is left out.
+    So an error e moves forms by about 2 e relatively; a hundredth of what is left out of the kernel is enough.
     """
-    return float(np.clip(0.5 * question.rtol / math.sqrt(question.measure.n), 1e-11, 1e-6))
+    return min(max(1e-2 * question.rtol, 1e-11), 1e-6)
 
 
 def threads_for(n: int, degree: float) -> int:

@@ -22,7 +22,7 @@ from ..spaces.base import Space
 from .uniformity_families import LevelFamily
 
 #: Share of the kernel's excess over one that truncation may leave out: a truncated kernel is as good for a test.
-TRUNCATION = 1e-3
+TRUNCATION = 1e-4
 
 #: Single degrees that are looked at beside scales that nobody chose, and levels among which they are.
 DEGREES, LEVELS = 2, 6
