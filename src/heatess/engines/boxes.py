@@ -227,7 +227,7 @@ class BoxForms(FormsOffer):
         points, _ = box.moved(question.measure.points, float(times[-1]))
         flat = diagonals(times, torus.periods)[0] - box.images(torus, times)[0]
         sums = torus.forms_of(degree, times, flat)
-        return column_forms(torus, sums, points, degree, column_accuracy(question)), np.exp(-flat)
+        return column_forms(torus, sums, points, degree, column_accuracy(question.rtol)), np.exp(-flat)
 
 
 class BoxPotentials(PotentialOffer):

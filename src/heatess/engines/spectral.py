@@ -146,12 +146,12 @@ def accuracy(rtol: float) -> float:
     return min(max(1e-4 * rtol, 3e-13), 1e-6)
 
 
-def column_accuracy(question: FormsQuestion) -> float:
+def column_accuracy(rtol: float) -> float:
     """The same for signed weights: errors of points with random signs add up as forms of chance do.
 
     So an error e moves forms by about 2 e relatively; a hundredth of what is left out of the kernel is enough.
     """
-    return min(max(1e-2 * question.rtol, 1e-11), 1e-6)
+    return min(max(1e-2 * rtol, 1e-11), 1e-6)
 
 
 def threads_for(n: int, degree: float) -> int:
@@ -230,7 +230,7 @@ class SpectralForms(FormsOffer):
         question, times, degree = self._question, self._question.times[first:end], self._degree(first)
         if degree is None:
             raise Spectral().refusal(question)
-        points, epsilon = question.measure.points, column_accuracy(question)
+        points, epsilon = question.measure.points, column_accuracy(question.rtol)
         sums = self._transform.forms_of(degree, times, log_excess(question.measure, times, question.rtol))
         return column_forms(self._transform, sums, points, degree, epsilon)
 

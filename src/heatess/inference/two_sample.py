@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +23,6 @@ from .null_resampling import Pool, draws_of, origins
 from .policy import serial
 from .quadratic_forms import forms, low_degrees
 from .weight_origin import WeightsAre
-
-if TYPE_CHECKING:
-    pass
 
 #: How many scales, where the user gives none.
 SCALES_OF_TEST = 8
