@@ -33,7 +33,8 @@ def table(path: Path) -> Table:
         raise InputError(f"{source.name} is empty; write the network again")
     found = (_sif if ".sif" in path.name.lower() else _pajek)(lines, source.name)
     network = node_link(found, source.name)
-    assert network is not None, "nodes and links"
+    if network is None:
+        raise InputError(f"{source.name} has no nodes and links; write the network again")
     return network
 
 
